@@ -70,10 +70,18 @@ export interface SummaryBounds extends Partial<Flags> {
 }
 
 /** What the log of a session does not say. */
-export type Birth = Pick<
-  Summary,
-  "started_at" | "model" | "cwd" | "directories" | "agent" | "owner" | "parent_id" | "forked_at" | "bounds"
->;
+const BIRTH = [
+  "started_at",
+  "model",
+  "cwd",
+  "directories",
+  "agent",
+  "owner",
+  "parent_id",
+  "forked_at",
+  "bounds",
+] as const satisfies (keyof Summary)[];
+export type Birth = Pick<Summary, (typeof BIRTH)[number]>;
 
 /** A stored summary, bounded, under its id; what another program or a crash left out is completed (`cwd`: empty). */
 export function readSummary(id: string, stored: object): Summary {
@@ -137,18 +145,7 @@ export function readSummary(id: string, stored: object): Summary {
 
 /** The part of a summary that no record says. */
 export function birthOf(summary: Summary): Birth {
-  const { started_at, model, cwd, directories, agent, owner, parent_id, forked_at, bounds } = summary;
-  return {
-    started_at,
-    model,
-    cwd,
-    directories,
-    agent,
-    ...(owner !== undefined && { owner }),
-    ...(parent_id !== undefined && { parent_id }),
-    ...(forked_at !== undefined && { forked_at }),
-    ...(bounds !== undefined && { bounds }),
-  };
+  return Object.fromEntries(BIRTH.map((name) => [name, summary[name]]).filter(([, value]) => value !== undefined));
 }
 
 /** The summary of a session that no process holds: nothing runs in it, whatever a process that died wrote last. */
@@ -171,6 +168,7 @@ const MOST_DIRECTORIES = 256;
 const MOST_OPTIONS = 64;
 const STATES: readonly SummaryState[] = ["idle", "running", "waiting"];
 const TEXTS = ["run_id", "model", "cwd", "agent"] as const;
+const OPTIONAL_TEXTS = ["engine", "key", "owner"] as const;
 const TIMES = ["started_at", "ended_at"] as const;
 const NUMBERS = [
   "steps",
@@ -186,38 +184,23 @@ const NUMBERS = [
 /** True for a summary that this version wrote, which needs no second look. One with bounds does: they say what may be done. */
 function isCurrent(id: string, stored: object): stored is Summary {
   const given = stored as Partial<Record<keyof Summary, unknown>>;
-  const {
-    v,
-    session_id,
-    prompt,
-    title,
-    error,
-    directories,
-    state,
-    bounds,
-    engine = "",
-    key = "",
-    owner = "",
-    shared = true,
-  } = given;
+  const { directories, shared = true } = given;
   return (
-    v === SUMMARY_VERSION &&
-    session_id === id &&
-    bounds === undefined &&
-    TEXTS.every((name) => isShort(given[name], LONG)) &&
-    isShort(engine, LONG) &&
-    isShort(key, LONG) &&
-    isShort(owner, LONG) &&
+    given.v === SUMMARY_VERSION &&
+    given.session_id === id &&
+    given.bounds === undefined &&
     shared === true &&
-    isShort(prompt, PROMPT_LENGTH) &&
-    (title === null || isShort(title, TITLE_LENGTH)) &&
-    (error === null || isShort(error, LONG)) &&
+    isShort(given.prompt, PROMPT_LENGTH) &&
+    (given.title === null || isShort(given.title, TITLE_LENGTH)) &&
+    (given.error === null || isShort(given.error, LONG)) &&
+    TEXTS.every((name) => isShort(given[name], LONG)) &&
+    OPTIONAL_TEXTS.every((name) => given[name] === undefined || isShort(given[name], LONG)) &&
     NUMBERS.every((name) => Number.isFinite(given[name])) &&
     TIMES.every((name) => given[name] === null || !Number.isNaN(Date.parse(given[name] as string))) &&
     Array.isArray(directories) &&
     directories.length <= MOST_DIRECTORIES &&
     directories.every((directory) => isShort(directory, LONG)) &&
-    STATES.includes(state as SummaryState)
+    STATES.includes(given.state as SummaryState)
   );
 }
 

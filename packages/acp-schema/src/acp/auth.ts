@@ -24,13 +24,6 @@ export const AuthMethod = v.union([tagged("type", "terminal", AuthMethodTerminal
 export type AuthMethod = v.InferOutput<typeof AuthMethod>;
 
 export const AuthenticateRequest = object(() => ({ methodId: AuthMethodId }));
-export type AuthenticateRequest = v.InferOutput<typeof AuthenticateRequest>;
-
 export const AuthenticateResponse = object(() => ({}));
-export type AuthenticateResponse = v.InferOutput<typeof AuthenticateResponse>;
-
 export const LogoutRequest = object(() => ({}));
-export type LogoutRequest = v.InferOutput<typeof LogoutRequest>;
-
 export const LogoutResponse = object(() => ({}));
-export type LogoutResponse = v.InferOutput<typeof LogoutResponse>;

@@ -5,11 +5,7 @@ import { defaulted, json, maybe, object } from "../define/shape.js";
 const flag = () => defaulted(v.boolean(), () => false);
 
 export const PromptCapabilities = object(() => ({ image: flag(), audio: flag(), embeddedContext: flag() }));
-export type PromptCapabilities = v.InferOutput<typeof PromptCapabilities>;
-
 export const McpCapabilities = object(() => ({ http: flag(), sse: flag() }));
-export type McpCapabilities = v.InferOutput<typeof McpCapabilities>;
-
 export const SessionListCapabilities = object(() => ({}));
 export const SessionDeleteCapabilities = object(() => ({}));
 export const SessionAdditionalDirectoriesCapabilities = object(() => ({}));
@@ -24,10 +20,8 @@ export const SessionCapabilities = object(() => ({
   resume: maybe(SessionResumeCapabilities),
   close: maybe(SessionCloseCapabilities),
 }));
-export type SessionCapabilities = v.InferOutput<typeof SessionCapabilities>;
 
 export const AgentAuthCapabilities = object(() => ({ logout: maybe(LogoutCapabilities) }));
-export type AgentAuthCapabilities = v.InferOutput<typeof AgentAuthCapabilities>;
 
 export const AgentCapabilities = object(() => ({
   loadSession: flag(),
@@ -39,25 +33,18 @@ export const AgentCapabilities = object(() => ({
 export type AgentCapabilities = v.InferOutput<typeof AgentCapabilities>;
 
 export const FileSystemCapabilities = object(() => ({ readTextFile: flag(), writeTextFile: flag() }));
-export type FileSystemCapabilities = v.InferOutput<typeof FileSystemCapabilities>;
-
 export const BooleanConfigOptionCapabilities = object(() => ({}));
 export const CompactionCapabilities = json();
 export const NoticeCapabilities = json();
-
 export const SessionConfigOptionsCapabilities = object(() => ({ boolean: maybe(BooleanConfigOptionCapabilities) }));
-export type SessionConfigOptionsCapabilities = v.InferOutput<typeof SessionConfigOptionsCapabilities>;
 
 export const ClientSessionCapabilities = object(() => ({
   compaction: maybe(CompactionCapabilities),
   configOptions: maybe(SessionConfigOptionsCapabilities),
   notices: maybe(NoticeCapabilities),
 }));
-export type ClientSessionCapabilities = v.InferOutput<typeof ClientSessionCapabilities>;
 
 export const AuthCapabilities = object(() => ({ terminal: flag() }));
-export type AuthCapabilities = v.InferOutput<typeof AuthCapabilities>;
-
 export const ElicitationFormCapabilities = object(() => ({}));
 export const ElicitationUrlCapabilities = object(() => ({}));
 
@@ -65,7 +52,6 @@ export const ElicitationCapabilities = object(() => ({
   form: maybe(ElicitationFormCapabilities),
   url: maybe(ElicitationUrlCapabilities),
 }));
-export type ElicitationCapabilities = v.InferOutput<typeof ElicitationCapabilities>;
 
 export const ClientCapabilities = object(() => ({
   fs: defaulted(FileSystemCapabilities, () => ({})),

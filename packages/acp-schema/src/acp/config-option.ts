@@ -56,11 +56,9 @@ export const SetSessionConfigOptionRequest = v.union([
   object(() => ({ ...chosen(), type: v.literal("boolean"), value: v.boolean() })),
   object(() => ({ ...chosen(), value: SessionConfigValueId })),
 ]);
-export type SetSessionConfigOptionRequest = v.InferOutput<typeof SetSessionConfigOptionRequest>;
 
 /** Carries the complete list, not only what changed. */
 export const SetSessionConfigOptionResponse = object(() => ({ configOptions: requiredItems(SessionConfigOption) }));
-export type SetSessionConfigOptionResponse = v.InferOutput<typeof SetSessionConfigOptionResponse>;
 
 /** Carries the complete list, not only what changed. */
 export const ConfigOptionUpdate = object(() => ({ configOptions: requiredItems(SessionConfigOption) }));

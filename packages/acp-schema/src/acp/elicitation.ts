@@ -133,7 +133,6 @@ export const CreateElicitationRequest = v.union([
   open(() => ({ ...asking(), ...meta(), mode: otherThan("form", "url"), ...ElicitationSessionScope.entries })),
   open(() => ({ ...asking(), ...meta(), mode: otherThan("form", "url"), ...ElicitationRequestScope.entries })),
 ]);
-export type CreateElicitationRequest = v.InferOutput<typeof CreateElicitationRequest>;
 
 export const ElicitationContentValue = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
 export type ElicitationContentValue = v.InferOutput<typeof ElicitationContentValue>;
@@ -155,4 +154,3 @@ export type CreateElicitationResponse = v.InferOutput<typeof CreateElicitationRe
 
 /** The page of a `url` elicitation has been dealt with. */
 export const CompleteElicitationNotification = object(() => ({ elicitationId: ElicitationId }));
-export type CompleteElicitationNotification = v.InferOutput<typeof CompleteElicitationNotification>;

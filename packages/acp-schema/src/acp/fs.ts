@@ -10,17 +10,13 @@ export const ReadTextFileRequest = object(() => ({
   line: v.nullish(uint32()),
   limit: v.nullish(uint32()),
 }));
-export type ReadTextFileRequest = v.InferOutput<typeof ReadTextFileRequest>;
 
 export const ReadTextFileResponse = object(() => ({ content: v.string() }));
-export type ReadTextFileResponse = v.InferOutput<typeof ReadTextFileResponse>;
 
 export const WriteTextFileRequest = object(() => ({
   sessionId: SessionId,
   path: v.string(),
   content: v.string(),
 }));
-export type WriteTextFileRequest = v.InferOutput<typeof WriteTextFileRequest>;
 
 export const WriteTextFileResponse = object(() => ({}));
-export type WriteTextFileResponse = v.InferOutput<typeof WriteTextFileResponse>;

@@ -22,7 +22,6 @@ export const InitializeRequest = object(() => ({
   clientCapabilities: defaulted(ClientCapabilities, () => ({})),
   clientInfo: maybe(Implementation),
 }));
-export type InitializeRequest = v.InferOutput<typeof InitializeRequest>;
 
 export const InitializeResponse = object(() => ({
   protocolVersion: ProtocolVersion,

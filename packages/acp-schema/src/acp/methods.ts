@@ -1,5 +1,4 @@
 /** The stable methods of ACP v1, by the side that answers them. */
-
 import { methodsOf } from "../define/method.js";
 import { AuthenticateRequest, AuthenticateResponse, LogoutRequest, LogoutResponse } from "./auth.js";
 import { SetSessionConfigOptionRequest, SetSessionConfigOptionResponse } from "./config-option.js";
@@ -9,44 +8,23 @@ import { InitializeRequest, InitializeResponse } from "./initialize.js";
 import { SetSessionModeRequest, SetSessionModeResponse } from "./mode.js";
 import { RequestPermissionRequest, RequestPermissionResponse } from "./permission.js";
 import { CancelNotification, CancelRequestNotification, PromptRequest, PromptResponse } from "./prompt.js";
-import {
-  CloseSessionRequest,
-  CloseSessionResponse,
-  DeleteSessionRequest,
-  DeleteSessionResponse,
-  ListSessionsRequest,
-  ListSessionsResponse,
-  LoadSessionRequest,
-  LoadSessionResponse,
-  NewSessionRequest,
-  NewSessionResponse,
-  ResumeSessionRequest,
-  ResumeSessionResponse,
-} from "./session.js";
-import {
-  CreateTerminalRequest,
-  CreateTerminalResponse,
-  KillTerminalRequest,
-  KillTerminalResponse,
-  ReleaseTerminalRequest,
-  ReleaseTerminalResponse,
-  TerminalOutputRequest,
-  TerminalOutputResponse,
-  WaitForTerminalExitRequest,
-  WaitForTerminalExitResponse,
-} from "./terminal.js";
+import * as session from "./session.js";
+import * as terminal from "./terminal.js";
 import { SessionNotification } from "./update.js";
+
+const SESSIONS = "agentCapabilities.sessionCapabilities";
+const TERMINAL = "clientCapabilities.terminal";
 
 export const agentMethods = methodsOf("agent", {
   initialize: [InitializeRequest, InitializeResponse],
   authenticate: [AuthenticateRequest, AuthenticateResponse, "authMethods"],
   logout: [LogoutRequest, LogoutResponse, "agentCapabilities.auth.logout"],
-  "session/new": [NewSessionRequest, NewSessionResponse],
-  "session/load": [LoadSessionRequest, LoadSessionResponse, "agentCapabilities.loadSession"],
-  "session/resume": [ResumeSessionRequest, ResumeSessionResponse, "agentCapabilities.sessionCapabilities.resume"],
-  "session/list": [ListSessionsRequest, ListSessionsResponse, "agentCapabilities.sessionCapabilities.list"],
-  "session/delete": [DeleteSessionRequest, DeleteSessionResponse, "agentCapabilities.sessionCapabilities.delete"],
-  "session/close": [CloseSessionRequest, CloseSessionResponse, "agentCapabilities.sessionCapabilities.close"],
+  "session/new": [session.NewSessionRequest, session.NewSessionResponse],
+  "session/load": [session.LoadSessionRequest, session.LoadSessionResponse, "agentCapabilities.loadSession"],
+  "session/resume": [session.ResumeSessionRequest, session.ResumeSessionResponse, `${SESSIONS}.resume`],
+  "session/list": [session.ListSessionsRequest, session.ListSessionsResponse, `${SESSIONS}.list`],
+  "session/delete": [session.DeleteSessionRequest, session.DeleteSessionResponse, `${SESSIONS}.delete`],
+  "session/close": [session.CloseSessionRequest, session.CloseSessionResponse, `${SESSIONS}.close`],
   "session/prompt": [PromptRequest, PromptResponse],
   "session/set_mode": [SetSessionModeRequest, SetSessionModeResponse],
   "session/set_config_option": [SetSessionConfigOptionRequest, SetSessionConfigOptionResponse],
@@ -58,11 +36,11 @@ export const clientMethods = methodsOf("client", {
   "session/request_permission": [RequestPermissionRequest, RequestPermissionResponse],
   "fs/read_text_file": [ReadTextFileRequest, ReadTextFileResponse, "clientCapabilities.fs.readTextFile"],
   "fs/write_text_file": [WriteTextFileRequest, WriteTextFileResponse, "clientCapabilities.fs.writeTextFile"],
-  "terminal/create": [CreateTerminalRequest, CreateTerminalResponse, "clientCapabilities.terminal"],
-  "terminal/output": [TerminalOutputRequest, TerminalOutputResponse, "clientCapabilities.terminal"],
-  "terminal/wait_for_exit": [WaitForTerminalExitRequest, WaitForTerminalExitResponse, "clientCapabilities.terminal"],
-  "terminal/kill": [KillTerminalRequest, KillTerminalResponse, "clientCapabilities.terminal"],
-  "terminal/release": [ReleaseTerminalRequest, ReleaseTerminalResponse, "clientCapabilities.terminal"],
+  "terminal/create": [terminal.CreateTerminalRequest, terminal.CreateTerminalResponse, TERMINAL],
+  "terminal/output": [terminal.TerminalOutputRequest, terminal.TerminalOutputResponse, TERMINAL],
+  "terminal/wait_for_exit": [terminal.WaitForTerminalExitRequest, terminal.WaitForTerminalExitResponse, TERMINAL],
+  "terminal/kill": [terminal.KillTerminalRequest, terminal.KillTerminalResponse, TERMINAL],
+  "terminal/release": [terminal.ReleaseTerminalRequest, terminal.ReleaseTerminalResponse, TERMINAL],
   "elicitation/create": [CreateElicitationRequest, CreateElicitationResponse, "clientCapabilities.elicitation"],
   "elicitation/complete": [CompleteElicitationNotification, null, "clientCapabilities.elicitation.url"],
 });

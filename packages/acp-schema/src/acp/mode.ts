@@ -17,10 +17,7 @@ export const SessionModeState = object(() => ({
 export type SessionModeState = v.InferOutput<typeof SessionModeState>;
 
 export const SetSessionModeRequest = object(() => ({ sessionId: SessionId, modeId: SessionModeId }));
-export type SetSessionModeRequest = v.InferOutput<typeof SetSessionModeRequest>;
-
 export const SetSessionModeResponse = object(() => ({}));
-export type SetSessionModeResponse = v.InferOutput<typeof SetSessionModeResponse>;
 
 export const CurrentModeUpdate = object(() => ({ currentModeId: SessionModeId }));
 export type CurrentModeUpdate = v.InferOutput<typeof CurrentModeUpdate>;

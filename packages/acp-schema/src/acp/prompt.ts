@@ -5,18 +5,14 @@ import { ContentBlock } from "./content.js";
 import { RequestId, SessionId } from "./id.js";
 
 export const PromptRequest = object(() => ({ sessionId: SessionId, prompt: v.array(ContentBlock) }));
-export type PromptRequest = v.InferOutput<typeof PromptRequest>;
 
 export const StopReason = v.picklist(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]);
 export type StopReason = v.InferOutput<typeof StopReason>;
 
 export const PromptResponse = object(() => ({ stopReason: StopReason }));
-export type PromptResponse = v.InferOutput<typeof PromptResponse>;
 
 /** Ends the running turn of a session; its prompt is then answered with `cancelled`. */
 export const CancelNotification = object(() => ({ sessionId: SessionId }));
-export type CancelNotification = v.InferOutput<typeof CancelNotification>;
 
 /** Gives up one request, whatever it is; it is still answered. */
 export const CancelRequestNotification = object(() => ({ requestId: RequestId }));
-export type CancelRequestNotification = v.InferOutput<typeof CancelRequestNotification>;

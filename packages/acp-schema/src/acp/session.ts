@@ -11,10 +11,7 @@ const settings = () => ({ modes: maybe(SessionModeState), configOptions: maybe(i
 const directories = () => ({ cwd: v.string(), additionalDirectories: v.optional(list(v.string())) });
 
 export const NewSessionRequest = object(() => ({ ...directories(), mcpServers: list(McpServer) }));
-export type NewSessionRequest = v.InferOutput<typeof NewSessionRequest>;
-
 export const NewSessionResponse = object(() => ({ sessionId: SessionId, ...settings() }));
-export type NewSessionResponse = v.InferOutput<typeof NewSessionResponse>;
 
 /** The agent replays the whole conversation as updates, then answers. */
 export const LoadSessionRequest = object(() => ({
@@ -22,10 +19,8 @@ export const LoadSessionRequest = object(() => ({
   ...directories(),
   sessionId: SessionId,
 }));
-export type LoadSessionRequest = v.InferOutput<typeof LoadSessionRequest>;
 
 export const LoadSessionResponse = object(settings);
-export type LoadSessionResponse = v.InferOutput<typeof LoadSessionResponse>;
 
 /** As load, without the replay. */
 export const ResumeSessionRequest = object(() => ({
@@ -33,13 +28,9 @@ export const ResumeSessionRequest = object(() => ({
   ...directories(),
   mcpServers: v.optional(list(McpServer)),
 }));
-export type ResumeSessionRequest = v.InferOutput<typeof ResumeSessionRequest>;
 
 export const ResumeSessionResponse = object(settings);
-export type ResumeSessionResponse = v.InferOutput<typeof ResumeSessionResponse>;
-
 export const ListSessionsRequest = object(() => ({ cwd: v.nullish(v.string()), cursor: v.nullish(v.string()) }));
-export type ListSessionsRequest = v.InferOutput<typeof ListSessionsRequest>;
 
 export const SessionInfo = object(() => ({
   sessionId: SessionId,
@@ -55,16 +46,8 @@ export const ListSessionsResponse = object(() => ({
   sessions: requiredItems(SessionInfo),
   nextCursor: maybe(v.string()),
 }));
-export type ListSessionsResponse = v.InferOutput<typeof ListSessionsResponse>;
 
 export const DeleteSessionRequest = object(() => ({ sessionId: SessionId }));
-export type DeleteSessionRequest = v.InferOutput<typeof DeleteSessionRequest>;
-
 export const DeleteSessionResponse = object(() => ({}));
-export type DeleteSessionResponse = v.InferOutput<typeof DeleteSessionResponse>;
-
 export const CloseSessionRequest = object(() => ({ sessionId: SessionId }));
-export type CloseSessionRequest = v.InferOutput<typeof CloseSessionRequest>;
-
 export const CloseSessionResponse = object(() => ({}));
-export type CloseSessionResponse = v.InferOutput<typeof CloseSessionResponse>;

@@ -14,13 +14,9 @@ export const CreateTerminalRequest = object(() => ({
   cwd: v.nullish(v.string()),
   outputByteLimit: v.nullish(uint64()),
 }));
-export type CreateTerminalRequest = v.InferOutput<typeof CreateTerminalRequest>;
 
 export const CreateTerminalResponse = object(() => ({ terminalId: TerminalId }));
-export type CreateTerminalResponse = v.InferOutput<typeof CreateTerminalResponse>;
-
 export const TerminalOutputRequest = object(() => ({ sessionId: SessionId, terminalId: TerminalId }));
-export type TerminalOutputRequest = v.InferOutput<typeof TerminalOutputRequest>;
 
 export const TerminalExitStatus = object(() => ({ exitCode: maybe(uint32()), signal: maybe(v.string()) }));
 export type TerminalExitStatus = v.InferOutput<typeof TerminalExitStatus>;
@@ -30,22 +26,13 @@ export const TerminalOutputResponse = object(() => ({
   truncated: v.boolean(),
   exitStatus: maybe(TerminalExitStatus),
 }));
-export type TerminalOutputResponse = v.InferOutput<typeof TerminalOutputResponse>;
 
 export const WaitForTerminalExitRequest = object(() => ({ sessionId: SessionId, terminalId: TerminalId }));
-export type WaitForTerminalExitRequest = v.InferOutput<typeof WaitForTerminalExitRequest>;
 
 export const WaitForTerminalExitResponse = object(() => ({ exitCode: maybe(uint32()), signal: maybe(v.string()) }));
 export type WaitForTerminalExitResponse = v.InferOutput<typeof WaitForTerminalExitResponse>;
 
 export const KillTerminalRequest = object(() => ({ sessionId: SessionId, terminalId: TerminalId }));
-export type KillTerminalRequest = v.InferOutput<typeof KillTerminalRequest>;
-
 export const KillTerminalResponse = object(() => ({}));
-export type KillTerminalResponse = v.InferOutput<typeof KillTerminalResponse>;
-
 export const ReleaseTerminalRequest = object(() => ({ sessionId: SessionId, terminalId: TerminalId }));
-export type ReleaseTerminalRequest = v.InferOutput<typeof ReleaseTerminalRequest>;
-
 export const ReleaseTerminalResponse = object(() => ({}));
-export type ReleaseTerminalResponse = v.InferOutput<typeof ReleaseTerminalResponse>;

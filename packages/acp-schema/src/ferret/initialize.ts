@@ -17,7 +17,5 @@ export const Capabilities = plain(() => ({
   cancellation: v.boolean(),
   bridge: v.boolean(),
 }));
-export type Capabilities = v.InferOutput<typeof Capabilities>;
 
 export const InitializeResponse = plain(() => ({ ...OtterInitializeResponse.entries, capabilities: Capabilities }));
-export type InitializeResponse = v.InferOutput<typeof InitializeResponse>;

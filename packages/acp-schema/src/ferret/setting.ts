@@ -11,7 +11,6 @@ export type SandboxMode = v.InferOutput<typeof SandboxMode>;
 
 /** Reads the mode; with `mode` it asks for another, which takes a restart. */
 export const SetSandboxRequest = plain(() => ({ sessionId, mode: v.optional(SandboxMode) }));
-export type SetSandboxRequest = v.InferOutput<typeof SetSandboxRequest>;
 
 export const SetSandboxResponse = v.union([
   plain(() => ({
@@ -22,20 +21,17 @@ export const SetSandboxResponse = v.union([
   })),
   plain(() => ({ mode: SandboxMode })),
 ]);
-export type SetSandboxResponse = v.InferOutput<typeof SetSandboxResponse>;
 
 export const ApprovalPreset = v.picklist(["read-only", "auto", "full"]);
 export type ApprovalPreset = v.InferOutput<typeof ApprovalPreset>;
 
 /** Takes effect at once. */
 export const SetApprovalRequest = plain(() => ({ sessionId, preset: ApprovalPreset }));
-export type SetApprovalRequest = v.InferOutput<typeof SetApprovalRequest>;
 
 export const SetApprovalResponse = plain(() => ({ old: ApprovalPreset, new: ApprovalPreset }));
 export type SetApprovalResponse = v.InferOutput<typeof SetApprovalResponse>;
 
 export const BridgeStatusRequest = plain(() => ({ sessionId: v.optional(sessionId) }));
-export type BridgeStatusRequest = v.InferOutput<typeof BridgeStatusRequest>;
 
 export const BridgeStatusResponse = v.variant("attached", [
   plain(() => ({ attached: v.literal(false) })),
@@ -57,4 +53,3 @@ export const PermissionRespondRequest = v.union(
   ],
   `sessionId, id and decision (${Decision.options.join(", ")}) or requestId and reply (allow, deny, always) are required`,
 );
-export type PermissionRespondRequest = v.InferOutput<typeof PermissionRespondRequest>;

@@ -27,7 +27,6 @@ export const PermissionRequest = plain(() => ({
   risk: Risk,
   shown: v.optional(text),
 }));
-export type PermissionRequest = v.InferOutput<typeof PermissionRequest>;
 
 /** Totals of the session so far. */
 export const CostUpdate = otterUpdates.usage_update;

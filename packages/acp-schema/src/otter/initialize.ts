@@ -13,7 +13,6 @@ export const OTTER_ACP_DEFAULT_HISTORY_SIZE = 1024;
 
 /** Any version is taken; it decides only how the answer names its own. */
 export const InitializeRequest = plain(() => ({ protocolVersion: v.optional(v.unknown()) }));
-export type InitializeRequest = v.InferOutput<typeof InitializeRequest>;
 
 export const ServerInfo = plain(() => ({ name: v.string(), version: v.string() }));
 export type ServerInfo = v.InferOutput<typeof ServerInfo>;
@@ -25,7 +24,6 @@ export const Capabilities = plain(() => ({
   thinking: v.boolean(),
   vision: v.boolean(),
 }));
-export type Capabilities = v.InferOutput<typeof Capabilities>;
 
 export const AgentCapabilities = plain(() => ({
   promptCapabilities: plain(() => ({ text: v.boolean() })),
@@ -33,7 +31,6 @@ export const AgentCapabilities = plain(() => ({
   toolApproval: v.boolean(),
   eventIds: v.boolean(),
 }));
-export type AgentCapabilities = v.InferOutput<typeof AgentCapabilities>;
 
 /** The answer carries both capability blocks, so that a client of either description finds its own. */
 export const InitializeResponse = plain(() => ({
@@ -43,4 +40,3 @@ export const InitializeResponse = plain(() => ({
   capabilities: Capabilities,
   agentCapabilities: AgentCapabilities,
 }));
-export type InitializeResponse = v.InferOutput<typeof InitializeResponse>;

@@ -3,7 +3,6 @@ import * as v from "valibot";
 import { plain } from "../define/shape.js";
 
 export const PermissionReply = v.picklist(["allow", "deny", "always"]);
-export type PermissionReply = v.InferOutput<typeof PermissionReply>;
 
 export const PermissionRespondRequest = plain(() => ({
   requestId: v.string(),
@@ -11,10 +10,8 @@ export const PermissionRespondRequest = plain(() => ({
   /** The digest of what was shown; a wrong one is refused. */
   shown: v.optional(v.string()),
 }));
-export type PermissionRespondRequest = v.InferOutput<typeof PermissionRespondRequest>;
 
 export const PermissionRespondResponse = plain(() => ({ ok: v.literal(true) }));
-export type PermissionRespondResponse = v.InferOutput<typeof PermissionRespondResponse>;
 
 /** The older form: anything but `approve` denies. `permission_id` and `reply` are other names. */
 export const ToolApproveRequest = v.union(
@@ -26,11 +23,9 @@ export const ToolApproveRequest = v.union(
   ],
   "sessionId, permissionId and decision are required",
 );
-export type ToolApproveRequest = v.InferOutput<typeof ToolApproveRequest>;
 
 export const ToolApproveResponse = plain(() => ({
   sessionId: v.string(),
   permissionId: v.string(),
   applied: v.boolean(),
 }));
-export type ToolApproveResponse = v.InferOutput<typeof ToolApproveResponse>;

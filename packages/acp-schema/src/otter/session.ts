@@ -20,10 +20,8 @@ export const NewSessionRequest = plain(() => ({
   model: v.optional(text),
   mode: v.optional(text),
 }));
-export type NewSessionRequest = v.InferOutput<typeof NewSessionRequest>;
 
 export const NewSessionResponse = plain(() => ({ sessionId, cwd: text }));
-export type NewSessionResponse = v.InferOutput<typeof NewSessionResponse>;
 
 /** Nothing is replayed: that is what `session/resume` is for. */
 export const LoadSessionResponse = plain(() => ({
@@ -34,10 +32,8 @@ export const LoadSessionResponse = plain(() => ({
   state: SessionState,
   lastEventId: v.pipe(v.number(), v.integer(), v.minValue(0)),
 }));
-export type LoadSessionResponse = v.InferOutput<typeof LoadSessionResponse>;
 
 export const ListSessionsRequest = plain(() => ({}));
-export type ListSessionsRequest = v.InferOutput<typeof ListSessionsRequest>;
 
 export const ListedSession = plain(() => ({
   sessionId,
@@ -50,25 +46,18 @@ export const ListedSession = plain(() => ({
 export type ListedSession = v.InferOutput<typeof ListedSession>;
 
 export const ListSessionsResponse = plain(() => ({ sessions: v.array(ListedSession) }));
-export type ListSessionsResponse = v.InferOutput<typeof ListSessionsResponse>;
 
 /** The body of `GET /sessions/{id}` in one frame: of a log too long for one, the newest events, and `truncated`. */
 export const GetSessionResponse = plain(() => ({ sessionId, ...SessionDetail.entries, truncated: v.boolean() }));
-export type GetSessionResponse = v.InferOutput<typeof GetSessionResponse>;
 
 /** `mode` names an agent: build, plan, explore, review, general or a file's. Answered with what is now set. */
 export const SetModeRequest = plain(() => ({ sessionId, mode: text }));
-export type SetModeRequest = v.InferOutput<typeof SetModeRequest>;
-
 export const SetModelRequest = plain(() => ({ sessionId, model: text }));
-export type SetModelRequest = v.InferOutput<typeof SetModelRequest>;
 
 /** Copies everything up to the end of `turn` (0-based); the last one unless named. */
 export const ForkSessionRequest = plain(() => ({
   sessionId,
   turn: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 }));
-export type ForkSessionRequest = v.InferOutput<typeof ForkSessionRequest>;
 
 export const ForkSessionResponse = plain(() => ({ sessionId, parentId: text }));
-export type ForkSessionResponse = v.InferOutput<typeof ForkSessionResponse>;

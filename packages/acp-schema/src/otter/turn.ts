@@ -27,18 +27,13 @@ export const MessageResponse = plain(() => ({
   output: v.string(),
   error: v.optional(v.string()),
 }));
-export type MessageResponse = v.InferOutput<typeof MessageResponse>;
 
 /** From here on this connection hears of the session in camelCase notifications. */
 export const TurnRequest = plain(() => ({ sessionId, prompt: v.string() }));
-export type TurnRequest = v.InferOutput<typeof TurnRequest>;
-
 export const CancelResponse = plain(() => ({ sessionId, cancelled: v.boolean() }));
-export type CancelResponse = v.InferOutput<typeof CancelResponse>;
 
 /** A cursor that is absent, negative or no integer replays everything kept. */
 export const ResumeRequest = plain(() => ({ sessionId, sinceEventId: v.fallback(v.optional(cursor, 0), 0) }));
-export type ResumeRequest = v.InferOutput<typeof ResumeRequest>;
 
 /** `truncated`: updates after the cursor are no longer kept. */
 export const ResumeResponse = plain(() => ({
@@ -47,7 +42,6 @@ export const ResumeResponse = plain(() => ({
   lastEventId: cursor,
   truncated: v.boolean(),
 }));
-export type ResumeResponse = v.InferOutput<typeof ResumeResponse>;
 
 /** What a client of `session/turn` gets in place of `session/update`: notification method -> the record type it carries. */
 export const turnNotifications = {

@@ -42,7 +42,6 @@ export const PermissionRequest = plain(() => ({
   /** The digest of what is asked for, as the record has it; the answer may carry it. */
   shown: v.optional(text),
 }));
-export type PermissionRequest = v.InferOutput<typeof PermissionRequest>;
 
 /** Update kind -> what it carries. */
 export const updates = {
@@ -62,4 +61,3 @@ export const SessionNotification = plain(() => ({
   eventId: v.pipe(v.number(), v.integer(), v.minValue(1)),
   update: SessionUpdate,
 }));
-export type SessionNotification = v.InferOutput<typeof SessionNotification>;

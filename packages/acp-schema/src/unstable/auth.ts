@@ -17,10 +17,5 @@ export type AuthAccount = v.InferOutput<typeof AuthAccount>;
 const status = () => ({ state: AuthState, accounts: lenient(items(AuthAccount), () => []) });
 
 export const AuthStatusRequest = object(() => ({}));
-export type AuthStatusRequest = v.InferOutput<typeof AuthStatusRequest>;
-
 export const AuthStatusResponse = object(status);
-export type AuthStatusResponse = v.InferOutput<typeof AuthStatusResponse>;
-
 export const AuthStatusUpdateNotification = object(status);
-export type AuthStatusUpdateNotification = v.InferOutput<typeof AuthStatusUpdateNotification>;

@@ -29,7 +29,6 @@ export const McpCapabilities = object(() => ({
   ...StableMcpCapabilities.entries,
   acp: defaulted(v.boolean(), () => false),
 }));
-export type McpCapabilities = v.InferOutput<typeof McpCapabilities>;
 
 export const SessionCapabilities = object(() => ({
   ...StableSessionCapabilities.entries,
@@ -39,13 +38,11 @@ export const SessionCapabilities = object(() => ({
   status: maybe(SessionStatusCapabilities),
   title: maybe(SessionTitleCapabilities),
 }));
-export type SessionCapabilities = v.InferOutput<typeof SessionCapabilities>;
 
 export const AgentAuthCapabilities = object(() => ({
   ...StableAgentAuthCapabilities.entries,
   status: maybe(AuthStatusCapabilities),
 }));
-export type AgentAuthCapabilities = v.InferOutput<typeof AgentAuthCapabilities>;
 
 export const AgentCapabilities = object(() => ({
   ...StableAgentCapabilities.entries,
@@ -54,11 +51,9 @@ export const AgentCapabilities = object(() => ({
   auth: defaulted(AgentAuthCapabilities, () => ({})),
   providers: maybe(ProvidersCapabilities),
 }));
-export type AgentCapabilities = v.InferOutput<typeof AgentCapabilities>;
 
 export const ClientCapabilities = object(() => ({
   ...StableClientCapabilities.entries,
   subagents: maybe(SubagentCapabilities),
   plan: maybe(PlanCapabilities),
 }));
-export type ClientCapabilities = v.InferOutput<typeof ClientCapabilities>;

@@ -1,5 +1,4 @@
 /** The handshake with unstable capabilities. */
-import type * as v from "valibot";
 import {
   InitializeRequest as StableInitializeRequest,
   InitializeResponse as StableInitializeResponse,
@@ -11,10 +10,8 @@ export const InitializeRequest = object(() => ({
   ...StableInitializeRequest.entries,
   clientCapabilities: defaulted(ClientCapabilities, () => ({})),
 }));
-export type InitializeRequest = v.InferOutput<typeof InitializeRequest>;
 
 export const InitializeResponse = object(() => ({
   ...StableInitializeResponse.entries,
   agentCapabilities: defaulted(AgentCapabilities, () => ({})),
 }));
-export type InitializeResponse = v.InferOutput<typeof InitializeResponse>;

@@ -27,10 +27,7 @@ const envelope = () => ({
 });
 
 export const MessageMcpRequest = object(envelope);
-export type MessageMcpRequest = v.InferOutput<typeof MessageMcpRequest>;
-
 export const MessageMcpNotification = object(envelope);
-export type MessageMcpNotification = v.InferOutput<typeof MessageMcpNotification>;
 
 export const McpError = open(() => ({ code: ErrorCode, message: v.string(), data: v.optional(v.unknown()) }));
 export type McpError = v.InferOutput<typeof McpError>;
@@ -39,4 +36,3 @@ export const MessageMcpResponse = v.union([
   object(() => ({ result: v.unknown() })),
   object(() => ({ error: McpError })),
 ]);
-export type MessageMcpResponse = v.InferOutput<typeof MessageMcpResponse>;

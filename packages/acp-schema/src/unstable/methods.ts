@@ -7,59 +7,34 @@ import { AuthStatusRequest, AuthStatusResponse, AuthStatusUpdateNotification } f
 import { InitializeRequest, InitializeResponse } from "./initialize.js";
 import { MessageMcpNotification, MessageMcpRequest, MessageMcpResponse } from "./mcp-message.js";
 import { PromptResponse } from "./prompt.js";
-import {
-  DisableProviderRequest,
-  DisableProviderResponse,
-  ListProvidersRequest,
-  ListProvidersResponse,
-  SetProviderRequest,
-  SetProviderResponse,
-} from "./provider.js";
+import * as provider from "./provider.js";
 import * as proxy from "./proxy.js";
-import {
-  ArchiveSessionRequest,
-  ArchiveSessionResponse,
-  ForkSessionRequest,
-  ForkSessionResponse,
-  ListSessionsRequest,
-  ListSessionsResponse,
-  LoadSessionRequest,
-  NewSessionRequest,
-  ResumeSessionRequest,
-  SessionStatusRequest,
-  SessionStatusResponse,
-  SetSessionTitleRequest,
-  SetSessionTitleResponse,
-  UnarchiveSessionRequest,
-  UnarchiveSessionResponse,
-} from "./session.js";
+import * as session from "./session.js";
 import { SessionNotification } from "./update.js";
+
+const SESSIONS = "agentCapabilities.sessionCapabilities";
 
 export const agentMethods = {
   ...stable.agentMethods,
   ...methodsOf("agent", {
     initialize: [InitializeRequest, InitializeResponse],
     "auth/status": [AuthStatusRequest, AuthStatusResponse, "agentCapabilities.auth.status"],
-    "providers/list": [ListProvidersRequest, ListProvidersResponse, "agentCapabilities.providers"],
-    "providers/set": [SetProviderRequest, SetProviderResponse, "agentCapabilities.providers"],
-    "providers/disable": [DisableProviderRequest, DisableProviderResponse, "agentCapabilities.providers"],
-    "session/new": [NewSessionRequest, NewSessionResponse],
-    "session/load": [LoadSessionRequest, LoadSessionResponse, "agentCapabilities.loadSession"],
-    "session/resume": [ResumeSessionRequest, ResumeSessionResponse, "agentCapabilities.sessionCapabilities.resume"],
-    "session/list": [ListSessionsRequest, ListSessionsResponse, "agentCapabilities.sessionCapabilities.list"],
-    "session/fork": [ForkSessionRequest, ForkSessionResponse, "agentCapabilities.sessionCapabilities.fork"],
-    "session/archive": [ArchiveSessionRequest, ArchiveSessionResponse, "agentCapabilities.sessionCapabilities.archive"],
-    "session/unarchive": [
-      UnarchiveSessionRequest,
-      UnarchiveSessionResponse,
-      "agentCapabilities.sessionCapabilities.archive",
+    "providers/list": [provider.ListProvidersRequest, provider.ListProvidersResponse, "agentCapabilities.providers"],
+    "providers/set": [provider.SetProviderRequest, provider.SetProviderResponse, "agentCapabilities.providers"],
+    "providers/disable": [
+      provider.DisableProviderRequest,
+      provider.DisableProviderResponse,
+      "agentCapabilities.providers",
     ],
-    "session/status": [SessionStatusRequest, SessionStatusResponse, "agentCapabilities.sessionCapabilities.status"],
-    "session/set_title": [
-      SetSessionTitleRequest,
-      SetSessionTitleResponse,
-      "agentCapabilities.sessionCapabilities.title",
-    ],
+    "session/new": [session.NewSessionRequest, NewSessionResponse],
+    "session/load": [session.LoadSessionRequest, LoadSessionResponse, "agentCapabilities.loadSession"],
+    "session/resume": [session.ResumeSessionRequest, ResumeSessionResponse, `${SESSIONS}.resume`],
+    "session/list": [session.ListSessionsRequest, session.ListSessionsResponse, `${SESSIONS}.list`],
+    "session/fork": [session.ForkSessionRequest, session.ForkSessionResponse, `${SESSIONS}.fork`],
+    "session/archive": [session.ArchiveSessionRequest, session.ArchiveSessionResponse, `${SESSIONS}.archive`],
+    "session/unarchive": [session.UnarchiveSessionRequest, session.UnarchiveSessionResponse, `${SESSIONS}.archive`],
+    "session/status": [session.SessionStatusRequest, session.SessionStatusResponse, `${SESSIONS}.status`],
+    "session/set_title": [session.SetSessionTitleRequest, session.SetSessionTitleResponse, `${SESSIONS}.title`],
     "session/prompt": [PromptRequest, PromptResponse],
     "mcp/message": [MessageMcpNotification, null, "agentCapabilities.mcpCapabilities.acp"],
   }),

@@ -14,4 +14,3 @@ export const Usage = object(() => ({
 export type Usage = v.InferOutput<typeof Usage>;
 
 export const PromptResponse = object(() => ({ ...StablePromptResponse.entries, usage: maybe(Usage) }));
-export type PromptResponse = v.InferOutput<typeof PromptResponse>;

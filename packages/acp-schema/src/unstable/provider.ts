@@ -19,10 +19,7 @@ export const ProviderInfo = object(() => ({
 export type ProviderInfo = v.InferOutput<typeof ProviderInfo>;
 
 export const ListProvidersRequest = object(() => ({}));
-export type ListProvidersRequest = v.InferOutput<typeof ListProvidersRequest>;
-
 export const ListProvidersResponse = object(() => ({ providers: v.array(ProviderInfo) }));
-export type ListProvidersResponse = v.InferOutput<typeof ListProvidersResponse>;
 
 export const SetProviderRequest = object(() => ({
   providerId: ProviderId,
@@ -30,13 +27,7 @@ export const SetProviderRequest = object(() => ({
   baseUrl: v.string(),
   headers: v.optional(record(v.string())),
 }));
-export type SetProviderRequest = v.InferOutput<typeof SetProviderRequest>;
 
 export const SetProviderResponse = object(() => ({}));
-export type SetProviderResponse = v.InferOutput<typeof SetProviderResponse>;
-
 export const DisableProviderRequest = object(() => ({ providerId: ProviderId }));
-export type DisableProviderRequest = v.InferOutput<typeof DisableProviderRequest>;
-
 export const DisableProviderResponse = object(() => ({}));
-export type DisableProviderResponse = v.InferOutput<typeof DisableProviderResponse>;

@@ -4,18 +4,11 @@ import { object } from "../define/shape.js";
 import { InitializeRequest, InitializeResponse } from "./initialize.js";
 
 export const InitializeProxyRequest = InitializeRequest;
-export type InitializeProxyRequest = v.InferOutput<typeof InitializeProxyRequest>;
-
 export const InitializeProxyResponse = InitializeResponse;
-export type InitializeProxyResponse = v.InferOutput<typeof InitializeProxyResponse>;
 
 const forwarded = () => ({ method: v.string(), params: v.optional(v.unknown()) });
 
 /** A request for the next one in the chain. */
 export const ProxySuccessorRequest = object(forwarded);
-export type ProxySuccessorRequest = v.InferOutput<typeof ProxySuccessorRequest>;
-
 export const ProxySuccessorResponse = v.unknown();
-
 export const ProxySuccessorNotification = object(forwarded);
-export type ProxySuccessorNotification = v.InferOutput<typeof ProxySuccessorNotification>;

@@ -24,19 +24,10 @@ const required = () => ({ mcpServers: list(McpServer), systemPrompt: v.nullish(S
 const optional = () => ({ mcpServers: v.optional(list(McpServer)), systemPrompt: v.nullish(SystemPrompt) });
 
 export const NewSessionRequest = object(() => ({ ...StableNewSessionRequest.entries, ...required() }));
-export type NewSessionRequest = v.InferOutput<typeof NewSessionRequest>;
-
 export const LoadSessionRequest = object(() => ({ ...StableLoadSessionRequest.entries, ...required() }));
-export type LoadSessionRequest = v.InferOutput<typeof LoadSessionRequest>;
-
 export const ResumeSessionRequest = object(() => ({ ...StableResumeSessionRequest.entries, ...optional() }));
-export type ResumeSessionRequest = v.InferOutput<typeof ResumeSessionRequest>;
-
 export const ForkSessionRequest = object(() => ({ ...StableResumeSessionRequest.entries, ...optional() }));
-export type ForkSessionRequest = v.InferOutput<typeof ForkSessionRequest>;
-
 export const ForkSessionResponse = object(() => StableNewSessionResponse.entries);
-export type ForkSessionResponse = v.InferOutput<typeof ForkSessionResponse>;
 
 export const SessionArchiveFilter = openEnum(["exclude", "include", "only"]);
 export type SessionArchiveFilter = v.InferOutput<typeof SessionArchiveFilter>;
@@ -45,7 +36,6 @@ export const ListSessionsRequest = object(() => ({
   ...StableListSessionsRequest.entries,
   archived: v.nullish(SessionArchiveFilter),
 }));
-export type ListSessionsRequest = v.InferOutput<typeof ListSessionsRequest>;
 
 export const SessionInfo = object(() => ({ ...StableSessionInfo.entries, archived: maybe(v.boolean()) }));
 export type SessionInfo = v.InferOutput<typeof SessionInfo>;
@@ -54,33 +44,18 @@ export const ListSessionsResponse = object(() => ({
   ...StableListSessionsResponse.entries,
   sessions: requiredItems(SessionInfo),
 }));
-export type ListSessionsResponse = v.InferOutput<typeof ListSessionsResponse>;
 
 const ref = () => ({ sessionId: SessionId });
 
 export const ArchiveSessionRequest = object(ref);
-export type ArchiveSessionRequest = v.InferOutput<typeof ArchiveSessionRequest>;
-
 export const ArchiveSessionResponse = object(() => ({}));
-export type ArchiveSessionResponse = v.InferOutput<typeof ArchiveSessionResponse>;
-
 export const UnarchiveSessionRequest = object(ref);
-export type UnarchiveSessionRequest = v.InferOutput<typeof UnarchiveSessionRequest>;
-
 export const UnarchiveSessionResponse = object(() => ({}));
-export type UnarchiveSessionResponse = v.InferOutput<typeof UnarchiveSessionResponse>;
-
 export const SessionStatusRequest = object(ref);
-export type SessionStatusRequest = v.InferOutput<typeof SessionStatusRequest>;
 
 export const SessionStatus = openEnum(["open", "saved"]);
 export type SessionStatus = v.InferOutput<typeof SessionStatus>;
 
 export const SessionStatusResponse = object(() => ({ status: SessionStatus }));
-export type SessionStatusResponse = v.InferOutput<typeof SessionStatusResponse>;
-
 export const SetSessionTitleRequest = object(() => ({ sessionId: SessionId, title: v.string() }));
-export type SetSessionTitleRequest = v.InferOutput<typeof SetSessionTitleRequest>;
-
 export const SetSessionTitleResponse = object(() => ({ title: v.string() }));
-export type SetSessionTitleResponse = v.InferOutput<typeof SetSessionTitleResponse>;

@@ -7,10 +7,7 @@ import { items, lenient, maybe, meta, object, open, otherThan, plain, variant } 
 import { Usage } from "./prompt.js";
 
 export const SessionCancelCapabilities = object(() => ({}));
-
 export const SubagentSessionCapabilities = object(() => ({ cancel: maybe(SessionCancelCapabilities) }));
-export type SubagentSessionCapabilities = v.InferOutput<typeof SubagentSessionCapabilities>;
-
 export const RunningStateUpdate = object(() => ({}));
 export const RequiresActionStateUpdate = object(() => ({}));
 export const UnknownStateUpdate = object(() => ({}));

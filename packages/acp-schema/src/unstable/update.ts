@@ -40,4 +40,3 @@ export const SessionUpdate = variant("sessionUpdate", () => updates);
 export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
 
 export const SessionNotification = object(() => ({ sessionId: SessionId, update: SessionUpdate }));
-export type SessionNotification = v.InferOutput<typeof SessionNotification>;
