@@ -3,18 +3,9 @@ import { LIMITS } from "../limits.js";
 import type { Entry, EventBody, LogEntry, Position, Reader, SubscribeOptions, Subscription } from "../types.js";
 import { lastOf } from "./line.js";
 import type { Replay } from "./replay.js";
+import { deferred } from "./waiters.js";
 
-/** One log's readers in this process. Each is a cursor: pushed to while it keeps up, re-reading when it did not. */
-export interface Broadcast<E extends EventBody> {
-  readonly readers: number;
-  /** Moves the head over a batch that is in the store already, and hands it to every reader that waits for it. */
-  publish(batch: readonly Entry<E>[]): void;
-  /** Moves the head without entries at hand: readers fetch them. They begin when the head is known. */
-  advance(head: number): void;
-  subscribe(options: SubscribeOptions, reader: Reader<E>): Subscription;
-  /** Ends every reader: normally, or with the reason. */
-  end(reason?: unknown): void;
-}
+export type Broadcast<E extends EventBody> = ReturnType<typeof createBroadcast<E>>;
 
 interface Follower<E extends EventBody> {
   cursor: number;
@@ -24,7 +15,12 @@ interface Follower<E extends EventBody> {
   finish(reason?: unknown): void;
 }
 
-export interface BroadcastOptions<E extends EventBody> {
+const UNKNOWN = -1;
+const LIVE: Position = { live: true };
+const BEHIND: Position = { live: false };
+
+/** One log's readers in this process. Each is a cursor: pushed to while it keeps up, re-reading when it did not. */
+export function createBroadcast<E extends EventBody>(options: {
   readonly budget: WindowBudget;
   /** Where readers that are behind get their entries from. */
   readonly source: Replay<E>;
@@ -33,23 +29,14 @@ export interface BroadcastOptions<E extends EventBody> {
   /** Where the log ends in the store: another process may have written what this one has not heard of yet. */
   readonly storedHead: () => Promise<number>;
   /** Called when the last reader left. */
-  readonly onIdle?: () => void;
-}
-
-const UNKNOWN = -1;
-const LIVE: Position = { live: true };
-const BEHIND: Position = { live: false };
-
-export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E>): Broadcast<E> {
+  readonly onIdle: () => void;
+}) {
   const { source, onIdle } = options;
   const followers = new Set<Follower<E>>();
   const window = createWindow<E>(options.budget);
   /** The last number readers may see; -1 until that is known. */
   let head = UNKNOWN;
-  let nowKnown = (): void => {};
-  const known = new Promise<void>((resolve) => {
-    nowKnown = resolve;
-  });
+  const known = deferred();
 
   /** Hands a batch over. Returns a promise only when the reader asked to wait. */
   const give = (follower: Follower<E>, batch: readonly LogEntry<E>[]): void | Promise<void> => {
@@ -104,16 +91,17 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
     return true;
   };
 
+  /** Moves the head without entries at hand: readers fetch them. They begin when the head is known. */
   const advance = (written: number): void => {
     if (written <= head) return;
     head = written;
-    nowKnown();
+    known.resolve();
     window.clear();
     for (const follower of followers) if (!follower.busy) settle(follower, catchUp(follower));
   };
 
   const begin = async (follower: Follower<E>, from: number | "live"): Promise<void> => {
-    if (head === UNKNOWN) await known;
+    if (head === UNKNOWN) await known.promise;
     const wanted = from === "live" ? head : parseCursor(from);
     const end = (): number => Math.max(head, options.lastSeq());
     // A reader may have seen at another process what this one is yet to hear of.
@@ -127,7 +115,8 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
     get readers() {
       return followers.size;
     },
-    publish(batch) {
+    /** Moves the head over a batch that is in the store already, and hands it to every reader that waits for it. */
+    publish(batch: readonly Entry<E>[]) {
       const last = batch[batch.length - 1]!.seq;
       if (head === UNKNOWN) return advance(last);
       // Records are lost inside: readers find them in the store.
@@ -144,13 +133,8 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
       } else window.clear();
     },
     advance,
-    subscribe({ from, signal }, reader) {
-      let resolve!: () => void;
-      let reject!: (reason: unknown) => void;
-      const ended = new Promise<void>((yes, no) => {
-        resolve = yes;
-        reject = no;
-      });
+    subscribe({ from, signal }: SubscribeOptions, reader: Reader<E>): Subscription {
+      const { promise: ended, resolve, reject } = deferred();
       // A caller that does not look at `ended` must not bring the process down.
       ended.catch(() => {});
       const follower: Follower<E> = {
@@ -167,7 +151,7 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
           else reject(reason);
           if (followers.size === 0) {
             window.clear();
-            onIdle?.();
+            onIdle();
           }
         },
       };
@@ -186,7 +170,8 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
         close,
       };
     },
-    end(reason) {
+    /** Ends every reader: normally, or with the reason. */
+    end(reason?: unknown) {
       for (const follower of [...followers]) follower.finish(reason);
       window.clear();
     },
@@ -203,11 +188,6 @@ export function refused(error: unknown): Subscription {
 /** The bytes that all windows of a process may hold together. */
 export interface WindowBudget {
   used: number;
-  readonly limit: number;
-}
-
-export function createWindowBudget(limit: number = LIMITS.windowBytesPerProcess): WindowBudget {
-  return { used: 0, limit };
 }
 
 // --- internal ---
@@ -216,24 +196,14 @@ function isFull(page: { readonly bytes: number }): boolean {
   return page.bytes >= LIMITS.pageBytes;
 }
 
-/** The most recent entries of one log, for readers that are a little behind; who is further behind re-reads the store. */
-interface RecentWindow<E extends EventBody> {
-  push(batch: readonly Entry<E>[]): void;
-  /** The next entries after `cursor`, about 64 KiB of them; null when they are no longer (or not yet) here. */
-  after(cursor: number): readonly Entry<E>[] | null;
-  clear(): void;
-}
-
 /** Handed out as it is once it is full: what one reader makes of it serves all the others that come to it. */
 interface RecentPage<E extends EventBody> {
   readonly entries: Entry<E>[];
   bytes: number;
 }
 
-function createWindow<E extends EventBody>(
-  budget: WindowBudget,
-  limit: number = LIMITS.windowBytesPerSession,
-): RecentWindow<E> {
+/** The most recent entries of one log, for readers that are a little behind; a reader that is further behind re-reads the store. */
+function createWindow<E extends EventBody>(budget: WindowBudget) {
   let pages: RecentPage<E>[] = [];
   let bytes = 0;
 
@@ -253,7 +223,7 @@ function createWindow<E extends EventBody>(
 
   return {
     clear,
-    push(batch) {
+    push(batch: readonly Entry<E>[]) {
       const before = bytes;
       for (const entry of batch) {
         const page = roomyPage();
@@ -261,11 +231,12 @@ function createWindow<E extends EventBody>(
         page.bytes += entry.line.length;
         bytes += entry.line.length;
       }
-      while (bytes > limit) bytes -= pages.shift()!.bytes;
+      while (bytes > LIMITS.windowBytesPerSession) bytes -= pages.shift()!.bytes;
       budget.used += bytes - before;
-      if (budget.used > budget.limit) clear();
+      if (budget.used > LIMITS.windowBytesPerProcess) clear();
     },
-    after(cursor) {
+    /** The next entries after `cursor`, about 64 KiB of them; null when they are no longer (or not yet) here. */
+    after(cursor: number): readonly Entry<E>[] | null {
       const oldest = pages[0]?.entries[0];
       if (oldest === undefined || cursor + 1 < oldest.seq) return null;
       const page = pages.find(({ entries }) => entries.at(-1)!.seq > cursor);

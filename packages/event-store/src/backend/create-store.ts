@@ -4,7 +4,7 @@ import { LIMITS } from "../limits.js";
 import { assertStorableId } from "../session-id.js";
 import type { Durability, Entry, EventBody, EventStore, ImportedLog, LogEntry, LogWriter } from "../types.js";
 import type { Backend, Copy, Held } from "./backend.js";
-import { type Broadcast, createBroadcast, createWindowBudget, refused } from "./broadcast.js";
+import { type Broadcast, createBroadcast, refused } from "./broadcast.js";
 import { createStamp, encodeBatch, withChecksum } from "./line.js";
 import { createLogWriter, createTick, type HeldWriter } from "./log-writer.js";
 import { batches, readEntries } from "./replay.js";
@@ -36,8 +36,8 @@ export function createStore<E extends EventBody, S extends object>(
   { durability = "turn", clock = Date.now }: StoreOptions = {},
 ): EventStore<E, S> {
   const logs = new Map<string, LiveLog<E>>();
-  const budget = createWindowBudget();
-  const tick = createTick();
+  const budget = { used: 0 };
+  const atEndOfTick = createTick();
   let closed = false;
 
   const usable = (id: string): void => {
@@ -118,7 +118,7 @@ export function createStore<E extends EventBody, S extends object>(
       held,
       durability,
       clock,
-      tick,
+      atEndOfTick,
       publish: log.broadcast.publish,
       onClose() {
         log.writer = null;

@@ -2,20 +2,8 @@ import { isStoreError, StoreError, storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
 import type { Held } from "./backend.js";
-import type { AppendedEntry } from "./line.js";
-import { createStamp, encodeBatch } from "./line.js";
+import { type AppendedEntry, createStamp, encodeBatch } from "./line.js";
 import { createWaiters, type Waiters } from "./waiters.js";
-
-export interface LogWriterDeps<E extends EventBody> {
-  readonly id: string;
-  readonly held: Held;
-  readonly durability: Durability;
-  readonly clock: () => number;
-  readonly tick: Tick;
-  /** Hands written entries to the readers. */
-  readonly publish: (batch: readonly Entry<E>[]) => void;
-  readonly onClose: () => void;
-}
 
 /** A writer that the store can also end without writing: when the session is deleted under it. */
 export interface HeldWriter<E extends EventBody> extends LogWriter<E> {
@@ -24,24 +12,20 @@ export interface HeldWriter<E extends EventBody> extends LogWriter<E> {
   abandon(): void;
 }
 
-/** Runs each scheduled job once at the end of the current turn of the event loop, in the order they asked first. */
-export interface Tick {
-  schedule(job: () => void): void;
-}
-
-/** One `setImmediate` serves every session that wrote in this turn. */
-export function createTick(): Tick {
+/**
+ * Returns a function that runs each job it is given once at the end of the current turn of the event loop, in the order they were first
+ * given. One `setImmediate` serves every session that wrote in this turn.
+ */
+export function createTick(): (job: () => void) => void {
   let jobs = new Set<() => void>();
   const run = (): void => {
     const due = jobs;
     jobs = new Set();
     for (const job of due) job();
   };
-  return {
-    schedule(job) {
-      if (jobs.size === 0) setImmediate(run);
-      jobs.add(job);
-    },
+  return (job) => {
+    if (jobs.size === 0) setImmediate(run);
+    jobs.add(job);
   };
 }
 
@@ -51,8 +35,17 @@ const DONE = Promise.resolve();
  * The write path. Entries queue up during a tick, go out in one write at its end, and only then to the readers: what anybody
  * saw survives the process. While a write or a sync is under way, entries gather for the next one.
  */
-export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): HeldWriter<E> {
-  const { id, held, tick, publish } = deps;
+export function createLogWriter<E extends EventBody>(deps: {
+  readonly id: string;
+  readonly held: Held;
+  readonly durability: Durability;
+  readonly clock: () => number;
+  readonly atEndOfTick: ReturnType<typeof createTick>;
+  /** Hands written entries to the readers. */
+  readonly publish: (batch: readonly Entry<E>[]) => void;
+  readonly onClose: () => void;
+}): HeldWriter<E> {
+  const { id, held, atEndOfTick, publish } = deps;
   // Where a write is durable at once, there is nothing to wait for after it.
   const durability = held.sync === undefined ? "none" : deps.durability;
   const stamp = createStamp(deps.clock, held.lastTs);
@@ -182,7 +175,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
       // A loop turn may bring megabytes; readers need not wait for all of it. Not at once: the caller is in the middle of an append.
       if (undelivered.length > 0) queueMicrotask(endOfTick);
     }
-    tick.schedule(endOfTick);
+    atEndOfTick(endOfTick);
   };
 
   const onLost = (): void => {
@@ -227,7 +220,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
     } catch (error) {
       return Promise.reject(error);
     }
-    tick.schedule(endOfTick);
+    atEndOfTick(endOfTick);
     return waiters.wait(seq, seq > lastSeq);
   };
 

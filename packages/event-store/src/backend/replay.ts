@@ -1,5 +1,6 @@
 import { LIMITS } from "../limits.js";
 import type { EventBody, LogEntry } from "../types.js";
+import { deferred } from "./waiters.js";
 
 export interface ReplayRange {
   readonly from: number;
@@ -82,33 +83,25 @@ async function* pullBatches<E extends EventBody>(
   range: Omit<ReplayRange, "isOver">,
 ): AsyncGenerator<readonly LogEntry<E>[]> {
   let isOver = false;
-  let goOn = (): void => {};
-  let arrive!: (batch: readonly LogEntry<E>[] | null) => void;
-  let arrived = new Promise<readonly LogEntry<E>[] | null>((resolve) => {
-    arrive = resolve;
-  });
+  let taken = deferred();
+  let arrived = deferred<readonly LogEntry<E>[] | null>();
   const ended = replay({ ...range, isOver: () => isOver }, (batch) => {
-    arrive(batch);
-    return new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
+    arrived.resolve(batch);
+    taken = deferred();
+    return taken.promise;
   });
-  ended.then(
-    () => arrive(null),
-    () => arrive(null),
-  );
+  const end = (): void => arrived.resolve(null);
+  ended.then(end, end);
   try {
-    for (let batch = await arrived; batch !== null; batch = await arrived) {
-      arrived = new Promise((resolve) => {
-        arrive = resolve;
-      });
+    for (let batch = await arrived.promise; batch !== null; batch = await arrived.promise) {
+      arrived = deferred();
       yield batch;
-      goOn();
+      taken.resolve();
     }
     await ended;
   } finally {
     isOver = true;
-    goOn();
+    taken.resolve();
     await ended.catch(() => {});
   }
 }

@@ -1,25 +1,7 @@
+export type Waiters = ReturnType<typeof createWaiters>;
+
 /** Promises that wait for a number to be reached. Callers that ask between two seals share one. */
-export interface Waiters {
-  /** True when somebody waits for a number up to `seq`. */
-  anyUpTo(seq: number): boolean;
-  /** `alone` for a number that is not given out yet: nobody else should have to wait for it. */
-  wait(seq: number, alone: boolean): Promise<void>;
-  /** Later callers wait for later work: what is under way covers only those that asked so far. */
-  seal(): void;
-  reached(seq: number): void;
-  /** Rejects those that wait for a number above `seq`. Returns whether there were any. */
-  failAbove(seq: number, reason: unknown): boolean;
-}
-
-interface Group {
-  lowest: number;
-  highest: number;
-  readonly promise: Promise<void>;
-  resolve(): void;
-  reject(reason: unknown): void;
-}
-
-export function createWaiters(): Waiters {
+export function createWaiters() {
   let groups: Group[] = [];
   let open: Group | null = null;
 
@@ -33,8 +15,10 @@ export function createWaiters(): Waiters {
   };
 
   return {
-    anyUpTo: (seq) => groups.some((group) => group.lowest <= seq),
-    wait(seq, alone) {
+    /** True when somebody waits for a number up to `seq`. */
+    anyUpTo: (seq: number) => groups.some((group) => group.lowest <= seq),
+    /** `alone` for a number that is not given out yet: nobody else should have to wait for it. */
+    wait(seq: number, alone: boolean) {
       if (alone) {
         const group = createGroup(seq);
         groups.push(group);
@@ -48,16 +32,18 @@ export function createWaiters(): Waiters {
       open.highest = Math.max(open.highest, seq);
       return open.promise;
     },
+    /** Later callers wait for later work: what is under way covers only those that asked so far. */
     seal() {
       open = null;
     },
-    reached(seq) {
+    reached(seq: number) {
       settle(
         (group) => group.highest <= seq,
         (group) => group.resolve(),
       );
     },
-    failAbove: (seq, reason) =>
+    /** Rejects those that wait for a number above `seq`. Returns whether there were any. */
+    failAbove: (seq: number, reason: unknown) =>
       settle(
         (group) => group.highest > seq,
         (group) => group.reject(reason),
@@ -65,14 +51,21 @@ export function createWaiters(): Waiters {
   };
 }
 
-// --- internal ---
-
-function createGroup(seq: number): Group {
-  let resolve!: () => void;
+/** A promise and what settles it. */
+export function deferred<T = void>() {
+  let resolve!: (value: T) => void;
   let reject!: (reason: unknown) => void;
-  const promise = new Promise<void>((yes, no) => {
+  const promise = new Promise<T>((yes, no) => {
     resolve = yes;
     reject = no;
   });
-  return { lowest: seq, highest: seq, promise, resolve, reject };
+  return { promise, resolve, reject };
+}
+
+// --- internal ---
+
+type Group = ReturnType<typeof createGroup>;
+
+function createGroup(seq: number) {
+  return { lowest: seq, highest: seq, ...deferred() };
 }

@@ -23,7 +23,6 @@ import { createOpenFiles } from "./open-files.js";
 import type { Chain } from "./segment/chain.js";
 import { inspectLog, type LogEnd } from "./segment/log-end.js";
 import { createLogFiles, type LogFiles } from "./segment/log-files.js";
-import { replayOf } from "./segment/replay-log.js";
 import { birthOf, createSessionMakers, startLog } from "./session-makers.js";
 
 export interface FileStoreOptions<E extends EventBody = EventBody, S extends object = object> extends StoreOptions {
@@ -163,7 +162,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     },
     async read(id, range, taken) {
       let isEmpty = range.from === 0;
-      await replayOf<E>(filesOf(existing(id)))(range, (batch) => {
+      await filesOf(existing(id)).replay<E>(range, (batch) => {
         isEmpty = false;
         return taken(batch);
       });

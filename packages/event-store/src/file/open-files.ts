@@ -1,40 +1,12 @@
 import { closeSync } from "node:fs";
 import { LIMITS } from "../limits.js";
 
-/** Runs at most so many pieces of work at a time; the others wait in line. */
-export interface Slots {
-  /** Waits for a slot; the returned function gives it back. */
-  enter(): Promise<() => void>;
-  run<T>(work: () => Promise<T>): Promise<T>;
-}
+export type OpenFiles = ReturnType<typeof createOpenFiles>;
 
 /** The files this process holds open for sessions, bounded. */
-export interface OpenFiles {
-  /** The descriptor under this key, opened now if it is not. May close the longest unused one. */
-  use(key: object, open: () => number): number;
-  /** Keeps the descriptor of a key from being closed for room while an asynchronous call works on it. */
-  pin(key: object): void;
-  unpin(key: object): void;
-  /** Closes the key's descriptor, at once or when it is unpinned. */
-  drop(key: object): void;
-  /** Runs work that opens files of its own; when the process is out of descriptors, closes idle ones and tries again. */
-  withRoom<T>(work: () => T): T;
-  withRoomAsync<T>(work: () => Promise<T>): Promise<T>;
-  /** Places for reads of replays. */
-  readonly reads: Slots;
-  /** Places for files that are being replaced. */
-  readonly replacements: Slots;
-}
-
-interface Held {
-  readonly fd: number;
-  pins: number;
-  dropped: boolean;
-}
-
-export function createOpenFiles(limit: number = LIMITS.openFiles): OpenFiles {
+export function createOpenFiles() {
   // In order of last use: a Map iterates as it was filled.
-  const held = new Map<object, Held>();
+  const held = new Map<object, { readonly fd: number; pins: number; dropped: boolean }>();
 
   const closeIdle = (): boolean => {
     for (const [key, file] of held) {
@@ -56,6 +28,7 @@ export function createOpenFiles(limit: number = LIMITS.openFiles): OpenFiles {
     return closed;
   };
 
+  /** Runs work that opens files of its own; when the process is out of descriptors, closes idle ones and tries again. */
   const withRoom = <T>(work: () => T): T => {
     for (;;) {
       try {
@@ -67,21 +40,23 @@ export function createOpenFiles(limit: number = LIMITS.openFiles): OpenFiles {
   };
 
   return {
-    use(key, open) {
+    /** The descriptor under this key, opened now if it is not. May close the longest unused one. */
+    use(key: object, open: () => number) {
       let file = held.get(key);
       if (file !== undefined) held.delete(key);
       else {
-        while (held.size >= limit && closeIdle()) {}
+        while (held.size >= LIMITS.openFiles && closeIdle()) {}
         file = { fd: withRoom(open), pins: 0, dropped: false };
       }
       held.set(key, file);
       return file.fd;
     },
-    pin(key) {
+    /** Keeps the descriptor of a key from being closed for room while an asynchronous call works on it. */
+    pin(key: object) {
       const file = held.get(key);
       if (file !== undefined) file.pins++;
     },
-    unpin(key) {
+    unpin(key: object) {
       const file = held.get(key);
       if (file === undefined) return;
       file.pins--;
@@ -90,7 +65,8 @@ export function createOpenFiles(limit: number = LIMITS.openFiles): OpenFiles {
         closeSync(file.fd);
       }
     },
-    drop(key) {
+    /** Closes the key's descriptor, at once or when it is unpinned. */
+    drop(key: object) {
       const file = held.get(key);
       if (file === undefined) return;
       file.dropped = true;
@@ -99,7 +75,7 @@ export function createOpenFiles(limit: number = LIMITS.openFiles): OpenFiles {
       closeSync(file.fd);
     },
     withRoom,
-    async withRoomAsync(work) {
+    async withRoomAsync<T>(work: () => Promise<T>): Promise<T> {
       for (;;) {
         try {
           return await work();
@@ -108,34 +84,26 @@ export function createOpenFiles(limit: number = LIMITS.openFiles): OpenFiles {
         }
       }
     },
-    reads: createSlots(LIMITS.readsInFlight),
-    replacements: createSlots(LIMITS.replacements),
+    /** Runs a read of a replay, a few at a time. */
+    reading: createSlots(LIMITS.readsInFlight),
+    /** Runs the replacement of a file, a few at a time. */
+    replacing: createSlots(LIMITS.replacements),
   };
 }
 
-export function createSlots(count: number): Slots {
+/** Returns a function that runs at most so many pieces of work at a time; the others wait in line. */
+export function createSlots(count: number) {
   const waiting: (() => void)[] = [];
   let taken = 0;
-
-  const enter = async (): Promise<() => void> => {
+  return async <T>(work: () => Promise<T>): Promise<T> => {
     if (taken < count) taken++;
     else await new Promise<void>((resolve) => waiting.push(resolve));
-    return () => {
+    try {
+      return await work();
+    } finally {
       const next = waiting.shift();
       if (next === undefined) taken--;
       else next();
-    };
-  };
-
-  return {
-    enter,
-    async run(work) {
-      const leave = await enter();
-      try {
-        return await work();
-      } finally {
-        leave();
-      }
-    },
+    }
   };
 }

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { StoreError, storageError } from "../../errors.js";
 import { LIMITS } from "../../limits.js";
-import type { DiskSync } from "../disk.js";
-import { listDrafts, replaceFile } from "../disk.js";
+import { type DiskSync, listDrafts, replaceFile } from "../disk.js";
 import type { OpenFiles } from "../open-files.js";
 import { readRegular } from "../regular-file.js";
 
@@ -24,7 +23,7 @@ export function createSummaries<S extends object>(openFiles: OpenFiles, disk: Di
     async write(directory: string, summary: S, sync: boolean) {
       const text = formatSummary(summary);
       const write = (writes.get(directory) ?? Promise.resolve()).then(() =>
-        openFiles.replacements.run(() =>
+        openFiles.replacing(() =>
           openFiles.withRoomAsync(() => replaceFile(pathOf(directory), text, sync ? disk : null)),
         ),
       );
@@ -40,7 +39,7 @@ export function createSummaries<S extends object>(openFiles: OpenFiles, disk: Di
     /** Resolves when no replacement is under way: for one session, or for all. */
     settled: async (directory?: string) =>
       directory === undefined ? Promise.all(writes.values()) : writes.get(directory),
-    /** Drafts that a killed process left. Only whose session it is writes one: ask while it is ours. */
+    /** Drafts that a killed process left. Only the holder of a session writes one: call this while holding its claim. */
     drafts: (directory: string) => (writes.has(directory) ? [] : listDrafts(pathOf(directory))),
   };
 }

@@ -4,24 +4,7 @@ import { LIMITS } from "../../limits.js";
 import type { EventBody, LogEntry } from "../../types.js";
 import { isSoundHeader } from "./header.js";
 
-/** Turns the bytes of one segment into entries. Records that cannot be read become a `Lost` once the next number is known. */
-export interface SegmentParser<E extends EventBody> {
-  /** The number the next record must have. */
-  readonly expected: number;
-  /** Bytes up to the end of the last record, or of a damaged one that keeps its number. */
-  readonly validBytes: number;
-  /** Bytes taken so far, an unfinished line included. */
-  readonly offset: number;
-  /** Where the unfinished line begins. */
-  readonly lineStart: number;
-  /** False while lines were unreadable and no record came after them. */
-  readonly isSound: boolean;
-  push(bytes: Buffer): LogEntry<E>[];
-  /** The segment ends here and the next one starts with `next`: every number that did not come is lost. */
-  finishBefore(next: number): LogEntry<E>[];
-  /** The log ends here. Returns a last record without its line break; `torn` tells whether anything else was left over. */
-  finishLog(): { entries: LogEntry<E>[]; torn: boolean };
-}
+export type SegmentParser<E extends EventBody> = ReturnType<typeof createSegmentParser<E>>;
 
 /** Where a parser begins. */
 export interface Place {
@@ -54,7 +37,8 @@ interface Unreadable {
 const LF = 10;
 const CR = 13;
 
-export function createSegmentParser<E extends EventBody>({ first, offset: start }: Place): SegmentParser<E> {
+/** Turns the bytes of one segment into entries. Records that cannot be read become a `Lost` once the next number is known. */
+export function createSegmentParser<E extends EventBody>({ first, offset: start }: Place) {
   let expected = first;
   let offset = start;
   let validBytes = start;
@@ -128,22 +112,27 @@ export function createSegmentParser<E extends EventBody>({ first, offset: start 
   };
 
   return {
+    /** The number the next record must have. */
     get expected() {
       return expected;
     },
+    /** Bytes up to the end of the last record, or of a damaged one that keeps its number. */
     get validBytes() {
       return validBytes;
     },
+    /** Bytes taken so far, an unfinished line included. */
     get offset() {
       return offset;
     },
+    /** Where the unfinished line begins. */
     get lineStart() {
       return offset - carryBytes;
     },
+    /** False while lines were unreadable and no record came after them. */
     get isSound() {
       return unreadable === null;
     },
-    push(bytes) {
+    push(bytes: Buffer) {
       const entries: LogEntry<E>[] = [];
       const base = offset;
       offset += bytes.length;
@@ -163,7 +152,8 @@ export function createSegmentParser<E extends EventBody>({ first, offset: start 
       if (start < bytes.length) keep(bytes.subarray(start));
       return entries;
     },
-    finishBefore(next) {
+    /** The segment ends here and the next one starts with `next`: every number that did not come is lost. */
+    finishBefore(next: number) {
       const entries: LogEntry<E>[] = [];
       const at = offset - carryBytes;
       if (carryBytes > 0) {
@@ -173,6 +163,7 @@ export function createSegmentParser<E extends EventBody>({ first, offset: start 
       skipTo(next, entries);
       return entries;
     },
+    /** The log ends here. Returns a last record without its line break; `torn` tells whether anything else was left over. */
     finishLog() {
       const entries: LogEntry<E>[] = [];
       if (carryBytes > 0) {

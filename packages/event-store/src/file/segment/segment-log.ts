@@ -22,27 +22,9 @@ export interface SyncPoint extends Place {
   readonly hasNewFile: boolean;
 }
 
-/** The written end of a log: whole records in segments, and what of it is known to be on disk. */
-export interface SegmentLog {
-  readonly writtenSeq: number;
-  readonly durableSeq: number;
-  /** Starts a segment now, which cuts off whoever wrote before. */
-  start(): void;
-  /** Writes the entries' lines and returns how many of them are now written: fewer on a full disk. Throws on errors. */
-  write(entries: readonly Entry<EventBody>[]): number;
-  /** What the next sync has to cover. Throws when that must be written anew first, and cannot be. */
-  syncPoint(): SyncPoint;
-  synced(point: SyncPoint): void;
-  /**
-   * A sync failed: the kernel may have dropped the pages and called them clean, so another sync of the same file proves
-   * nothing. The next write or sync starts a new segment with everything since the last good one.
-   */
-  distrust(): void;
-  /** Closes the descriptors; what needs one opens the file again by its name. */
-  letGo(): void;
-  close(): void;
-}
+export type SegmentLog = ReturnType<typeof createSegmentLog>;
 
+/** The written end of a log: whole records in segments, and what of it is known to be on disk. */
 export function createSegmentLog(options: {
   /** Where the segments are: asked each time, since a session that is being made gets its name last. */
   readonly directory: () => string;
@@ -50,7 +32,7 @@ export function createSegmentLog(options: {
   readonly end: LogEnd;
   readonly birth?: object | undefined;
   readonly openFiles: OpenFiles;
-}): SegmentLog {
+}) {
   const { directory, fence, end, birth, openFiles } = options;
   let writtenSeq = end.lastSeq;
   /** Where the next segment continues, while none is open. */
@@ -80,6 +62,7 @@ export function createSegmentLog(options: {
 
   const openSegments = (): SegmentFile[] => (current === null ? [...closed] : [...closed, current]);
 
+  /** Closes the descriptors; what needs one opens the file again by its name. */
   const letGo = (): void => {
     for (const file of openSegments()) openFiles.drop(file.key);
   };
@@ -123,16 +106,15 @@ export function createSegmentLog(options: {
   };
 
   return {
-    get writtenSeq() {
-      return writtenSeq;
-    },
     get durableSeq() {
       return durable.seq;
     },
+    /** Starts a segment now, which cuts off the writer before this one. */
     start() {
       open();
     },
-    write(entries) {
+    /** Writes the entries' lines and returns how many of them are now written: fewer on a full disk. Throws on errors. */
+    write(entries: readonly Entry<EventBody>[]) {
       if (entries.length === 0) return 0;
       if (distrusted) rewrite();
       const file = open();
@@ -155,6 +137,7 @@ export function createSegmentLog(options: {
       if (file.size >= LIMITS.segmentBytes) roll();
       return entries.length;
     },
+    /** What the next sync has to cover. Throws when that must be written anew first, and cannot be. */
     syncPoint() {
       if (distrusted) rewrite();
       const point: SyncPoint = {
@@ -166,12 +149,16 @@ export function createSegmentLog(options: {
       hasNewFile = false;
       return point;
     },
-    synced(point) {
+    synced(point: SyncPoint) {
       durable = point;
       for (const file of point.files) if (file !== current) openFiles.drop(file.key);
       closed = closed.filter((file) => !point.files.includes(file));
     },
     letGo,
+    /**
+     * A sync failed: the kernel may have dropped the pages and called them clean, so another sync of the same file proves
+     * nothing. The next write or sync starts a new segment with everything since the last good one.
+     */
     distrust() {
       distrusted = true;
       hasNewFile = true;
@@ -185,23 +172,7 @@ export function createSegmentLog(options: {
 }
 
 /** A segment that this process writes. */
-export interface SegmentFile {
-  readonly name: string;
-  /** Bytes that are valid: the header and whole records. */
-  readonly size: number;
-  readonly headerBytes: number;
-  /** Writes at the end; fewer bytes when the disk is nearly full, of which `cut` says how many to keep. */
-  write(bytes: Buffer): { written: number; wanted: number };
-  /** Forgets what is behind `size`, also when the file cannot be truncated just now. */
-  cut(size: number): void;
-  /** The bytes from `start` to the end. */
-  read(start: number): Buffer;
-  fd(): number;
-  /** Takes the file back. */
-  remove(): void;
-  /** The key of its descriptor in the open files. */
-  readonly key: object;
-}
+export type SegmentFile = ReturnType<typeof createSegmentFile>;
 
 // --- internal ---
 
@@ -219,12 +190,7 @@ function wholeLines(entries: readonly Entry<EventBody>[], bytes: number): { coun
 }
 
 /** Creates the file with its header; throws without leaving half a header behind that anybody would read. */
-function createSegmentFile(
-  directory: () => string,
-  first: number,
-  header: SegmentHeader,
-  openFiles: OpenFiles,
-): SegmentFile {
+function createSegmentFile(directory: () => string, first: number, header: SegmentHeader, openFiles: OpenFiles) {
   const name = segmentName(first, randomBytes(4).toString("hex"));
   const path = (): string => join(directory(), name);
   const key = {};
@@ -239,23 +205,28 @@ function createSegmentFile(
       return opened;
     });
 
-  const file: SegmentFile = {
+  const file = {
     name,
+    /** The key of its descriptor in the open files. */
     key,
+    /** Bytes that are valid: the header and whole records. */
     get size() {
       return size;
     },
     headerBytes: head.length,
-    write(bytes) {
+    /** Writes at the end; fewer bytes when the disk is nearly full, of which `cut` says how many to keep. */
+    write(bytes: Buffer) {
       const written = writeSync(fd(), bytes, 0, bytes.length, size);
       size += written;
       return { written, wanted: bytes.length };
     },
-    cut(to) {
+    /** Forgets what comes after `to`, also when the file cannot be truncated just now. */
+    cut(to: number) {
       size = to;
       ftruncateSync(fd(), to);
     },
-    read(start) {
+    /** The bytes from `start` to the end. */
+    read(start: number) {
       const bytes = Buffer.allocUnsafe(size - start);
       let at = 0;
       while (at < bytes.length) {
@@ -266,6 +237,7 @@ function createSegmentFile(
       return bytes;
     },
     fd,
+    /** Takes the file back. */
     remove() {
       openFiles.drop(key);
       rmSync(path(), { force: true });
