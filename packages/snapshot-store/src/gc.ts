@@ -1,22 +1,11 @@
 /** Keeps the whole store bounded: what nobody touched for long goes first, then the oldest until the rest fits. */
 import { lstatSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
-import { namesIn } from "./content/names-in.js";
+import { namesIn } from "./content/atomic-file.js";
 import { isOwnDirectory, removeOwnDirectory } from "./content/own-files.js";
 import type { SnapshotLimits } from "./limits.js";
 import { createPacer, paced, type Steps } from "./pacer.js";
 import type { GcReport } from "./types.js";
-
-export interface GcInput {
-  readonly root: string;
-  readonly limits: SnapshotLimits;
-  readonly now: number;
-  readonly keep: ReadonlySet<string>;
-  readonly sessionIds: readonly string[];
-  /** Directory -> the baseline open in this process. */
-  readonly baselines: ReadonlyMap<string, Baseline>;
-  readonly signal: AbortSignal | undefined;
-}
 
 interface Candidate {
   readonly kind: "session" | "baseline";
@@ -29,7 +18,16 @@ interface Candidate {
 /** Another process may be at work in what was touched this recently. */
 const BUSY_MS = 60 * 60 * 1000;
 
-export async function collectGarbage(input: GcInput): Promise<GcReport> {
+export async function collectGarbage(input: {
+  readonly root: string;
+  readonly limits: SnapshotLimits;
+  readonly now: number;
+  readonly keep: ReadonlySet<string>;
+  readonly sessionIds: readonly string[];
+  /** Directory -> the baseline open in this process. */
+  readonly baselines: ReadonlyMap<string, Baseline>;
+  readonly signal: AbortSignal | undefined;
+}): Promise<GcReport> {
   const { limits, now } = input;
   let blobsRemoved = 0;
   let bytesFreed = 0;
@@ -58,7 +56,7 @@ export async function collectGarbage(input: GcInput): Promise<GcReport> {
 
 // --- internal ---
 
-async function candidates(input: GcInput): Promise<Candidate[]> {
+async function candidates(input: Parameters<typeof collectGarbage>[0]): Promise<Candidate[]> {
   const found: Candidate[] = [];
   const baselinesRoot = `${input.root}/.baselines`;
   const places = [

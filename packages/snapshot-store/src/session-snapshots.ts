@@ -29,7 +29,7 @@ import { fsPath } from "./workspace/path-bytes.js";
 import { pinBelow } from "./workspace/pinned-dir.js";
 import type { Roots } from "./workspace/roots.js";
 
-export interface SessionDeps {
+export function createSessionSnapshots(deps: {
   readonly sessionId: string;
   readonly directory: string;
   readonly roots: Roots;
@@ -38,9 +38,7 @@ export interface SessionDeps {
   baseline(root: string): Baseline;
   /** Throws when another process has the session now. */
   requireHeld(): void;
-}
-
-export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
+}): SessionSnapshots {
   const { sessionId, directory, roots, limits, clock, requireHeld } = deps;
   const blobs = createBlobs(`${directory}/blobs`);
   const manifests = createManifests(directory, blobs, roots, limits);

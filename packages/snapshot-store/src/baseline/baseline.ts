@@ -1,7 +1,6 @@
 /** The state of one root, shared by its sessions: an index and the content of every file, whatever a command does. */
-import { type Blobs, createBlobs, sha256 } from "../content/blobs.js";
-import { type SkipReason, type StoredState, statIfAny } from "../content/file-state.js";
-import { sameStamp } from "../content/stamp.js";
+import { createBlobs, sha256 } from "../content/blobs.js";
+import { type SkipReason, type StoredState, sameStamp, statIfAny } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
 import { createPacer, paced } from "../pacer.js";
 import { createFacts, type Fact } from "./facts.js";
@@ -13,31 +12,7 @@ import { createFindings, type ScanContext } from "./scan-context.js";
 import { createDirectoryNode, type DirectoryNode, type FileNode, filesOf } from "./tree.js";
 import { createWatcher } from "./watch.js";
 
-export interface Baseline {
-  readonly blobs: Blobs;
-  /** Brings the index up to date and starts to note what changes. Stops soon after `signal` does, with its reason. */
-  startRun(signal?: AbortSignal): Promise<Run>;
-  /** Brings the index up to date, and has everything that changed since the run started kept. */
-  finishRun(run: Run, keep: () => Promise<void>): Promise<void>;
-  /** Stops noting for a command whose result nobody wants. */
-  abandonRun(run: Run): void;
-  /** Has kept what a command did that a crash interrupted; false when that may not be all, since the index moved on. */
-  resumeRun(startedAt: number, keep: (run: Run) => Promise<void>): Promise<boolean>;
-  /** Another session is about to write this path: commands in progress must not claim the edit. */
-  announce(path: string, own: ReadonlySet<Run>): void;
-  /** The state of a file if the index is current for it. */
-  current(path: string): StoredState | null;
-  /** Removes content no file has any more and nobody stored lately; returns what was removed. */
-  prune(): Promise<{ readonly blobs: number; readonly bytes: number }>;
-}
-
-export interface BaselineOptions {
-  readonly directory: string;
-  readonly root: string;
-  readonly ownData: readonly string[];
-  readonly limits: SnapshotLimits;
-  readonly clock: () => number;
-}
+export type Baseline = ReturnType<typeof createBaseline>;
 
 /** A blob younger than this may belong to a command running in another process. */
 const PRUNE_AGE_MS = 60 * 60 * 1000;
@@ -53,7 +28,13 @@ export function baselineDirectory(storeRoot: string, root: string): string {
   return `${storeRoot}/.baselines/${sha256(Buffer.from(root, "utf8")).slice(0, 32)}`;
 }
 
-export function createBaseline(options: BaselineOptions): Baseline {
+export function createBaseline(options: {
+  readonly directory: string;
+  readonly root: string;
+  readonly ownData: readonly string[];
+  readonly limits: SnapshotLimits;
+  readonly clock: () => number;
+}) {
   const { directory, root, ownData, limits, clock } = options;
   const blobs = createBlobs(`${directory}/blobs`);
   const facts = createFacts(`${directory}/facts.ndjson`);
@@ -139,7 +120,8 @@ export function createBaseline(options: BaselineOptions): Baseline {
 
   return {
     blobs,
-    startRun(signal) {
+    /** Brings the index up to date and starts to note what changes. Stops soon after `signal` does, with its reason. */
+    startRun(signal?: AbortSignal) {
       return exclusive(async () => {
         await prepareRun(signal);
         const run = createRun(watcher.stampClock()(), performance.now());
@@ -149,7 +131,8 @@ export function createBaseline(options: BaselineOptions): Baseline {
         return run;
       }, signal);
     },
-    finishRun(run, keep) {
+    /** Brings the index up to date, and has everything that changed since the run started kept. */
+    finishRun(run: Run, keep: () => Promise<void>) {
       return exclusive(async () => {
         try {
           const took = clock() - startedBy.get(run)!;
@@ -162,10 +145,12 @@ export function createBaseline(options: BaselineOptions): Baseline {
         }
       });
     },
-    abandonRun(run) {
+    /** Stops noting for a command whose result nobody wants. */
+    abandonRun(run: Run) {
       runs.delete(run);
     },
-    resumeRun(startedAt, keep) {
+    /** Has kept what a command did that a crash interrupted; false when that may not be all, since the index moved on. */
+    resumeRun(startedAt: number, keep: (run: Run) => Promise<void>) {
       return exclusive(async () => {
         if (tree !== null) return false;
         const movedOn = facts.savedAfter(startedAt);
@@ -180,15 +165,18 @@ export function createBaseline(options: BaselineOptions): Baseline {
         return !movedOn;
       });
     },
-    announce(path, own) {
+    /** Another session is about to write this path: commands in progress must not claim the edit. */
+    announce(path: string, own: ReadonlySet<Run>) {
       for (const run of runs) if (!own.has(run)) run.foreign.add(path);
     },
-    current(path) {
+    /** The state of a file if the index is current for it. */
+    current(path: string): StoredState | null {
       const node = find(path);
       if (node === null || node.racy || (node.state.kind !== "file" && node.state.kind !== "link")) return null;
       const stat = statIfAny(node.address);
       return stat !== null && sameStamp(node, stat) ? node.state : null;
     },
+    /** Removes content no file has any more and nobody stored lately; returns what was removed. */
     prune() {
       return exclusive(async () => {
         const pacer = createPacer();

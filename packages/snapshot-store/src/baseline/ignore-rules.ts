@@ -2,8 +2,7 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import ignore, { type Ignore } from "ignore";
-import { STAGE_PREFIX } from "../restore/stage-name.js";
-import { isDraft } from "../workspace/drafts.js";
+import { isDraft, STAGE_PREFIX } from "../workspace/drafts.js";
 import { fsPath } from "../workspace/path-bytes.js";
 
 /** The rules in force in one directory: its own, then those of the directories above. */

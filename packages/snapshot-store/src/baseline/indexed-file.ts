@@ -6,9 +6,9 @@ import {
   observing,
   type SkipReason,
   sameContent,
+  sameStamp,
   statIfAny,
 } from "../content/file-state.js";
-import { sameStamp } from "../content/stamp.js";
 import { paced } from "../pacer.js";
 import { fsPath } from "../workspace/path-bytes.js";
 import { type Fact, goneFact } from "./facts.js";

@@ -1,7 +1,6 @@
 /** One directory of the index: listed again when its times say so, its entries compared with what was known. */
 import { type Dirent, opendirSync, readdirSync, type Stats } from "node:fs";
-import { statIfAny } from "../content/file-state.js";
-import { sameStamp } from "../content/stamp.js";
+import { sameStamp, statIfAny } from "../content/file-state.js";
 import { paced, type Steps } from "../pacer.js";
 import { textOfBytes } from "../workspace/path-bytes.js";
 import { type IgnoreRules, isAlwaysIgnored, readIgnoreFile, rulesBelow } from "./ignore-rules.js";

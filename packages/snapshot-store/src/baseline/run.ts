@@ -1,23 +1,25 @@
-/** A command in progress: everything that turns out to be different since it started, with what was there before. */
 import type { FileState } from "../content/file-state.js";
 
-export interface Run {
-  /** By the clock that stamps files, to tell a new file from one that was moved in. */
-  readonly startedAt: number;
-  /** The same moment by `performance.now`, which never jumps; null when an earlier process started it. */
-  readonly began: number | null;
-  /** Path -> what was there when the command started. */
-  readonly files: Map<string, FileState>;
-  /** Directory -> its mode when the command started, null when it was not there. */
-  readonly dirs: Map<string, number | null>;
-  /** What changed and cannot be undone. */
-  readonly skipped: Map<string, string>;
-  /** Paths another session announced meanwhile: its edits, not the command's. */
-  readonly foreign: Set<string>;
-}
+/** A command in progress: everything that turns out to be different since it started, with what was there before. */
+export type Run = Readonly<ReturnType<typeof createRun>>;
 
-export function createRun(startedAt: number, began: number | null): Run {
-  return { startedAt, began, files: new Map(), dirs: new Map(), skipped: new Map(), foreign: new Set() };
+/**
+ * @param startedAt by the clock that stamps files, to tell a new file from one that was moved in.
+ * @param began the same moment by `performance.now`, which never jumps; null when an earlier process started it.
+ */
+export function createRun(startedAt: number, began: number | null) {
+  return {
+    startedAt,
+    began,
+    /** Path -> what was there when the command started. */
+    files: new Map<string, FileState>(),
+    /** Directory -> its mode when the command started, null when it was not there. */
+    dirs: new Map<string, number | null>(),
+    /** What changed and cannot be undone. */
+    skipped: new Map<string, string>(),
+    /** Paths another session announced meanwhile: its edits, not the command's. */
+    foreign: new Set<string>(),
+  };
 }
 
 /** The first thing seen about a path is what was there before. */

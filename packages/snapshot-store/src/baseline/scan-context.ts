@@ -30,7 +30,7 @@ export interface ScanContext {
   readonly pacer: Pacer;
   /** When to stop reading what is not in the index yet, by `performance.now`. */
   readonly deadline: number;
-  readonly found: Findings;
+  readonly found: ReturnType<typeof createFindings>;
 }
 
 /** What the index holds; lives as long as it does. */
@@ -42,18 +42,16 @@ export interface Usage {
 }
 
 /** What one scan brought to light. */
-export interface Findings {
-  readonly learned: Fact[];
-  /** Inodes known before that left their path: a file that has one was renamed. */
-  readonly departed: Set<number>;
-  /** Inodes that were in the index when one was first asked for; null before. */
-  inodes: Set<number> | null;
-  /** Why part of the workspace was not reached; null when all of it was. */
-  truncated: SkipReason | null;
-  /** A file was met that has a second name by now, and may have been changed through it unseen. */
-  hardLink: boolean;
-}
-
-export function createFindings(truncated: SkipReason | null): Findings {
-  return { learned: [], departed: new Set(), inodes: null, truncated, hardLink: false };
+export function createFindings(truncated: SkipReason | null) {
+  return {
+    learned: [] as Fact[],
+    /** Inodes known before that left their path: a file that has one was renamed. */
+    departed: new Set<number>(),
+    /** Inodes that were in the index when one was first asked for; null before. */
+    inodes: null as Set<number> | null,
+    /** Why part of the workspace was not reached; null when all of it was. */
+    truncated,
+    /** A file was met that has a second name by now, and may have been changed through it unseen. */
+    hardLink: false,
+  };
 }

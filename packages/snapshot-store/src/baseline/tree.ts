@@ -1,28 +1,10 @@
 /** The stat index of a workspace, as the tree it is. */
-import type { FileState } from "../content/file-state.js";
+import { ABSENT, type FileState } from "../content/file-state.js";
 import { fsPath } from "../workspace/path-bytes.js";
 import type { IgnoreRules } from "./ignore-rules.js";
 import type { DirectoryWatch } from "./watch.js";
 
-export interface FileNode {
-  readonly path: string;
-  readonly address: string | Buffer;
-  size: number;
-  mtimeMs: number;
-  ctimeMs: number;
-  ino: number;
-  state: FileState;
-  /** Bytes it counts against the quota. */
-  stored: number;
-  /** Changed so recently that its times cannot prove the content still the same. */
-  racy: boolean;
-  /** Holds a NUL: no text, and so of the kind that programs write through a mapping, which no watcher hears of. */
-  binary: boolean;
-  /** Has another name, and a watcher hears only of what is done through this one. */
-  linked: boolean;
-  /** The scan that added it. */
-  readonly scan: number;
-}
+export type FileNode = ReturnType<typeof createFileNode>;
 
 export interface DirectoryNode {
   readonly path: string;
@@ -49,8 +31,7 @@ export interface DirectoryNode {
   readonly dirs: Map<string, DirectoryNode>;
 }
 
-export function createFileNode(path: string, scan: number): FileNode {
-  const state: FileState = { kind: "absent" };
+export function createFileNode(path: string, scan: number) {
   return {
     path,
     address: fsPath(path),
@@ -58,11 +39,16 @@ export function createFileNode(path: string, scan: number): FileNode {
     mtimeMs: 0,
     ctimeMs: 0,
     ino: 0,
-    state,
+    state: ABSENT as FileState,
+    /** Bytes it counts against the quota. */
     stored: 0,
+    /** Changed so recently that its times cannot prove the content still the same. */
     racy: false,
+    /** Holds a NUL: it is not text, and so of the kind that programs write through a mapping, which no watcher hears of. */
     binary: false,
+    /** Has another name, and a watcher hears only of what is done through this one. */
     linked: false,
+    /** The scan that added it. */
     scan,
   };
 }

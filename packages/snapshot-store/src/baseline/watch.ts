@@ -7,29 +7,15 @@ import { existsSync, type FSWatcher, readFileSync, statfsSync, statSync, utimesS
 import { replaceFile } from "../content/atomic-file.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 
-export interface Watcher {
-  /** The clock that stamps files, read once: this process's own may be off, or be set while it is used. */
-  stampClock(): () => number;
-  /** Once this resolves, everything that happened before the call is known. */
-  catchUp(): Promise<void>;
-  /** Watches one directory, not what is below it; null when its changes would not all be told. */
-  watch(directory: string, device: number): DirectoryWatch | null;
-}
+export type Watcher = ReturnType<typeof createWatcher>;
+export type DirectoryWatch = NonNullable<ReturnType<Watcher["watch"]>>;
 
-export interface DirectoryWatch {
-  /** Adds a name to those that have to be looked at. */
-  suspect(name: string): void;
-  /** The names that may have changed since the last call; null when it can be any, and the watch is of no more use. */
-  take(): ReadonlySet<string> | null;
-  close(): void;
-}
-
-/** `root` decides which device is watched; `bell` is a file of ours to make a noise with. */
-export function createWatcher(root: string, bell: string): Watcher {
+/** `root` decides which device is watched; `bell` is a file that the watcher touches in order to hear itself. */
+export function createWatcher(root: string, bell: string) {
   const device = deviceWatched(root);
   const open = new Set<{ lose(): void; close(): void }>();
   const maxWatches = Math.min(MAX_WATCHES, kernelLimit("max_user_watches") / 4);
-  /** Node does not tell when the kernel's queue overflows. One quarter is left to us, the rest to whoever else watches. */
+  /** Node does not say when the kernel's queue overflows. This watcher counts on a quarter of it; the rest is for other programs. */
   const maxEvents = kernelLimit("max_queued_events") / 4;
   let events = 0;
   const idle = setTimeout(() => {
@@ -37,12 +23,14 @@ export function createWatcher(root: string, bell: string): Watcher {
   }, IDLE_MS).unref();
 
   return {
+    /** The clock that stamps files, read once: this process's own may be off, or be set while it is used. */
     stampClock() {
-      // A file of its own: who rings the bell must not hear this.
+      // A file of its own: ringing the bell must not hear this.
       const at = stampNow(`${bell}.time`);
       const read = performance.now();
       return () => at + performance.now() - read;
     },
+    /** Once this resolves, everything that happened before the call is known. */
     async catchUp() {
       idle.refresh();
       if (open.size === 0) return;
@@ -50,7 +38,8 @@ export function createWatcher(root: string, bell: string): Watcher {
       if (!heard || events > maxEvents) for (const each of open) each.lose();
       events = 0;
     },
-    watch(directory, directoryDevice) {
+    /** Watches one directory, not what is below it; null when the kernel may not report all of its changes. */
+    watch(directory: string, directoryDevice: number) {
       if (directoryDevice !== device || open.size >= maxWatches) return null;
       let suspects: Set<string> | null = new Set<string>();
       const lose = () => {
@@ -77,8 +66,10 @@ export function createWatcher(root: string, bell: string): Watcher {
       open.add(entry);
       return {
         close: entry.close,
-        suspect: (name) => suspects?.add(name),
-        take() {
+        /** Adds a name to those that have to be looked at. */
+        suspect: (name: string) => void suspects?.add(name),
+        /** The names that may have changed since the last call; null when it can be any, and the watch is of no more use. */
+        take(): ReadonlySet<string> | null {
           if (suspects === null || suspects.size === 0) return suspects;
           const taken = suspects;
           suspects = new Set();
@@ -91,7 +82,7 @@ export function createWatcher(root: string, bell: string): Watcher {
 
 // --- internal ---
 
-/** What statfs calls the file systems whose every change is made, and so told, by this kernel. */
+/** statfs types of local file systems, where inotify sees every change. */
 const LOCAL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0xef53, // ext2, ext3, ext4
   0x58465342, // xfs
@@ -147,7 +138,7 @@ function stampNow(file: string): number {
   }
 }
 
-/** The kernel tells changes in order, so that hearing of one of ours means having heard of all before. */
+/** The kernel reports changes in order, so that hearing of the bell means having heard of all changes before it. */
 function ring(bell: string): Promise<boolean> {
   return new Promise((resolve) => {
     let handle: FSWatcher | null = null;

@@ -1,5 +1,5 @@
 /** Small files that are replaced whole, so that a reader or a crash never meets half of one. */
-import { closeSync, fsync, mkdirSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { closeSync, fsync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { errnoOf } from "../errors.js";
@@ -44,6 +44,16 @@ export function readTextIfAny(path: string): string | null {
     return readFileSync(path, "utf8");
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** The names in a directory; none when there is no such directory. */
+export function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
     throw error;
   }
 }

@@ -16,33 +16,10 @@ import {
 import { dirname } from "node:path";
 import { errnoOf } from "../errors.js";
 import { atOnce, type Steps } from "../pacer.js";
-import { temporaryName } from "./atomic-file.js";
-import { namesIn } from "./names-in.js";
+import { namesIn, temporaryName } from "./atomic-file.js";
 import { PIECE_BYTES, readingAtMost, writingAll } from "./pieces.js";
 
-export interface Blobs {
-  /** Stores content under its hash, which the caller has computed; piece by piece where it is large. */
-  putting(sha: string, bytes: Buffer): Steps<void>;
-  /** Takes a blob over from another store without copying where the file system allows; false when it has none. */
-  adopt(sha: string, from: Blobs): boolean;
-  /** The content, or null when it is missing or no longer what its name says. */
-  read(sha: string): Buffer | null;
-  /** The same, piece by piece where it is large. */
-  reading(sha: string): Steps<Buffer | null>;
-  size(sha: string): number | null;
-  path(sha: string): string;
-  list(): Map<string, BlobStat>;
-  /** The same, a few at a time. */
-  listing(): Steps<Map<string, BlobStat>>;
-  /** What all blobs hold together; counted once, then kept up to date. */
-  bytes(): number;
-  remove(sha: string): void;
-}
-
-export interface BlobStat {
-  readonly bytes: number;
-  readonly mtimeMs: number;
-}
+export type Blobs = ReturnType<typeof createBlobs>;
 
 /** Blobs looked at between two looks at the clock. */
 const STRETCH = 100;
@@ -56,7 +33,7 @@ export function sha256(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-export function createBlobs(directory: string): Blobs {
+export function createBlobs(directory: string) {
   let made = false;
   /** Null until somebody asks. */
   let total: number | null = null;
@@ -72,8 +49,9 @@ export function createBlobs(directory: string): Blobs {
     return statSync(pathOf(sha), { throwIfNoEntry: false })?.size ?? null;
   }
 
-  function* listing(): Steps<Map<string, BlobStat>> {
-    const found = new Map<string, BlobStat>();
+  /** A few at a time. */
+  function* listing(): Steps<Map<string, { readonly bytes: number; readonly mtimeMs: number }>> {
+    const found = new Map<string, { readonly bytes: number; readonly mtimeMs: number }>();
     for (const name of namesIn(directory)) {
       const stat = statSync(pathOf(name), { throwIfNoEntry: false });
       if (stat?.isFile()) found.set(name, { bytes: stat.size, mtimeMs: stat.mtimeMs });
@@ -97,6 +75,7 @@ export function createBlobs(directory: string): Blobs {
     }
   }
 
+  /** The content, or null when it is missing or no longer what its name says; piece by piece where it is large. */
   function* reading(sha: string): Steps<Buffer | null> {
     let fd: number;
     try {
@@ -129,13 +108,15 @@ export function createBlobs(directory: string): Blobs {
   }
 
   return {
-    *putting(sha, bytes) {
+    /** Stores content under its hash, which the caller has computed; piece by piece where it is large. */
+    *putting(sha: string, bytes: Buffer): Steps<void> {
       const path = pathOf(sha);
       const large = bytes.length > PIECE_BYTES ? yield* writingDraft(bytes) : null;
       const isNew = retrying(() => (large === null ? store(path, bytes) : take(path, large, bytes.length)));
       if (isNew && total !== null) total += bytes.length;
     },
-    adopt(sha, from) {
+    /** Takes a blob over from another store without copying where the file system allows; false when it has none. */
+    adopt(sha: string, from: { size(sha: string): number | null; path(sha: string): string }) {
       const bytes = from.size(sha);
       const own = sizeOf(sha);
       if (own !== null && (bytes === null || own === bytes)) return true;
@@ -144,17 +125,18 @@ export function createBlobs(directory: string): Blobs {
       if (total !== null) total += bytes;
       return true;
     },
-    read: (sha) => atOnce(reading(sha)),
+    read: (sha: string) => atOnce(reading(sha)),
     reading,
     size: sizeOf,
     path: pathOf,
     list,
     listing,
+    /** What all blobs hold together; counted once, then kept up to date. */
     bytes() {
       total ??= [...list().values()].reduce((sum, blob) => sum + blob.bytes, 0);
       return total;
     },
-    remove(sha) {
+    remove(sha: string) {
       if (total !== null) total -= sizeOf(sha) ?? 0;
       rmSync(pathOf(sha), { force: true });
     },

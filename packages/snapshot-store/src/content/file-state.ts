@@ -72,6 +72,13 @@ export function statIfAny(address: string | Buffer): Stats | null {
   }
 }
 
+/** What tells without reading it that a file is still the same. */
+type Stamp = Pick<Stats, "size" | "mtimeMs" | "ctimeMs" | "ino">;
+
+export function sameStamp(a: Stamp, b: Stamp): boolean {
+  return a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs && a.size === b.size && a.ino === b.ino;
+}
+
 /** True when undo would leave both the same; modes count only where asked. */
 export function sameContent(a: FileState, b: FileState): boolean {
   if (isAbsentAsFile(a) && isAbsentAsFile(b)) return true;

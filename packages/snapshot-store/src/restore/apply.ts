@@ -9,15 +9,14 @@ import {
   observing,
   type StoredState,
   sameContent,
+  sameStamp,
   statIfAny,
 } from "../content/file-state.js";
-import { sameStamp } from "../content/stamp.js";
 import { errnoOf } from "../errors.js";
 import { createPacer, paced, type Steps } from "../pacer.js";
 import { mkdirIfMissing, pinBelow } from "../workspace/pinned-dir.js";
 import type { DirectoryOp, FileOp, Plan } from "./plan.js";
-import { type Stage, stageFiles } from "./stage.js";
-import { createSyncBatch } from "./sync-batch.js";
+import { createSyncBatch, type Stage, stageFiles } from "./stage.js";
 import { inParent, lookingAt, stepsInParent, type Workplace } from "./workplace.js";
 
 /** Path -> why its op was given up at the last moment. */

@@ -6,13 +6,13 @@ import { SnapshotError, toSnapshotError } from "../errors.js";
 import { createPacer, paced } from "../pacer.js";
 import type { Manifest } from "../turn/manifest.js";
 import type { Direction, FileOutcome, RecoveryReport } from "../types.js";
+import { isStageName, STAGE_PREFIX } from "../workspace/drafts.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import type { Roots } from "../workspace/roots.js";
 import { carryOut, type LateConflicts, prepare, reversed } from "./apply.js";
 import { type Journal, readJournal, removeJournal, writeJournal } from "./journal.js";
 import { type Plan, planningRestore } from "./plan.js";
 import { removeStage } from "./stage.js";
-import { isStageName, STAGE_PREFIX } from "./stage-name.js";
 import { lookAt, lookingAt, type Workplace } from "./workplace.js";
 
 /** Looks at the disk and the store first, in many small steps; the plan itself is then quickly made. */

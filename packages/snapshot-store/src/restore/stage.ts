@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   fchmodSync,
+  fsync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -13,6 +14,7 @@ import {
   symlinkSync,
   unlinkSync,
 } from "node:fs";
+import { promisify } from "node:util";
 import type { Blobs } from "../content/blobs.js";
 import { writingAll } from "../content/pieces.js";
 import { errnoOf, SnapshotError } from "../errors.js";
@@ -20,20 +22,13 @@ import { atOnce, createPacer, paced, type Steps } from "../pacer.js";
 import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
 import type { Roots } from "../workspace/roots.js";
 import type { FileOp } from "./plan.js";
-import { createSyncBatch } from "./sync-batch.js";
 
-export interface Stage {
-  /** Where the prepared file of an op is. */
-  address(op: FileOp): string | Buffer;
-  /** Prepares it once more, in the directory it goes to: no file can be moved across the edge of a mount. */
-  beside(op: FileOp, directory: PinnedDir): string | Buffer;
-  close(): void;
-}
+export type Stage = Awaited<ReturnType<typeof stageFiles>>;
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
 /** Prepares the content of every op that puts something in place; it is on the disk when this returns. */
-export async function stageFiles(ops: readonly FileOp[], name: string, roots: Roots, blobs: Blobs): Promise<Stage> {
+export async function stageFiles(ops: readonly FileOp[], name: string, roots: Roots, blobs: Blobs) {
   const dirs = new Map<string, PinnedDir>();
   const staged = new Map<string, { readonly dir: PinnedDir; readonly name: string }>();
   const close = () => {
@@ -60,11 +55,13 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
     throw error;
   }
   return {
-    address(op) {
+    /** Where the prepared file of an op is. */
+    address(op: FileOp) {
       const at = staged.get(op.path)!;
       return at.dir.at(at.name);
     },
-    beside(op, directory) {
+    /** Prepares it once more, in the directory it goes to: no file can be moved across the edge of a mount. */
+    beside(op: FileOp, directory: PinnedDir) {
       const address = directory.at(`${name}-${staged.get(op.path)!.name}`);
       rmSync(address, { force: true });
       const fd = atOnce(preparing(address, op, blobs));
@@ -100,7 +97,39 @@ export function removeStage(name: string, roots: Roots): void {
   }
 }
 
+/** Open files on their way to the disk, many at once, since a file system commits many for the price of one. */
+export function createSyncBatch() {
+  let waiting: number[] = [];
+
+  async function end(): Promise<void> {
+    const fds = waiting;
+    waiting = [];
+    // All of them, though one fails: a file that is closed while it is synced may be another one by then.
+    const results = await Promise.allSettled(fds.map((fd) => syncToDisk(fd)));
+    for (const fd of fds) closeSync(fd);
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  return {
+    /** Takes over an open file: it will be synced and closed. */
+    async add(fd: number) {
+      waiting.push(fd);
+      if (waiting.length >= SYNCED_AT_ONCE) await end();
+    },
+    /** Everything added is on the disk when this resolves. */
+    end,
+    /** Closes what is still open. */
+    abandon() {
+      for (const fd of waiting.splice(0)) closeSync(fd);
+    },
+  };
+}
+
 // --- internal ---
+
+const SYNCED_AT_ONCE = 32;
+const syncToDisk = promisify(fsync);
 
 function makeStage(root: string, name: string): PinnedDir {
   const parent = pinBelow(root, []);

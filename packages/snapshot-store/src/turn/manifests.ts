@@ -1,7 +1,7 @@
 /** The turns of a session on disk: the manifests of finished ones, the one in progress, and only the blobs they need. */
 import { rmSync } from "node:fs";
+import { namesIn } from "../content/atomic-file.js";
 import type { Blobs } from "../content/blobs.js";
-import { namesIn } from "../content/names-in.js";
 import type { SnapshotLimits } from "../limits.js";
 import type { Direction } from "../types.js";
 import type { Roots } from "../workspace/roots.js";

@@ -2,22 +2,7 @@
 import type { StoredState } from "../content/file-state.js";
 import type { Row } from "./history-file.js";
 
-export interface OpenTurn {
-  readonly turn: number;
-  readonly before: ReadonlyMap<string, StoredState>;
-  /** Directory -> mode before, null when it was not there. */
-  readonly dirs: ReadonlyMap<string, number | null>;
-  readonly skipped: ReadonlyMap<string, string>;
-  /** Commands that started and did not end: root -> when. */
-  readonly running: ReadonlyMap<string, number>;
-  found(path: string, state: StoredState): void;
-  foundDirectory(path: string, mode: number | null): void;
-  skip(path: string, reason: string): void;
-  commandStarted(root: string, at: number): void;
-  commandEnded(root: string): void;
-  /** Writes what `work` finds in one go. */
-  together(work: () => Promise<void>): Promise<void>;
-}
+export type OpenTurn = ReturnType<typeof withState>;
 
 /** Nothing is written for a turn that touches no file. */
 export function openTurn(turn: number, write: (rows: readonly Row[]) => void): OpenTurn {
@@ -42,13 +27,15 @@ export function reopenTurn(rows: readonly Row[], write: (rows: readonly Row[]) =
 function emptyTurn() {
   return {
     before: new Map<string, StoredState>(),
+    /** Directory -> mode before, null when it was not there. */
     dirs: new Map<string, number | null>(),
     skipped: new Map<string, string>(),
+    /** Commands that started and did not end: root -> when. */
     running: new Map<string, number>(),
   };
 }
 
-function withState(turn: number, state: ReturnType<typeof emptyTurn>, write: (rows: readonly Row[]) => void): OpenTurn {
+function withState(turn: number, state: ReturnType<typeof emptyTurn>, write: (rows: readonly Row[]) => void) {
   let waiting: Row[] | null = null;
   function add(row: Row): void {
     if (waiting === null) write([row]);
@@ -58,18 +45,19 @@ function withState(turn: number, state: ReturnType<typeof emptyTurn>, write: (ro
   return {
     turn,
     ...state,
-    found(path, found) {
+    found(path: string, found: StoredState) {
       if (!state.before.has(path)) add({ path, state: found });
     },
-    foundDirectory(dir, mode) {
+    foundDirectory(dir: string, mode: number | null) {
       if (!state.dirs.has(dir)) add({ dir, mode });
     },
-    skip(path, reason) {
+    skip(path: string, reason: string) {
       if (!state.before.has(path) && !state.skipped.has(path)) add({ skipped: path, reason });
     },
-    commandStarted: (root, at) => add({ run: root, at }),
-    commandEnded: (root) => add({ run: root, at: null }),
-    async together(work) {
+    commandStarted: (root: string, at: number) => add({ run: root, at }),
+    commandEnded: (root: string) => add({ run: root, at: null }),
+    /** Writes what `work` finds in one go. */
+    async together(work: () => Promise<void>) {
       waiting = [];
       try {
         await work();

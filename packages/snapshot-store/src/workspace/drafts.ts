@@ -8,6 +8,13 @@ const DRAFT = /^\.chimera-(\d+)-(?:([0-9a-f]{8})\.)?[0-9a-f-]{36}\.tmp$/;
 /** Where it cannot be known whether the process runs, its draft is left this long after the last change. */
 const STALE_MS = 10 * 60_000;
 
+/** The name of the directory a restore prepares its files in; no index of a workspace ever lists it. */
+export const STAGE_PREFIX = ".chimera-restore-";
+
+export function isStageName(name: unknown): boolean {
+  return typeof name === "string" && /^\.chimera-restore-[0-9a-f]{12}$/.test(name);
+}
+
 /** A name that no other writer uses. */
 export function draftName(): string {
   return `.chimera-${process.pid}-${here()}.${randomUUID()}.tmp`;

@@ -5,39 +5,28 @@ import { errnoOf, SnapshotError } from "../errors.js";
 import type { SnapshotWorkspace } from "../types.js";
 import { fsPath, textOfBytes } from "./path-bytes.js";
 
-export interface Roots {
-  readonly cwd: string;
-  /** Real paths; none lies inside another, or in our own data. */
-  readonly paths: readonly string[];
-  /** Where a path really is: parents resolved, the last component not followed. */
-  canonical(path: string): string;
-  /** Whether a canonical path lies in the store's own data. */
-  isOwn(canonical: string): boolean;
-  /** The root that holds a canonical path and the components below it; null outside, and inside our own data. */
-  locate(canonical: string): Located | null;
-}
+export type Roots = ReturnType<typeof createRoots>;
 
-export interface Located {
-  readonly root: string;
-  readonly parts: readonly string[];
-}
-
-export function createRoots(workspace: SnapshotWorkspace, ownData: readonly string[]): Roots {
+export function createRoots(workspace: SnapshotWorkspace, ownData: readonly string[]) {
   const cwd = realOr(resolve(workspace.cwd));
   const all = [cwd, ...workspace.directories.map((directory) => realOr(resolve(cwd, directory)))];
+  /** Whether a canonical path lies in the store's own data. */
   const isOwn = (path: string) => ownData.some((own) => path === own || isInside(own, path));
   const paths = [...new Set(all)].filter(
     (path) => !isOwn(path) && !all.some((other) => other !== path && isInside(other, path)),
   );
   return {
     cwd,
+    /** Real paths; none lies inside another, or in the store's own data. */
     paths,
     isOwn,
-    canonical(path) {
+    /** Where a path really is: parents resolved, the last component not followed. */
+    canonical(path: string) {
       if (path.includes("\0")) throw new SnapshotError("io", "a path cannot contain NUL");
       return canonicalPath(resolve(cwd, path));
     },
-    locate(canonical) {
+    /** The root that holds a canonical path and the components below it; null outside, and inside the store's own data. */
+    locate(canonical: string) {
       if (isOwn(canonical)) return null;
       const root = paths.find((candidate) => isInside(candidate, canonical));
       if (root === undefined) return null;
