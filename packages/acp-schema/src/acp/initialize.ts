@@ -1,8 +1,98 @@
-/** The handshake. */
+/** The handshake: what each side says it can do, and logging in. */
 import * as v from "valibot";
-import { defaulted, items, maybe, object } from "../define/shape.js";
-import { AuthMethod } from "./auth.js";
-import { AgentCapabilities, ClientCapabilities } from "./capability.js";
+import { defaulted, items, json, list, maybe, nullAs, object, record, tagged } from "../define/shape.js";
+import { AuthMethodId } from "./id.js";
+
+// What each side says it can do. A marker is an object, `{}` for yes; absent or null means no.
+
+const flag = () => defaulted(v.boolean(), () => false);
+
+export const PromptCapabilities = object(() => ({ image: flag(), audio: flag(), embeddedContext: flag() }));
+export const McpCapabilities = object(() => ({ http: flag(), sse: flag() }));
+export const SessionListCapabilities = object(() => ({}));
+export const SessionDeleteCapabilities = object(() => ({}));
+export const SessionAdditionalDirectoriesCapabilities = object(() => ({}));
+export const SessionResumeCapabilities = object(() => ({}));
+export const SessionCloseCapabilities = object(() => ({}));
+export const LogoutCapabilities = object(() => ({}));
+
+export const SessionCapabilities = object(() => ({
+  list: maybe(SessionListCapabilities),
+  delete: maybe(SessionDeleteCapabilities),
+  additionalDirectories: maybe(SessionAdditionalDirectoriesCapabilities),
+  resume: maybe(SessionResumeCapabilities),
+  close: maybe(SessionCloseCapabilities),
+}));
+
+export const AgentAuthCapabilities = object(() => ({ logout: maybe(LogoutCapabilities) }));
+
+export const AgentCapabilities = object(() => ({
+  loadSession: flag(),
+  promptCapabilities: defaulted(PromptCapabilities, () => ({})),
+  mcpCapabilities: defaulted(McpCapabilities, () => ({})),
+  sessionCapabilities: defaulted(SessionCapabilities, () => ({})),
+  auth: defaulted(AgentAuthCapabilities, () => ({})),
+}));
+export type AgentCapabilities = v.InferOutput<typeof AgentCapabilities>;
+
+export const FileSystemCapabilities = object(() => ({ readTextFile: flag(), writeTextFile: flag() }));
+export const BooleanConfigOptionCapabilities = object(() => ({}));
+export const CompactionCapabilities = json();
+export const NoticeCapabilities = json();
+export const SessionConfigOptionsCapabilities = object(() => ({ boolean: maybe(BooleanConfigOptionCapabilities) }));
+
+export const ClientSessionCapabilities = object(() => ({
+  compaction: maybe(CompactionCapabilities),
+  configOptions: maybe(SessionConfigOptionsCapabilities),
+  notices: maybe(NoticeCapabilities),
+}));
+
+export const AuthCapabilities = object(() => ({ terminal: flag() }));
+export const ElicitationFormCapabilities = object(() => ({}));
+export const ElicitationUrlCapabilities = object(() => ({}));
+
+export const ElicitationCapabilities = object(() => ({
+  form: maybe(ElicitationFormCapabilities),
+  url: maybe(ElicitationUrlCapabilities),
+}));
+
+export const ClientCapabilities = object(() => ({
+  fs: defaulted(FileSystemCapabilities, () => ({})),
+  terminal: flag(),
+  session: maybe(ClientSessionCapabilities),
+  auth: defaulted(AuthCapabilities, () => ({})),
+  elicitation: maybe(ElicitationCapabilities),
+}));
+export type ClientCapabilities = v.InferOutput<typeof ClientCapabilities>;
+
+// Logging in and out.
+
+export const AuthMethodAgent = object(() => ({
+  id: AuthMethodId,
+  name: v.string(),
+  description: maybe(v.string()),
+}));
+export type AuthMethodAgent = v.InferOutput<typeof AuthMethodAgent>;
+
+/** The agent's own command, run in a terminal with these arguments; only for clients that say `auth.terminal`. */
+export const AuthMethodTerminal = object(() => ({
+  id: AuthMethodId,
+  name: v.string(),
+  description: maybe(v.string()),
+  args: v.optional(list(v.string())),
+  env: v.optional(nullAs(record(v.string()), () => ({}))),
+}));
+export type AuthMethodTerminal = v.InferOutput<typeof AuthMethodTerminal>;
+
+export const AuthMethod = v.union([tagged("type", "terminal", AuthMethodTerminal), AuthMethodAgent]);
+export type AuthMethod = v.InferOutput<typeof AuthMethod>;
+
+export const AuthenticateRequest = object(() => ({ methodId: AuthMethodId }));
+export const AuthenticateResponse = object(() => ({}));
+export const LogoutRequest = object(() => ({}));
+export const LogoutResponse = object(() => ({}));
+
+// The handshake.
 
 /** The version of the protocol that these schemas describe. */
 export const PROTOCOL_VERSION = 1;

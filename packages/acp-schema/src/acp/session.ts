@@ -1,10 +1,38 @@
-/** The life of a session, but for its turns. */
+/** The life of a session and its turns. */
 import * as v from "valibot";
-import { items, lenient, list, maybe, object, requiredItems } from "../define/shape.js";
-import { SessionConfigOption } from "./config-option.js";
-import { SessionId } from "./id.js";
-import { McpServer } from "./mcp-server.js";
-import { SessionModeState } from "./mode.js";
+import { items, lenient, list, maybe, object, requiredItems, tagged } from "../define/shape.js";
+import { EnvVariable } from "./client.js";
+import { ContentBlock } from "./content.js";
+import { RequestId, SessionId } from "./id.js";
+import { SessionConfigOption, SessionModeState } from "./setting.js";
+
+// MCP servers that a client hands to a session. Stdio is the one without a `type`.
+
+export const HttpHeader = object(() => ({ name: v.string(), value: v.string() }));
+export type HttpHeader = v.InferOutput<typeof HttpHeader>;
+
+export const McpServerHttp = object(() => ({ name: v.string(), url: v.string(), headers: list(HttpHeader) }));
+export type McpServerHttp = v.InferOutput<typeof McpServerHttp>;
+
+export const McpServerSse = object(() => ({ name: v.string(), url: v.string(), headers: list(HttpHeader) }));
+export type McpServerSse = v.InferOutput<typeof McpServerSse>;
+
+export const McpServerStdio = object(() => ({
+  name: v.string(),
+  command: v.string(),
+  args: list(v.string()),
+  env: list(EnvVariable),
+}));
+export type McpServerStdio = v.InferOutput<typeof McpServerStdio>;
+
+export const McpServer = v.union([
+  tagged("type", "http", McpServerHttp),
+  tagged("type", "sse", McpServerSse),
+  McpServerStdio,
+]);
+export type McpServer = v.InferOutput<typeof McpServer>;
+
+// The life of a session, but for its turns.
 
 const settings = () => ({ modes: maybe(SessionModeState), configOptions: maybe(items(SessionConfigOption)) });
 /** Absolute paths. */
@@ -51,3 +79,18 @@ export const DeleteSessionRequest = object(() => ({ sessionId: SessionId }));
 export const DeleteSessionResponse = object(() => ({}));
 export const CloseSessionRequest = object(() => ({ sessionId: SessionId }));
 export const CloseSessionResponse = object(() => ({}));
+
+// A turn: its prompt, its end, its cancellation.
+
+export const PromptRequest = object(() => ({ sessionId: SessionId, prompt: v.array(ContentBlock) }));
+
+export const StopReason = v.picklist(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]);
+export type StopReason = v.InferOutput<typeof StopReason>;
+
+export const PromptResponse = object(() => ({ stopReason: StopReason }));
+
+/** Ends the running turn of a session; its prompt is then answered with `cancelled`. */
+export const CancelNotification = object(() => ({ sessionId: SessionId }));
+
+/** Gives up one request, whatever it is; it is still answered. */
+export const CancelRequestNotification = object(() => ({ requestId: RequestId }));

@@ -1,9 +1,11 @@
-/** Tool calls as a client shows them. */
+/** Tool calls as a client shows them, and asking for permission. */
 import * as v from "valibot";
-import { items, lenient, maybe, object, uint32, variant } from "../define/shape.js";
+import { items, lenient, maybe, object, plain, tagged, uint32, variant } from "../define/shape.js";
 import { toolKinds } from "../define/tool-kinds.js";
 import { ContentBlock } from "./content.js";
-import { TerminalId, ToolCallId } from "./id.js";
+import { PermissionOptionId, SessionId, TerminalId, ToolCallId } from "./id.js";
+
+// Tool calls as a client shows them.
 
 export const ToolKind = v.picklist(toolKinds);
 export type ToolKind = v.InferOutput<typeof ToolKind>;
@@ -59,3 +61,35 @@ export const ToolCallUpdate = object(() => ({
   rawOutput: lenient(v.unknown()),
 }));
 export type ToolCallUpdate = v.InferOutput<typeof ToolCallUpdate>;
+
+// Asking the person at the client whether a tool may run.
+
+export const PermissionOptionKind = v.picklist(["allow_once", "allow_always", "reject_once", "reject_always"]);
+export type PermissionOptionKind = v.InferOutput<typeof PermissionOptionKind>;
+
+export const PermissionOption = object(() => ({
+  optionId: PermissionOptionId,
+  name: v.string(),
+  kind: PermissionOptionKind,
+}));
+export type PermissionOption = v.InferOutput<typeof PermissionOption>;
+
+export const RequestPermissionRequest = object(() => ({
+  sessionId: SessionId,
+  toolCall: ToolCallUpdate,
+  options: v.array(PermissionOption),
+}));
+export type RequestPermissionRequest = v.InferOutput<typeof RequestPermissionRequest>;
+
+export const SelectedPermissionOutcome = object(() => ({ optionId: PermissionOptionId }));
+export type SelectedPermissionOutcome = v.InferOutput<typeof SelectedPermissionOutcome>;
+
+/** `cancelled` answers every open request of a turn that was cancelled. */
+export const RequestPermissionOutcome = v.variant("outcome", [
+  plain(() => ({ outcome: v.literal("cancelled") })),
+  tagged("outcome", "selected", SelectedPermissionOutcome),
+]);
+export type RequestPermissionOutcome = v.InferOutput<typeof RequestPermissionOutcome>;
+
+export const RequestPermissionResponse = object(() => ({ outcome: RequestPermissionOutcome }));
+export type RequestPermissionResponse = v.InferOutput<typeof RequestPermissionResponse>;

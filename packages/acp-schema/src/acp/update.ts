@@ -1,10 +1,9 @@
 /** `session/update`: everything an agent tells about a session while it works. */
 import * as v from "valibot";
 import { items, maybe, object, openEnum, requiredItems, uint64, variant } from "../define/shape.js";
-import { ConfigOptionUpdate } from "./config-option.js";
 import { ContentBlock } from "./content.js";
 import { CompactionId, MessageId, SessionId } from "./id.js";
-import { CurrentModeUpdate } from "./mode.js";
+import { ConfigOptionUpdate, CurrentModeUpdate } from "./setting.js";
 import { ToolCall, ToolCallUpdate } from "./tool-call.js";
 
 /** Everything after the command's name. */

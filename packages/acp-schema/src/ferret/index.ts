@@ -1,31 +1,195 @@
 /** `@chimera/acp-schema/ferret`: what the native dialect of ferret adds to otter's or changes in it. The method tables are whole. */
-export { Capabilities, FERRET_PROTOCOL_VERSION, InitializeResponse } from "./initialize.js";
-export { agentMethods, clientMethods } from "./methods.js";
-export {
-  ApprovalPreset,
-  BridgeStatusRequest,
-  BridgeStatusResponse,
-  PermissionRespondRequest,
-  SandboxMode,
-  SetApprovalRequest,
-  SetApprovalResponse,
-  SetSandboxRequest,
-  SetSandboxResponse,
-} from "./setting.js";
-export {
-  AgentMessageChunk,
-  ApprovalChanged,
-  CostUpdate,
-  FileEdit,
-  FileOpen,
-  kinds,
-  Notice,
-  PermissionRequest,
-  SandboxViolation,
-  SessionNotification,
-  SessionUpdate,
-  ToolCallEnd,
-  ToolCallProgress,
-  ToolCallStart,
-  TurnEnd,
-} from "./update.js";
+import * as v from "valibot";
+import { methodsOf } from "../define/method.js";
+import { json, plain, variant } from "../define/shape.js";
+import { metadata } from "../events/metadata.js";
+import { Decision, Risk, StopReason } from "../events/value.js";
+import * as otter from "../otter/index.js";
+
+const text = v.string();
+const sessionId = v.string();
+
+// The handshake of ferret: otter's, with three more capabilities an editor can draw controls for.
+
+/** What ferret answers unless the client asked for revision 2. */
+export const FERRET_PROTOCOL_VERSION = "0.2";
+
+export const Capabilities = plain(() => ({
+  ...otter.Capabilities.entries,
+  sandbox: v.boolean(),
+  approval: v.boolean(),
+  streaming: v.boolean(),
+  cancellation: v.boolean(),
+  bridge: v.boolean(),
+}));
+
+export const InitializeResponse = plain(() => ({ ...otter.InitializeResponse.entries, capabilities: Capabilities }));
+
+// Sandbox, approval preset, permissions and bridge of a session.
+
+export const SandboxMode = v.picklist(["read-only", "workspace-write", "workspace-write-network", "off"]);
+export type SandboxMode = v.InferOutput<typeof SandboxMode>;
+
+/** Reads the mode; with `mode` it asks for another, which takes a restart. */
+export const SetSandboxRequest = plain(() => ({ sessionId, mode: v.optional(SandboxMode) }));
+
+export const SetSandboxResponse = v.union([
+  plain(() => ({
+    mode: SandboxMode,
+    requested: SandboxMode,
+    restartRequired: v.literal(true),
+    message: v.literal("restart required"),
+  })),
+  plain(() => ({ mode: SandboxMode })),
+]);
+
+export const ApprovalPreset = v.picklist(["read-only", "auto", "full"]);
+export type ApprovalPreset = v.InferOutput<typeof ApprovalPreset>;
+
+/** Takes effect at once. */
+export const SetApprovalRequest = plain(() => ({ sessionId, preset: ApprovalPreset }));
+
+export const SetApprovalResponse = plain(() => ({ old: ApprovalPreset, new: ApprovalPreset }));
+export type SetApprovalResponse = v.InferOutput<typeof SetApprovalResponse>;
+
+export const BridgeStatusRequest = plain(() => ({ sessionId: v.optional(sessionId) }));
+
+export const BridgeStatusResponse = v.variant("attached", [
+  plain(() => ({ attached: v.literal(false) })),
+  plain(() => ({
+    attached: v.literal(true),
+    state: v.string(),
+    remoteUrl: v.string(),
+    uiUrl: v.nullable(v.string()),
+    lastEventId: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  })),
+]);
+export type BridgeStatusResponse = v.InferOutput<typeof BridgeStatusResponse>;
+
+/** The answer to a `permission_request`: ferret's form, which also remembers a no, beside otter's. */
+export const PermissionRespondRequest = v.union(
+  [
+    plain(() => ({ sessionId: v.string(), id: v.string(), decision: Decision, shown: v.optional(v.string()) })),
+    otter.PermissionRespondRequest,
+  ],
+  `sessionId, id and decision (${Decision.options.join(", ")}) or requestId and reply (allow, deny, always) are required`,
+);
+
+// `session/update` of ferret: flat, told apart by `kind`, with otter's `update` beside it.
+
+export const AgentMessageChunk = plain(() => ({ text }));
+export type AgentMessageChunk = v.InferOutput<typeof AgentMessageChunk>;
+
+export const ToolCallStart = plain(() => ({ id: text, tool: text, args: json() }));
+export type ToolCallStart = v.InferOutput<typeof ToolCallStart>;
+
+/** One of the two streams, as it comes. */
+export const ToolCallProgress = plain(() => ({ id: text, stdout: v.optional(text), stderr: v.optional(text) }));
+export type ToolCallProgress = v.InferOutput<typeof ToolCallProgress>;
+
+export const ToolCallEnd = plain(() => ({ id: text, result: text, success: v.boolean(), duration_ms: v.number() }));
+export type ToolCallEnd = v.InferOutput<typeof ToolCallEnd>;
+
+export const PermissionRequest = plain(() => ({
+  id: text,
+  tool: text,
+  args: json(),
+  risk: Risk,
+  shown: v.optional(text),
+}));
+
+/** Totals of the session so far. */
+export const CostUpdate = otter.updates.usage_update;
+export type CostUpdate = v.InferOutput<typeof CostUpdate>;
+
+export const SandboxViolation = plain(() => metadata.sandbox_violation.entries);
+export type SandboxViolation = v.InferOutput<typeof SandboxViolation>;
+
+export const ApprovalChanged = plain(() => metadata.approval_changed.entries);
+export type ApprovalChanged = v.InferOutput<typeof ApprovalChanged>;
+
+/** `diff` is unified, so that an editor can apply or revert it in place. */
+export const FileEdit = plain(() => metadata.file_edit.entries);
+export type FileEdit = v.InferOutput<typeof FileEdit>;
+
+export const FileOpen = plain(() => metadata.file_open.entries);
+export type FileOpen = v.InferOutput<typeof FileOpen>;
+
+export const Notice = plain(() => metadata.notice.entries);
+export type Notice = v.InferOutput<typeof Notice>;
+
+/** `id` names the message whose turn this was. */
+export const TurnEnd = plain(() => ({ id: text, stop_reason: StopReason }));
+export type TurnEnd = v.InferOutput<typeof TurnEnd>;
+
+export const kinds = {
+  agent_message_chunk: AgentMessageChunk,
+  tool_call_start: ToolCallStart,
+  tool_call_progress: ToolCallProgress,
+  tool_call_end: ToolCallEnd,
+  permission_request: PermissionRequest,
+  sandbox_violation: SandboxViolation,
+  approval_changed: ApprovalChanged,
+  cost_update: CostUpdate,
+  file_edit: FileEdit,
+  file_open: FileOpen,
+  notice: Notice,
+  turn_end: TurnEnd,
+};
+
+/** What `update` holds: otter's kinds, and under the same name the kinds that otter does not have. */
+export const SessionUpdate = variant("sessionUpdate", () => ({
+  ...otter.updates,
+  tool_call_progress: ToolCallProgress,
+  sandbox_violation: SandboxViolation,
+  approval_changed: ApprovalChanged,
+  file_edit: FileEdit,
+  file_open: FileOpen,
+  notice: Notice,
+  turn_end: TurnEnd,
+}));
+export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
+
+const frame = {
+  sessionId: text,
+  eventId: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  update: SessionUpdate,
+};
+
+// @__NO_SIDE_EFFECTS__
+const framed = <E extends v.ObjectEntries>(payload: v.ObjectSchema<E, undefined>) =>
+  plain(() => ({ ...payload.entries, ...frame }));
+
+export const SessionNotification = variant("kind", () => ({
+  agent_message_chunk: framed(AgentMessageChunk),
+  tool_call_start: framed(ToolCallStart),
+  tool_call_progress: framed(ToolCallProgress),
+  tool_call_end: framed(ToolCallEnd),
+  permission_request: framed(PermissionRequest),
+  sandbox_violation: framed(SandboxViolation),
+  approval_changed: framed(ApprovalChanged),
+  cost_update: framed(CostUpdate),
+  file_edit: framed(FileEdit),
+  file_open: framed(FileOpen),
+  notice: framed(Notice),
+  turn_end: framed(TurnEnd),
+}));
+export type SessionNotification = v.InferOutput<typeof SessionNotification>;
+
+// The methods of the native ferret dialect: otter's, and its own.
+
+export const agentMethods = {
+  ...otter.agentMethods,
+  ...methodsOf("agent", {
+    initialize: [otter.InitializeRequest, InitializeResponse],
+    "session/setSandbox": [SetSandboxRequest, SetSandboxResponse, "capabilities.sandbox"],
+    "session/setApproval": [SetApprovalRequest, SetApprovalResponse, "capabilities.approval"],
+    "session/bridgeStatus": [BridgeStatusRequest, BridgeStatusResponse, "capabilities.bridge"],
+    "permission/respond": [PermissionRespondRequest, otter.PermissionRespondResponse, "capabilities.permissionRequest"],
+  }),
+};
+
+export const clientMethods = {
+  ...otter.clientMethods,
+  ...methodsOf("client", { "session/update": [SessionNotification, null] }),
+};

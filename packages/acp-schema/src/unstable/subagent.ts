@@ -3,8 +3,18 @@ import * as v from "valibot";
 import { ContentBlock } from "../acp/content.js";
 import { Error as AcpError } from "../acp/error.js";
 import { MessageId, SessionId } from "../acp/id.js";
-import { items, lenient, maybe, meta, object, open, otherThan, plain, variant } from "../define/shape.js";
-import { Usage } from "./prompt.js";
+import { items, lenient, maybe, meta, object, open, otherThan, plain, uint64, variant } from "../define/shape.js";
+
+/** What a turn used. */
+export const Usage = object(() => ({
+  totalTokens: uint64(),
+  inputTokens: uint64(),
+  outputTokens: uint64(),
+  thoughtTokens: maybe(uint64()),
+  cachedReadTokens: maybe(uint64()),
+  cachedWriteTokens: maybe(uint64()),
+}));
+export type Usage = v.InferOutput<typeof Usage>;
 
 export const SessionCancelCapabilities = object(() => ({}));
 export const SubagentSessionCapabilities = object(() => ({ cancel: maybe(SessionCancelCapabilities) }));

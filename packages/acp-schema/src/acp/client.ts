@@ -1,7 +1,29 @@
-/** Commands in a terminal that the client owns. */
+/** What a client does for the agent: files and terminals. */
 import * as v from "valibot";
 import { list, maybe, object, uint32, uint64 } from "../define/shape.js";
 import { SessionId, TerminalId } from "./id.js";
+
+// Files through the client, unsaved buffers included. Paths are absolute.
+
+export const ReadTextFileRequest = object(() => ({
+  sessionId: SessionId,
+  path: v.string(),
+  /** 1-based. */
+  line: v.nullish(uint32()),
+  limit: v.nullish(uint32()),
+}));
+
+export const ReadTextFileResponse = object(() => ({ content: v.string() }));
+
+export const WriteTextFileRequest = object(() => ({
+  sessionId: SessionId,
+  path: v.string(),
+  content: v.string(),
+}));
+
+export const WriteTextFileResponse = object(() => ({}));
+
+// Commands in a terminal that the client owns.
 
 export const EnvVariable = object(() => ({ name: v.string(), value: v.string() }));
 export type EnvVariable = v.InferOutput<typeof EnvVariable>;

@@ -1,7 +1,30 @@
-/** Session settings that a client can show as a picker or a switch. */
+/** Modes and config options of a session. */
 import * as v from "valibot";
 import { maybe, object, openEnum, plain, requiredItems, variant } from "../define/shape.js";
-import { SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId } from "./id.js";
+import { SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId, SessionModeId } from "./id.js";
+
+// Session modes: named sets of behaviour that a client can switch.
+
+export const SessionMode = object(() => ({
+  id: SessionModeId,
+  name: v.string(),
+  description: maybe(v.string()),
+}));
+export type SessionMode = v.InferOutput<typeof SessionMode>;
+
+export const SessionModeState = object(() => ({
+  currentModeId: SessionModeId,
+  availableModes: requiredItems(SessionMode),
+}));
+export type SessionModeState = v.InferOutput<typeof SessionModeState>;
+
+export const SetSessionModeRequest = object(() => ({ sessionId: SessionId, modeId: SessionModeId }));
+export const SetSessionModeResponse = object(() => ({}));
+
+export const CurrentModeUpdate = object(() => ({ currentModeId: SessionModeId }));
+export type CurrentModeUpdate = v.InferOutput<typeof CurrentModeUpdate>;
+
+// Session settings that a client can show as a picker or a switch.
 
 /** Words that start with `_` are free for custom use. */
 export const SessionConfigOptionCategory = openEnum(["mode", "model", "model_config", "thought_level"]);
