@@ -7,16 +7,7 @@ interface Call {
 }
 
 /** Requests this side sent and the peer has not answered. */
-export interface Calls {
-  open(signal: AbortSignal | undefined, onAbort: (id: number) => void): { id: number; answer: Promise<unknown> };
-  /** An answer nobody waits for is ignored. */
-  settle(frame: ResponseFrame): void;
-  /** Forgets a call that was never sent. */
-  drop(id: number, error: Error): void;
-  rejectAll(error: Error): void;
-}
-
-export function createCalls(): Calls {
+export function createCalls() {
   const calls = new Map<unknown, Call>();
   let lastId = 0;
 
@@ -27,7 +18,7 @@ export function createCalls(): Calls {
   }
 
   return {
-    open(signal, onAbort) {
+    open(signal: AbortSignal | undefined, onAbort: (id: number) => void) {
       const id = ++lastId;
       const answer = new Promise<unknown>((resolve, reject) => {
         if (!signal) {
@@ -53,15 +44,17 @@ export function createCalls(): Calls {
       });
       return { id, answer };
     },
-    settle(frame) {
+    /** An answer nobody waits for is ignored. */
+    settle(frame: ResponseFrame) {
       const call = take(frame.id);
       if (frame.error === undefined) call?.resolve(frame.result);
       else call?.reject(toRpcError(frame.error));
     },
-    drop(id, error) {
+    /** Forgets a call that was never sent. */
+    drop(id: number, error: Error) {
       take(id)?.reject(error);
     },
-    rejectAll(error) {
+    rejectAll(error: Error) {
       for (const call of calls.values()) call.reject(error);
       calls.clear();
     },

@@ -67,20 +67,18 @@ function isBlank(text: string, start: number, end: number): boolean {
 /** Why a line could not be read as text. */
 type LineFault = "too_long" | "invalid_utf8";
 
-interface LineSplitterOptions {
-  readonly maxLineBytes: number;
-  /** One whole line, or several with an LF between them; the last may have one too. */
-  onLines(text: string): void;
-  onFault(fault: LineFault): void;
-}
-
 const LF = 0x0a;
 
 /**
  * Bytes to lines in linear time whatever the chunking. Only LF ends a line: a CR before it is JSON white space, and
  * U+2028/2029 are ordinary characters. Faulty lines are skipped to their newline.
  */
-function createLineSplitter(options: LineSplitterOptions): LineSplitter {
+function createLineSplitter(options: {
+  readonly maxLineBytes: number;
+  /** One whole line, or several with an LF between them; the last may have one too. */
+  onLines(text: string): void;
+  onFault(fault: LineFault): void;
+}): LineSplitter {
   const { maxLineBytes, onLines, onFault } = options;
   const partial = createPartialLine();
   let skipping = false;
@@ -155,21 +153,14 @@ function decodeUtf8(bytes: Buffer): string | undefined {
     : transcode(bytes, "utf8", "utf16le").toString("utf16le");
 }
 
-/** The beginning of a line whose newline has not come yet. */
-interface PartialLine {
-  /** Bytes added since it was last taken or dropped. */
-  readonly size: number;
-  add(bytes: Buffer): void;
-  /** All of it; to be read before the next `add`. */
-  take(): Buffer;
-  drop(): void;
-}
-
 const COPIED_BELOW = 1024;
 const TAIL_BYTES = 16 * 1024;
 
-/** Chunks, joined once. Small ones are first copied together, or single bytes would cost a Buffer each. */
-function createPartialLine(): PartialLine {
+/**
+ * The beginning of a line whose newline has not come yet: chunks, joined once. Small ones are first copied together, or single bytes would
+ * cost a Buffer each.
+ */
+function createPartialLine() {
   let chunks: Buffer[] = [];
   let tail = Buffer.alloc(0);
   let tailUsed = 0;
@@ -189,10 +180,11 @@ function createPartialLine(): PartialLine {
   }
 
   return {
+    /** Bytes added since it was last taken or dropped. */
     get size() {
       return size;
     },
-    add(bytes) {
+    add(bytes: Buffer) {
       size += bytes.length;
       if (bytes.length >= COPIED_BELOW) {
         sealTail();
@@ -206,6 +198,7 @@ function createPartialLine(): PartialLine {
       bytes.copy(tail, tailUsed);
       tailUsed += bytes.length;
     },
+    /** All of it; to be read before the next `add`. */
     take() {
       if (chunks.length > 0) sealTail();
       const line = chunks.length === 0 ? tail.subarray(0, tailUsed) : Buffer.concat(chunks, size);

@@ -1,38 +1,25 @@
 import type { Place } from "./channel.js";
 import { ConnectionError, ErrorCode, isRpcError, RpcError, type RpcErrorObject } from "./errors.js";
-import type { NotificationFrame, RequestFrame, RequestId } from "./frame.js";
-import { encodeError, encodeResult } from "./frame.js";
+import { encodeError, encodeResult, type NotificationFrame, type RequestFrame, type RequestId } from "./frame.js";
 import { deferred, type MethodRow, type MethodSource, type RequestContext } from "./method-table.js";
 import { invalidPaths, type StandardSchema } from "./standard-schema.js";
 
-/** Turns what a handler threw into what the peer is told. {@link RpcError}s never pass through it. */
+/** Turns what a handler threw into the error that the peer receives. {@link RpcError}s never pass through it. */
 export type MapError = (error: unknown, context: { readonly method: string }) => RpcErrorObject;
 
 /** What a request for a method without a row is answered with. */
 export type UnknownMethod = (method: string) => RpcError;
 
-export interface IncomingOptions {
+/** The serving half of a connection: frames in, handler calls, answers out. */
+export function createIncoming(options: {
   send(line: string, place?: Place): void;
   /** Requests that may be open at once. */
   readonly maxOpen: number;
-  /** Faults that have nobody to answer: failed notifications, unknown ones, values that JSON cannot hold. */
+  /** Faults that no frame answers: failed notifications, unknown ones, values that JSON cannot hold. */
   onError(error: unknown, context: { readonly method: string }): void;
   /** The last open request was answered. */
   onIdle(): void;
-}
-
-/** The serving half of a connection: frames in, handler calls, answers out. */
-export interface Incoming {
-  use(methods: MethodSource, mapError?: MapError, unknown?: UnknownMethod): void;
-  request(frame: RequestFrame): void;
-  notification(frame: NotificationFrame): void;
-  cancel(id: unknown): void;
-  abortAll(reason: unknown): void;
-  /** Requests not answered yet. */
-  readonly open: number;
-}
-
-export function createIncoming(options: IncomingOptions): Incoming {
+}) {
   const { send, maxOpen, onError, onIdle } = options;
   const openRequests = new Set<LazyAbort>();
   // The newest of several requests that reuse an id is the one that can be cancelled.
@@ -98,12 +85,12 @@ export function createIncoming(options: IncomingOptions): Incoming {
   }
 
   return {
-    use(methods, map = internalError, missing = notFound) {
+    use(methods: MethodSource, map: MapError = internalError, missing: UnknownMethod = notFound) {
       table = methods;
       mapError = map;
       unknown = missing;
     },
-    request(frame) {
+    request(frame: RequestFrame) {
       if (openRequests.size >= maxOpen) return send(encodeError(frame.idText, overloadedError));
       const row = rowOf(frame.method);
       const context = openRequest(frame);
@@ -115,7 +102,7 @@ export function createIncoming(options: IncomingOptions): Incoming {
         if (result !== deferred) context.reply(result);
       });
     },
-    notification(frame) {
+    notification(frame: NotificationFrame) {
       const { method } = frame;
       const row = rowOf(method);
       if (!row) {
@@ -125,13 +112,14 @@ export function createIncoming(options: IncomingOptions): Incoming {
       const context = createContext(null, method, closing, ignore, (error) => onError(error, { method }), ignore);
       run(row, frame.params, context, context.fail, ignore);
     },
-    cancel(id) {
+    cancel(id: unknown) {
       if (typeof id === "string" || typeof id === "number") abort(byId.get(id), cancelledReason());
     },
-    abortAll(reason) {
+    abortAll(reason: unknown) {
       abort(closing, reason);
       for (const entry of openRequests) abort(entry, reason);
     },
+    /** Requests not answered yet. */
     get open() {
       return openRequests.size;
     },

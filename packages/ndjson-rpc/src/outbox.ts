@@ -6,27 +6,13 @@ export interface OutputStream {
   on(event: "close", listener: () => void): unknown;
 }
 
-export interface OutboxOptions {
-  readonly highWaterBytes: number;
-  /** The output is gone (EPIPE, closed by the peer); called at most once. */
-  onFailure(error: Error | undefined): void;
-}
-
-export interface Outbox {
-  /** Queues one line; lines leave in the order of the calls, those of one tick in one write. */
-  send(line: string): void;
-  /** Characters accepted and not yet taken by the output. */
-  readonly bufferedBytes: number;
-  /** Resolves once the buffer is below the high-water mark, or the output is gone. */
-  drained(): Promise<void>;
-  /** Writes what is queued, ends the output, and resolves when all of it was taken or the output failed. */
-  close(): Promise<void>;
-}
-
 const WRITE_AT = 64 * 1024;
 
-/** Strictly ordered, batching writer of lines. */
-export function createOutbox(output: OutputStream, options: OutboxOptions): Outbox {
+/** Strictly ordered, batching writer of lines. `onFailure` is called at most once, when the output is gone (EPIPE, closed by the peer). */
+export function createOutbox(
+  output: OutputStream,
+  { highWaterBytes, onFailure }: { readonly highWaterBytes: number; onFailure(): void },
+) {
   // Joined when they leave: growing one string line by line costs twice as much.
   let lines: string[] = [];
   let queued = 0;
@@ -45,34 +31,35 @@ export function createOutbox(output: OutputStream, options: OutboxOptions): Outb
     inFlight += text.length;
     output.write(text, (error) => {
       inFlight -= text.length;
-      if (error) fail(error);
+      if (error) fail();
       else settle();
     });
   }
 
   function settle(): void {
-    if (waiting.length > 0 && (ended || queued + inFlight < options.highWaterBytes)) {
+    if (waiting.length > 0 && (ended || queued + inFlight < highWaterBytes)) {
       const ready = waiting;
       waiting = [];
       for (const resolve of ready) resolve();
     }
   }
 
-  function fail(error?: Error): void {
+  function fail(): void {
     if (ended) return;
     ended = true;
     lines = [];
     queued = 0;
     inFlight = 0;
     settle();
-    options.onFailure(error);
+    onFailure();
   }
 
   output.on("error", fail);
-  output.on("close", () => fail());
+  output.on("close", fail);
 
   return {
-    send(line) {
+    /** Queues one line; lines leave in the order of the calls, those of one tick in one write. */
+    send(line: string) {
       if (ended) return;
       lines.push(line);
       queued += line.length + 1;
@@ -83,16 +70,19 @@ export function createOutbox(output: OutputStream, options: OutboxOptions): Outb
         process.nextTick(flush);
       }
     },
+    /** Characters accepted and not yet taken by the output. */
     get bufferedBytes() {
       return queued + inFlight;
     },
-    drained() {
-      if (ended || queued + inFlight < options.highWaterBytes) return Promise.resolve();
+    /** Resolves once the buffer is below the high-water mark, or the output is gone. */
+    drained(): Promise<void> {
+      if (ended || queued + inFlight < highWaterBytes) return Promise.resolve();
       return new Promise((resolve) => {
         waiting.push(resolve);
       });
     },
-    close() {
+    /** Writes what is queued, ends the output, and resolves when all of it was taken or the output failed. */
+    close(): Promise<void> {
       if (ended) return Promise.resolve();
       flush();
       return new Promise((resolve) => {
