@@ -6,19 +6,11 @@ import { asShown } from "@chimera/acp-schema/parts";
 import type { LogEntry } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { SessionLogs } from "@chimera/session";
-import { lostFrame } from "../project/lost.js";
 import type { NativeProjection } from "../project/otter.js";
-import { frameHead, nativeFrame } from "./view.js";
+import { frameHead, lostFrame, nativeFrame } from "./view.js";
 
 /** Of records. Half of the longest line that a client of this package takes. */
 const MOST_BYTES = 16 * 1024 * 1024;
-
-export interface ResumeReply {
-  readonly sessionId: string;
-  readonly replayed: number;
-  readonly lastEventId: number;
-  readonly truncated: boolean;
-}
 
 /** Sends the updates after a cursor, as far back as the history of the dialect reaches. */
 export async function replayNative(options: {
@@ -30,7 +22,7 @@ export async function replayNative(options: {
   /** How many updates are kept for resuming. */
   readonly historyLimit: number;
   readonly head: number;
-}): Promise<ResumeReply> {
+}) {
   const { connection, logs, projection, since, head } = options;
   const { id, conversation } = options.session;
   const lastEventId = conversation.count(projection.types);

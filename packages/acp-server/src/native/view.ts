@@ -1,7 +1,13 @@
 /** One session as a native dialect shows it: counted updates, or bare records for clients of `session/turn`. */
-import { isLost, lostCount, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import {
+  describeLost,
+  isLost,
+  type Lost,
+  lostCount,
+  type SessionEvent,
+  type SessionRecord,
+} from "@chimera/acp-schema/events";
 import type { SessionView } from "../connection-sessions.js";
-import { lostFrame } from "../project/lost.js";
 import type { NativeProjection } from "../project/otter.js";
 
 /** Record type -> the notification a client of `session/turn` gets in place of `session/update`. */
@@ -63,4 +69,10 @@ export function nativeFrame(
   record: SessionRecord,
 ): string {
   return `${head}${eventId},${JSON.stringify(projection.params(record)).slice(1)}}`;
+}
+
+/** What a client gets in the place of records that cannot be read: a notification it may ignore, without an id. */
+export function lostFrame(sessionId: string, lost: Lost): string {
+  const params = { sessionId, level: "error", text: describeLost(lost) };
+  return JSON.stringify({ jsonrpc: "2.0", method: "_chimera.dev/session/notice", params });
 }

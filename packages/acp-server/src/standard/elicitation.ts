@@ -3,61 +3,37 @@ import type { ClientCapabilities, CreateElicitationResponse, RequestPermissionRe
 import type { Metadata } from "@chimera/acp-schema/events";
 import { type Connection, isConnectionError } from "@chimera/ndjson-rpc";
 import type { Session } from "@chimera/session";
-
-export interface Elicitations {
-  ask(question: Metadata<"question_asked">): void;
-  withdraw(questionId: string): void;
-  close(): void;
-}
+import { createAsked } from "./asked.js";
 
 export function createElicitations(
   connection: Connection,
   session: { readonly id: string; find(): Session | undefined },
   { elicitation }: Pick<ClientCapabilities, "elicitation">,
   origin: string | undefined,
-): Elicitations {
-  const asked = new Map<string, AbortController>();
-  const ask = async (question: Metadata<"question_asked">) => {
-    const { question_id, call_id, question: message } = question;
-    const abort = new AbortController();
-    asked.set(question_id, abort);
-    const form = {
-      sessionId: session.id,
-      toolCallId: call_id,
-      mode: "form",
-      message,
-      requestedSchema: { type: "object", properties: { answer: propertyOf(question) }, required: ["answer"] },
-    };
-    const { signal } = abort;
-    const asking = elicitation?.form
-      ? connection
-          .request("elicitation/create", form, { signal })
-          .then((response) => answerOf(response as CreateElicitationResponse))
-      : connection
-          .request("session/request_permission", dialogOf(session.id, question), { signal })
-          .then((response) => chosenOf(response as RequestPermissionResponse, question));
-    const answer = await asking
-      // One that has gone, or cannot ask, leaves the question to the others.
-      .catch((error) => (abort.signal.aborted || isConnectionError(error) ? undefined : null));
-    asked.delete(question_id);
-    if (answer === undefined) return;
-    await session
-      .find()
-      ?.answerQuestion(question_id, answer, origin)
-      // Somebody may have answered in the meantime; the first answer counts.
-      .catch(() => {});
-  };
-  return {
-    ask: (question) => void ask(question),
-    withdraw(questionId) {
-      asked.get(questionId)?.abort();
-      asked.delete(questionId);
+) {
+  return createAsked<Metadata<"question_asked">, string | null>({
+    id: ({ question_id }) => question_id,
+    async request(question, signal) {
+      const { call_id, question: message } = question;
+      const form = {
+        sessionId: session.id,
+        toolCallId: call_id,
+        mode: "form",
+        message,
+        requestedSchema: { type: "object", properties: { answer: propertyOf(question) }, required: ["answer"] },
+      };
+      const asking = elicitation?.form
+        ? connection
+            .request("elicitation/create", form, { signal })
+            .then((response) => answerOf(response as CreateElicitationResponse))
+        : connection
+            .request("session/request_permission", dialogOf(session.id, question), { signal })
+            .then((response) => chosenOf(response as RequestPermissionResponse, question));
+      // A client that has gone, or cannot ask, leaves the question to the others.
+      return asking.catch((error) => (signal.aborted || isConnectionError(error) ? undefined : null));
     },
-    close() {
-      for (const abort of asked.values()) abort.abort();
-      asked.clear();
-    },
-  };
+    deliver: (id, answer) => session.find()?.answerQuestion(id, answer, origin),
+  });
 }
 
 // --- internal ---

@@ -13,37 +13,29 @@ import type { Entry } from "@chimera/event-store";
 import { cutArgs, cutText, isLargeDiff } from "../project/bounds.js";
 import { createRunningCalls } from "./running-calls.js";
 
-export interface Frames {
-  /** What the client sees of a record. */
-  updates(record: SessionRecord): SessionUpdate[];
-  /** A line for each update; by default, for those of the record. */
-  of(record: SessionRecord, updates?: readonly SessionUpdate[]): string[];
-  /** The line of a text delta, cut from that of its record; null for every other type. */
-  delta(entry: Entry<SessionEvent>): string | null;
-  /** The line in place of records that cannot be read. */
-  lost(records: Lost): string;
-  close(): void;
-}
+export type Frames = ReturnType<typeof createFrames>;
 
 /** `send` takes what a client is sent between records, live: the newest output of a running command. */
 export function createFrames(
   sessionId: string,
   capabilities: ClientCapabilities,
   send?: (update: SessionUpdate) => void,
-): Frames {
+) {
   const { session: shown } = capabilities;
   const calls = createRunningCalls(capabilities, send);
   const shows = { notices: shown?.notices != null, compaction: shown?.compaction != null };
   const head = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":${JSON.stringify(sessionId)},"update":`;
   const messages = createMessages(head);
-  const updates = (record: SessionRecord) => {
+  /** What the client sees of a record. */
+  const updates = (record: SessionRecord): SessionUpdate[] => {
     if (ENDS_MESSAGE.has(record.type)) messages.end();
     return calls.shape(record, projectAcp(record, { ...shows, messageId: messages.idOf }));
   };
 
   return {
     updates,
-    of(record, shownOf = updates(record)) {
+    /** A line for each update; by default, for those of the record. */
+    of(record: SessionRecord, shownOf: readonly SessionUpdate[] = updates(record)) {
       const { seq, origin } = record;
       const meta = JSON.stringify({
         "chimera.dev/eventId": seq,
@@ -51,11 +43,13 @@ export function createFrames(
       });
       return shownOf.map((update) => `${head}${JSON.stringify(update)},"_meta":${meta}}}`);
     },
-    delta({ type, seq, line }) {
+    /** The line of a text delta, cut from that of its record; null for every other type. */
+    delta({ type, seq, line }: Entry<SessionEvent>) {
       if (type !== "text_delta" && type !== "thought_delta") return null;
       return `${messages.headOf(CHUNKS[type], seq)}${encodedText(line)}}},"_meta":{"chimera.dev/eventId":${seq}}}}`;
     },
-    lost(records) {
+    /** The line in place of records that cannot be read. */
+    lost(records: Lost) {
       messages.end();
       const update = noticeUpdate({ severity: "error", title: describeLost(records) }, records.seq, shows.notices);
       return `${head}${JSON.stringify(update)}}}`;

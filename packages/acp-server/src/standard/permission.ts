@@ -4,15 +4,9 @@ import type { Decision } from "@chimera/acp-schema/events";
 import { type Connection, isConnectionError } from "@chimera/ndjson-rpc";
 import type { OpenPermission, Session } from "@chimera/session";
 import { cutArgs } from "../project/bounds.js";
+import { createAsked } from "./asked.js";
 import { changedPlaces, shownContent } from "./frames.js";
 import { fenced } from "./running-calls.js";
-
-export interface PermissionPrompts {
-  ask(permission: OpenPermission): void;
-  /** Takes the question back: somebody else answered, or the turn ended. */
-  withdraw(permissionId: string): void;
-  close(): void;
-}
 
 const OPTIONS: Readonly<Record<Decision, PermissionOption>> = {
   allow: { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
@@ -25,35 +19,7 @@ export function createPermissionPrompts(
   connection: Connection,
   session: { readonly id: string; find(): Session | undefined },
   origin: string | undefined,
-): PermissionPrompts {
-  const asked = new Map<string, AbortController>();
-
-  const ask = async (permission: OpenPermission) => {
-    const { permission_id, options, risk, choices, shown } = permission;
-    const abort = new AbortController();
-    asked.set(permission_id, abort);
-    const params = {
-      sessionId: session.id,
-      toolCall: toolCallOf(permission),
-      // An engine's own answers go by their own names: two may be of one kind.
-      options:
-        choices?.map(({ id, name, kind }) => ({ optionId: id, name, kind })) ?? options.map((one) => OPTIONS[one]),
-      _meta: { "chimera.dev/risk": risk, ...(shown !== undefined && { [SHOWN]: shown }) },
-    };
-    const answer = await connection
-      .request("session/request_permission", params, { signal: abort.signal })
-      .then((response) => answerOf(response as RequestPermissionResponse, permission))
-      // A client that cannot answer means no; one that has gone leaves the question to the others.
-      .catch((error) => (abort.signal.aborted || isGone(error) ? null : ("deny" as const)));
-    asked.delete(permission_id);
-    // Somebody may have answered in the meantime; the first answer counts.
-    if (answer)
-      await session
-        .find()
-        ?.answer(permission_id, answer, origin)
-        .catch(() => {});
-  };
-
+) {
   /** The call as it was announced, so that a client shows the question under the same words. */
   function toolCallOf({ call_id, tool, args, content = [] }: OpenPermission): object {
     const call = session.find()?.conversation.openCalls.get(call_id);
@@ -65,18 +31,28 @@ export function createPermissionPrompts(
     return { toolCallId: call_id, ...shown, status: "pending", rawInput: cutArgs(args), content: asked };
   }
 
-  return {
-    // A record that passes again asks nothing again.
-    ask: (permission) => void (asked.has(permission.permission_id) || ask(permission)),
-    withdraw(permissionId) {
-      asked.get(permissionId)?.abort();
-      asked.delete(permissionId);
+  return createAsked<OpenPermission, Decision | { readonly choice: string }>({
+    id: ({ permission_id }) => permission_id,
+    request(permission, signal) {
+      const { options, risk, choices, shown } = permission;
+      const params = {
+        sessionId: session.id,
+        toolCall: toolCallOf(permission),
+        // An engine's own answers go by their own names: two may be of one kind.
+        options:
+          choices?.map(({ id, name, kind }) => ({ optionId: id, name, kind })) ?? options.map((one) => OPTIONS[one]),
+        _meta: { "chimera.dev/risk": risk, ...(shown !== undefined && { [SHOWN]: shown }) },
+      };
+      return (
+        connection
+          .request("session/request_permission", params, { signal })
+          .then((response) => answerOf(response as RequestPermissionResponse, permission))
+          // A client that cannot answer means no; one that has gone leaves the question to the others.
+          .catch((error) => (signal.aborted || isGone(error) ? undefined : ("deny" as const)))
+      );
     },
-    close() {
-      for (const abort of asked.values()) abort.abort();
-      asked.clear();
-    },
-  };
+    deliver: (id, answer) => session.find()?.answer(id, answer, origin),
+  });
 }
 
 // --- internal ---

@@ -5,17 +5,8 @@ import type { RecordOf, SessionRecord, ToolKind } from "@chimera/acp-schema/even
 import { endOf } from "@chimera/acp-schema/text";
 import { startTimer, type Timer } from "@chimera/acp-schema/timer";
 
-export interface RunningCalls {
-  /** The updates of a record, with what is known of its call. */
-  shape(record: SessionRecord, updates: SessionUpdate[]): SessionUpdate[];
-  close(): void;
-}
-
 /** Editors that draw a terminal for output they did not run say so here; `send` is absent where history is replayed. */
-export function createRunningCalls(
-  { _meta }: ClientCapabilities,
-  send: ((update: SessionUpdate) => void) | undefined,
-): RunningCalls {
+export function createRunningCalls({ _meta }: ClientCapabilities, send: ((update: SessionUpdate) => void) | undefined) {
   const drawsTerminals = _meta?.["terminal_output"] === true;
   const calls = new Map<string, Running>();
   const later = (callId: string, call: Running): void => {
@@ -61,7 +52,8 @@ export function createRunningCalls(
     },
   };
   return {
-    shape(record, updates) {
+    /** The updates of a record, with what is known of its call. */
+    shape(record: SessionRecord, updates: SessionUpdate[]): SessionUpdate[] {
       const [update] = updates;
       const shape = shaped[record.type as keyof Shapes] as
         | ((record: SessionRecord, update: object) => object)

@@ -30,19 +30,20 @@ const FOLLOWED_RECORDS = new Set([
 /** What v1 knows as an end of a turn; an error is not among them and becomes the reply's error. */
 const STOP_REASONS = new Set(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]);
 
-export interface StandardViewDeps {
-  readonly connection: Connection;
-  readonly capabilities: ClientCapabilities;
-  readonly sessions: Sessions;
-  /** What a client is shown of the settings, as of now. */
-  readonly shown: () => SettingsShown;
-  readonly origin: string | undefined;
-  readonly onNotice: (text: string, sessionId: string) => void;
-  /** Called when the engine offers other slash commands than before. */
-  readonly onCommands: (session: Session) => void;
-}
-
-export function standardView(session: Session, deps: StandardViewDeps): SessionView {
+export function standardView(
+  session: Session,
+  deps: {
+    readonly connection: Connection;
+    readonly capabilities: ClientCapabilities;
+    readonly sessions: Sessions;
+    /** What a client is shown of the settings, as of now. */
+    readonly shown: () => SettingsShown;
+    readonly origin: string | undefined;
+    readonly onNotice: (text: string, sessionId: string) => void;
+    /** Called when the engine offers other slash commands than before. */
+    readonly onCommands: (session: Session) => void;
+  },
+): SessionView {
   const { connection, capabilities, shown } = deps;
   const { id } = session;
   /** The session as it is loaded now; unloaded, it has nothing to ask. */
