@@ -222,8 +222,8 @@ describe("succession", () => {
       message: expect.stringMatching(/ is held by otter, process \d+ on \S+, since 20/),
       holder: { program: "otter", pid: process.pid },
     });
-    const now = performance.now();
-    const clock = vi.spyOn(performance, "now").mockImplementation(() => now + 31_000);
+    const now = process.uptime();
+    const clock = vi.spyOn(process, "uptime").mockImplementation(() => now + 31);
     onTestFinished(() => void clock.mockRestore());
     await second.open(ID);
     // As in a process that was frozen, no timer ran before this.

@@ -33,6 +33,7 @@ import type { Config } from "./config/read-config.js";
 import { settingOf } from "./config/resolve.js";
 import { createEffort } from "./effort.js";
 import { chosenEngine, createEngines, type Engines } from "./engines.js";
+import { startFileThreads } from "./file-threads.js";
 import { lazily } from "./lazily.js";
 import { createLazySnapshots } from "./lazy-snapshots.js";
 import type { Log } from "./log/log.js";
@@ -80,6 +81,7 @@ export interface RunningCore extends Core {
 
 export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const { profile, env, config, extensions, log } = options;
+  startFileThreads(env);
   const { chain } = profile;
   const { paths, values } = config;
   const projects = createProjectRules(config, log, extensions.find(({ flags }) => flags)?.flags);

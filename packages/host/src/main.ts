@@ -3,7 +3,6 @@ import { type Command, type Program, wholeProgram } from "./command/command.js";
 import { commandHelp, completeCommand, programHelp } from "./command/help.js";
 import { parseCommand } from "./command/parse.js";
 import { isUsageError, nearest } from "./command/usage-error.js";
-import { startFileThreads } from "./file-threads.js";
 import { tellVersion } from "./version.js";
 
 const MINIMUM_NODE = [20, 19] as const;
@@ -12,7 +11,6 @@ const MINIMUM_NODE = [20, 19] as const;
 export function createMain(program: Program) {
   return async (process: NodeJS.Process): Promise<void> => {
     if (tellVersion(program.profile, process)) return;
-    startFileThreads(process.env);
     const calledAs = callOf(program, process);
     const code = await run(program, calledAs, process).catch((error) => report(calledAs, error, process));
     process.exitCode = code;

@@ -17,10 +17,12 @@ export interface Trust {
 export const HOW_TO_TRUST = "To use it, enter /trust, or start with --trust";
 
 export function createTrust(file: string, home: string): Trust {
-  const answerFor = (cwd: string): boolean | undefined => read(file)[real(cwd)];
   return {
-    isTrusted: (cwd) => answerFor(cwd) === true || real(cwd) === real(home),
-    isAnswered: (cwd) => answerFor(cwd) !== undefined,
+    isTrusted(cwd) {
+      const path = real(cwd);
+      return read(file)[path] === true || path === real(home);
+    },
+    isAnswered: (cwd) => read(file)[real(cwd)] !== undefined,
     list() {
       const answers = read(file);
       return Object.keys(answers).filter((path) => answers[path] === true);
@@ -60,7 +62,7 @@ function read(file: string): Answers {
 
 function real(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     return resolve(path);
   }

@@ -1,4 +1,5 @@
 /** Sessions from their making to their end: created, loaded, forked, closed, deleted. */
+import { randomBytes } from "node:crypto";
 import { type Conversation, foldConversation } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import { readSummary, type Summary } from "@chimera/acp-schema/summary";
@@ -218,7 +219,7 @@ function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, 
 }
 
 function hex(bytes: number): string {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");
+  return randomBytes(bytes).toString("hex");
 }
 
 /** What every operation on sessions needs. */
@@ -243,7 +244,7 @@ interface House {
 function createHouse(deps: SessionsDeps): House {
   const permissionTimeout = seconds("permissionTimeout", deps.permissionTimeout, 0);
   const ttl = deps.ttl === null ? 0 : seconds("ttl", deps.ttl, DEFAULT_SESSION_TTL);
-  const { clock = Date.now, monotonic = () => performance.now(), randomHex = hex, onError = () => {} } = deps;
+  const { clock = Date.now, monotonic = () => process.uptime() * 1000, randomHex = hex, onError = () => {} } = deps;
   const ephemeral = deps.ephemeral ?? createMemoryStore<SessionEvent, Summary>();
   const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
   const loaded = createLoaded({

@@ -42,14 +42,14 @@ export function createHeartbeat(directory: string, program?: string): Heartbeat 
   let lapses = 0;
   const checks = new Set<() => void>();
 
-  const isLate = (): boolean => performance.now() - lastBeat > LIMITS.heartbeatLateMs;
+  const isLate = (): boolean => now() - lastBeat > LIMITS.heartbeatLateMs;
 
   const beat = (): void => {
     const late = timer !== null && isLate();
     if (isLate()) lapses++;
     try {
       touch(ownFile());
-      lastBeat = performance.now();
+      lastBeat = now();
     } catch {
       // A beat that cannot be written makes this process late, which is what others see too.
     }
@@ -79,9 +79,8 @@ export function createHeartbeat(directory: string, program?: string): Heartbeat 
     hasStopped(other) {
       const mark = markOf(fileOf(directory, other));
       const before = seen.get(other);
-      const now = performance.now();
-      if (before?.mark === mark) return now - before.since >= LIMITS.heartbeatDeadMs;
-      seen.set(other, { mark, since: now });
+      if (before?.mark === mark) return now() - before.since >= LIMITS.heartbeatDeadMs;
+      seen.set(other, { mark, since: now() });
       return false;
     },
     stop() {
@@ -96,14 +95,19 @@ export function createHeartbeat(directory: string, program?: string): Heartbeat 
 
 // --- internal ---
 
+/** Milliseconds of a clock that nobody sets. To read `performance` first loads a module of Node, at the start of a program. */
+function now(): number {
+  return process.uptime() * 1000;
+}
+
 function fileOf(directory: string, instance: string): string {
   return join(directory, `beat-${instance.replaceAll(/[^A-Za-z0-9-]/g, "_").slice(0, 64)}`);
 }
 
 function touch(path: string): void {
-  const now = new Date();
+  const time = new Date();
   try {
-    utimesSync(path, now, now);
+    utimesSync(path, time, time);
   } catch {
     closeSync(openSync(path, "w", 0o600));
   }
