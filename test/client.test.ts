@@ -1,4 +1,6 @@
 // The typed client against built servers: every route, streams through kills and cuts, prompts that are sent again.
+import { getEventListeners } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import type { SessionRecord } from "@chimera/acp-schema/events";
@@ -172,6 +174,22 @@ test(`a follower has every record once through ${CUTS} random cuts`, { timeout: 
   const stored: SessionRecord[] = [];
   for await (const record of createClient({ url }).sessions.open(session.id).follow()) stored.push(record);
   for (const records of all) expect(records).toEqual(stored);
+});
+
+test("a signal that outlives many retries is left without listeners", async () => {
+  let refused = 0;
+  const server = createHttpServer((_, response) => {
+    const isBusy = ++refused <= 12;
+    response.writeHead(isBusy ? 503 : 200, { "content-type": "application/json", "retry-after": "0" });
+    response.end(isBusy ? JSON.stringify({ error: { code: "overloaded", message: "later" } }) : "{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const { signal } = new AbortController();
+  await createClient({ url: `http://127.0.0.1:${port}` }).call("GET /ping", {}, { signal, retries: 20 });
+  expect(refused).toBe(13);
+  expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
 
 test("a prompt whose answer was lost is one turn, and one session", async () => {

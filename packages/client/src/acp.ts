@@ -22,11 +22,15 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     const waitMs = Math.min(5000, 50 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
     options.onRetry?.({ attempt, waitMs, error });
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(resolve, waitMs);
       const leave = () => {
         clearTimeout(timer);
         reject(signal?.reason);
       };
+      // The signal may outlive many pauses.
+      const timer = setTimeout(() => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      }, waitMs);
       signal?.addEventListener("abort", leave, { once: true });
       if (signal?.aborted) leave();
     });
@@ -282,8 +286,10 @@ async function* framesOf(
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
   let rest = "";
+  let leave = () => {};
   const left = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    leave = () => reject(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
   });
   left.catch(() => {});
   try {
@@ -302,6 +308,7 @@ async function* framesOf(
       }
     }
   } finally {
+    signal.removeEventListener("abort", leave);
     reader.cancel().catch(() => {});
   }
 }

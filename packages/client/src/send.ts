@@ -75,12 +75,17 @@ export function createSender(options: ClientOptions): Sender {
     const waitMs = error.retryAfterMs ?? Math.min(5000, 100 * 2 ** attempt) * (0.5 + Math.random() / 2);
     onRetry?.({ attempt, waitMs, error });
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(resolve, waitMs);
-      signal?.addEventListener("abort", () => {
+      const leave = () => {
         clearTimeout(timer);
-        reject(signal.reason);
-      });
-      if (signal?.aborted) reject(signal.reason);
+        reject(signal?.reason);
+      };
+      // The signal may outlive many pauses.
+      const timer = setTimeout(() => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      }, waitMs);
+      signal?.addEventListener("abort", leave);
+      if (signal?.aborted) leave();
     });
   };
 

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { LIMITS } from "../src/index.js";
 import { eventually, MASTER, newSession, openStream, runTurn, scratch, sendRaw, serve } from "./fixture.js";
 import { expectError, expectReply } from "./shape.js";
@@ -293,6 +293,21 @@ describe("event streams", () => {
     const many = Array.from({ length: LIMITS.streamedSessions + 1 }, (_, at) => `session=s-${at}`).join("&");
     expectError(await served.call("GET", `/events?${many}`), 400, "invalid_query");
     expectError(await served.call("GET", "/events?session=nobody"), 404, "session_not_found");
+  });
+
+  test("a stream of many sessions puts no listener of each on one signal", async () => {
+    const warnings: string[] = [];
+    const note = ({ message }: Error) => warnings.push(message);
+    process.on("warning", note);
+    onTestFinished(() => void process.off("warning", note));
+    const served = await serve();
+    const ids: string[] = [];
+    for (let i = 0; i < 12; i++) ids.push((await newSession(served)).id);
+    const stream = await openStream(served, `/events?list=true&${ids.map((id) => `session=${id}`).join("&")}`);
+    await runTurn(served, ids[11]!, "say late");
+    await stream.until((frames) => frames.some(({ data }) => data.record?.type === "agent_result"));
+    stream.leave();
+    expect(warnings).toEqual([]);
   });
 
   test("changes of the list are a stream: made, running, waiting, named, unloaded, deleted", async () => {

@@ -141,9 +141,14 @@ function followLoaded(
       rest();
     },
   });
-  signal?.addEventListener("abort", () => end(), { once: true });
+  const leave = () => end();
+  signal?.addEventListener("abort", leave, { once: true });
+  const release = () => {
+    unwatch();
+    signal?.removeEventListener("abort", leave);
+  };
   wake();
-  void ended.then(unwatch, unwatch);
+  void ended.then(release, release);
   return {
     get cursor() {
       return inner?.cursor ?? (cursor === "live" ? 0 : cursor);

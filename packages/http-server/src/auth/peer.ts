@@ -28,16 +28,16 @@ export async function createOwnUserCheck(server: Server, start = startAskingKern
   const lists = [createList("tcp"), createList("tcp6")];
   const { address, port } = bound;
   const anywhere = { address: address.includes(":") ? "::" : "0.0.0.0", port: 0 };
-  // Both are trusted when they know this server's own socket.
-  const asks = ask({ address, port }, anywhere).then((maker) => maker === uid);
-  if ((await makerOf(rowsFor({ address, port }, anywhere), lists)) !== uid) return null;
+  // Either is trusted when it knows this server's own socket. The list is read only where the kernel cannot be asked.
+  const asks = (await ask({ address, port }, anywhere)) === uid;
+  if (!asks && (await makerOf(rowsFor({ address, port }, anywhere), lists)) !== uid) return null;
 
   const known = new WeakMap<Socket, Promise<boolean>>();
   return (socket) => {
     const found =
       known.get(socket) ??
       look(socket, uid, async (from, to) => {
-        const maker = (await asks) ? await ask(from, to) : null;
+        const maker = asks ? await ask(from, to) : null;
         return maker ?? makerOf(rowsFor(from, to), lists);
       });
     known.set(socket, found);

@@ -52,10 +52,11 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, lis
     const frames = texts.map((data, at) => frame(at === texts.length - 1 ? compositeId() : null, "record", data));
     await send(frames.join(""));
   };
-  for (const [id, from] of cursors) {
-    const subscription = sessions.logs.follow(id, { from, signal }, (batch) => deliver(id, batch));
+  const followed = [...cursors].map(([id, from]) => {
+    const subscription = sessions.logs.follow(id, { from }, (batch) => deliver(id, batch));
     subscription.ended.catch(fail);
-  }
+    return subscription;
+  });
   const sendRow = (id: string, session: OwnedSession | null, row = session && liveRow(session)) =>
     send(frame(null, "row", JSON.stringify({ session_id: id, row })));
   const unwatch = list ? watchRows(sessions, signal, sendRow, fail) : () => {};
@@ -66,6 +67,7 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, lis
   life?.addEventListener("abort", cut, { once: true, signal });
   signal.addEventListener("abort", () => {
     clearInterval(keepAlive);
+    for (const subscription of followed) subscription.close();
     unwatch();
     sink.end();
   });
@@ -79,32 +81,30 @@ type SendRow = (id: string, session: OwnedSession | null, row?: ReturnType<typeo
 
 /** Sends the row of a session whenever a record changes it, and when the session is loaded, unloaded or deleted. */
 function watchRows(sessions: Sessions, signal: AbortSignal, send: SendRow, fail: (error: unknown) => void): () => void {
+  const ends = new Set<() => void>();
   const watch = (session: OwnedSession) => {
     const { id, lastSeq } = session;
-    const left = new AbortController();
-    const subscription = sessions.logs.follow(
-      id,
-      { from: lastSeq, signal: AbortSignal.any([signal, left.signal]) },
-      async (batch) => {
-        if (batch.some((entry) => isLost(entry) || changesSummary(entry.event))) await send(id, session);
-      },
-    );
-    subscription.ended.catch(fail);
+    const { ended, close } = sessions.logs.follow(id, { from: lastSeq }, async (batch) => {
+      if (batch.some((entry) => isLost(entry) || changesSummary(entry.event))) await send(id, session);
+    });
+    ends.add(close);
+    ended.catch(fail);
     void session.ended.then(async () => {
-      left.abort();
+      ends.delete(close);
+      close();
       const summary = await sessions.logs.readSummary(id).catch(() => null);
       if (signal.aborted || sessions.find(id) || !summary || summary.closed) return;
       await send(id, null, rowOf(summary, session.touchedAt, null));
     });
   };
   for (const session of sessions.live()) watch(session);
-  const ends = [
+  ends.add(
     sessions.onLoad((session) => {
       watch(session);
       void send(session.id, session);
     }),
-    sessions.onRemove((id) => void send(id, null, null)),
-  ];
+  );
+  ends.add(sessions.onRemove((id) => void send(id, null, null)));
   return () => {
     for (const end of ends) end();
   };
