@@ -1,11 +1,11 @@
-// Writes src/providers/facts.gen.ts from a list of models in the shape of https://models.dev/api.json, so that a new model or
+// Writes src/providers/facts.json from a list of models in the shape of https://models.dev/api.json, so that a new model or
 // another price is a reviewed diff, and the published package asks nobody for it.
 //
 //   node scripts/update-facts.mjs [URL or file] [date]
 import { readFile, writeFile } from "node:fs/promises";
 
 const [source = "https://models.dev/api.json", date = new Date().toISOString().slice(0, 10)] = process.argv.slice(2);
-const target = new URL("../src/providers/facts.gen.ts", import.meta.url);
+const target = new URL("../src/providers/facts.json", import.meta.url);
 
 /** The lists that rows of `table.ts` name. */
 const LISTS = ["anthropic", "openai", "google", "xai", "deepseek", "openrouter"];
@@ -65,20 +65,5 @@ function rowsOf(list) {
 }
 
 const lists = LISTS.map((list) => [list, rowsOf(list)]);
-await writeFile(
-  target,
-  `/** Written by scripts/update-facts.mjs; do not edit. */
-
-/** The day the lists were made. */
-export const factsDate = "${date}";
-
-/**
- * By provider, newest first: name, context window, most output, flags, then dollars per million: input, output, cache read, cache
- * write. Flags: v sees pictures; thinks by a (itself), b (a budget), l (a level), e (an effort); r is served at /responses.
- */
-export const factRows = {
-${lists.map(([list, rows]) => `  ${list}: \`${rows.join("\n")}\`,`).join("\n")}
-};
-`,
-);
+await writeFile(target, `${JSON.stringify({ date, lists: Object.fromEntries(lists) }, null, 2)}\n`);
 process.stdout.write(`${lists.map(([list, rows]) => `${list} ${rows.length}`).join(", ")}\n`);

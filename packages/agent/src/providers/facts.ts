@@ -1,10 +1,18 @@
-/** What is known of a model by its name, from the dated lists in `facts.gen.ts`. A name that nobody knows is a new one. */
-import { factRows } from "./facts.gen.js";
+/**
+ * What is known of a model by its name, from the dated lists in `facts.json`. A name that nobody knows is a new one.
+ *
+ * A row has the name, context window, most output, flags, then dollars per million: input, output, cache read, cache write. Flags: v
+ * sees pictures; thinks by a (itself), b (a budget), l (a level), e (an effort); r is served at /responses. Newest first.
+ */
+import facts from "./facts.json" with { type: "json" };
 import type { Price } from "./model.js";
 import { type ListName, type ProviderName, type ProviderRow, providers, type WireName } from "./table.js";
 
 /** How a model is asked to think: it decides within an effort (Claude), or is given tokens, a level (Gemini) or an effort. */
 export type ThinkingForm = "adaptive" | "budget" | "level" | "effort" | "none";
+
+/** The day the lists were made. */
+export const factsDate: string = facts.date;
 
 export interface ModelFacts {
   /** Tokens; undefined where the list does not say. */
@@ -62,7 +70,7 @@ const parsed = new Map<ListName, readonly Row[]>();
 function rowsOf(list: ListName): readonly Row[] {
   const known = parsed.get(list);
   if (known) return known;
-  const rows = factRows[list].split("\n").map((row): Row => {
+  const rows = (facts.lists satisfies Record<ListName, string[]>)[list].map((row): Row => {
     const end = row.indexOf(" ");
     return [row.slice(0, end), row.slice(end + 1)];
   });

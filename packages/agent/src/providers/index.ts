@@ -1,8 +1,7 @@
 /** `@chimera/agent/providers`: the model port, the providers behind it, and how a name leads to one. */
 
 export { anthropicFirst, type Chain, openaiFirst } from "./chains.js";
-export { factsDate } from "./facts.gen.js";
-export { factsOf, type ModelFacts, type ThinkingForm } from "./facts.js";
+export { factsDate, factsOf, type ModelFacts, type ThinkingForm } from "./facts.js";
 export {
   EFFORTS,
   type Effort,

@@ -43,7 +43,7 @@ export function listProviders(env: Env): { name: ProviderName; configured: boole
   }));
 }
 
-/** Whether a provider can be reached whose models are listed in `facts.gen.ts`. */
+/** Whether a provider can be reached whose models are listed in `facts.json`. */
 export function hasListedModels(env: Env): boolean {
   return Object.values(providers as Record<string, ProviderRow>).some((row) => row.facts && isSetUp(row, env));
 }

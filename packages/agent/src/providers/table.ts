@@ -1,10 +1,8 @@
 /** The providers and how a model's name leads to one: data, read by `resolve.ts`. */
-import type { factRows } from "./facts.gen.js";
-
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** A list of `facts.gen.ts`. */
-export type ListName = keyof typeof factRows;
+/** A list of `facts.json`. */
+export type ListName = "anthropic" | "openai" | "google" | "xai" | "deepseek" | "openrouter";
 
 /** The vendors' formats, each a file of `wires`. */
 export type WireName = "messages" | "chat" | "responses" | "gemini" | "ollama";
@@ -36,7 +34,7 @@ export interface ProviderRow {
   readonly limitField?: LimitField;
   /** Headers taken from the environment. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The list of `facts.gen.ts` that has its models. */
+  /** The list of `facts.json` that has its models. */
   readonly facts?: ListName;
   /** Assumed where nothing is known of a model, in tokens. */
   readonly contextWindow: number;
