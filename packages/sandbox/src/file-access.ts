@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { dirname, resolve, sep } from "node:path";
 import { PROTECTED } from "./confine/mount-plan.js";
 import { isInside, realPath } from "./confine/paths.js";
-import { HOME_STARTUP_FILES, secretPlaces } from "./confine/secrets.js";
+import { HOME_STARTUP_FILES, secretPlaces } from "./confine/place.js";
 import { SANDBOX_MODES } from "./mode.js";
 import type { SandboxOptions } from "./sandbox.js";
 

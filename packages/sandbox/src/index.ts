@@ -1,5 +1,5 @@
 /** `@chimera/sandbox`: sandbox modes and operating-system confinement of shell commands; command risk is in `./classify`. */
-export type { Confined } from "./confine/confined.js";
+export type { Confined } from "./confine/backend.js";
 export { type Denial, type DenialOptions, findDenial } from "./denial.js";
 export { isSandboxError, SandboxError, type SandboxErrorCode } from "./errors.js";
 export { type FileAccessOptions, type FileUse, fileAccess } from "./file-access.js";

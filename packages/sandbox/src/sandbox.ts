@@ -1,13 +1,15 @@
 import { homedir } from "node:os";
 import type { Backend } from "./confine/backend.js";
-import { type Confined, unconfined } from "./confine/confined.js";
+import { type Confined, unconfined } from "./confine/backend.js";
 import { cleanEnvironment, type Environment, given } from "./confine/environment.js";
-import { findBackend } from "./confine/find-backend.js";
+import { findLinuxBackend } from "./confine/linux.js";
 import { planMounts } from "./confine/mount-plan.js";
 import { isInside, realPath } from "./confine/paths.js";
-import { secretPlaces } from "./confine/secrets.js";
+import { secretPlaces } from "./confine/place.js";
+import { seatbeltBackend } from "./confine/seatbelt.js";
 import { SandboxError } from "./errors.js";
 import { SANDBOX_MODES, type SandboxMode } from "./mode.js";
+import { seccompArch } from "./seccomp/filter.js";
 
 /** `auto` and `on` confine or refuse; only `off`, an explicit choice, runs without the operating system's wall. */
 export type OsSandbox = "auto" | "on" | "off";
@@ -110,6 +112,20 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 }
 
 // --- internal ---
+
+/** The wall of this machine, none of it inside `roots`; rejects with `sandbox_unavailable` or `unsupported_platform`. */
+async function findBackend(path: string | undefined, roots: readonly string[]): Promise<Backend> {
+  if (process.platform === "darwin") return seatbeltBackend();
+  const arch = seccompArch(process.arch);
+  if (process.platform !== "linux" || !arch) {
+    throw new SandboxError(
+      "unsupported_platform",
+      `no OS sandbox for ${process.platform} on ${process.arch}`,
+      "run on Linux (x64, arm64) or macOS, or choose sandbox mode off",
+    );
+  }
+  return findLinuxBackend(arch, path, roots);
+}
 
 function workspaceRoots(workspace: Workspace): string[] {
   const { cwd, directories = [], own = cwd } = workspace;

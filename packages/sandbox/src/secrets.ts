@@ -4,8 +4,8 @@
  */
 import { homedir } from "node:os";
 import { sep } from "node:path";
-import { words } from "./classify/words.js";
 import { realPath } from "./confine/paths.js";
+import { words } from "./words.js";
 
 export { isInside } from "./confine/paths.js";
 

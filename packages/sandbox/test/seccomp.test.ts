@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { closeSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { descriptorsOf } from "../src/confine/linux.js";
 import { type SeccompArch, seccompFilter } from "../src/index.js";
-import { descriptorsOf } from "../src/seccomp/descriptor.js";
 import { seccompLoader } from "../src/seccomp/loader.js";
 
 const ALLOW = 0x7fff0000;

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { isSecretName } from "../secrets.js";
+import { words } from "../words.js";
 import { type Invocation, programName } from "./unfold.js";
-import { words } from "./words.js";
 
 export type Risk = "low" | "medium" | "high" | "critical";
 

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { realPath } from "../confine/paths.js";
 import { repositoryConcern } from "../git-settings.js";
+import { words } from "../words.js";
 import { type OptionTable, parseOptions } from "./options.js";
 import { pathConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
-import { words } from "./words.js";
 
 interface GitReader extends OptionTable {
   /** Words after the options: revisions and paths, nothing at all, or only one of these. */

@@ -2,8 +2,9 @@ import { type Dirent, opendirSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { isInside, readSmall, realPath } from "../confine/paths.js";
 import { isSecret, isSecretName } from "../secrets.js";
-import { globMatches, loosened } from "./glob.js";
+import { words } from "../words.js";
 import type { PlainWord } from "./plain-script.js";
+import { globMatches, loosened } from "./rules.js";
 
 /** From where a command's words are read: where relative paths start, what belongs to the workspace; all absolute. */
 export interface Standpoint {
@@ -21,18 +22,12 @@ const MAX_PATH = 1024;
 const AUTHORIZED = /:\/\/[^/\s@]+@|extraheader/i;
 
 /** Harmless places outside a workspace. */
-const PUBLIC_FILES = new Set([
-  "/dev/null",
-  "/dev/stdin",
-  "/etc/os-release",
-  "/etc/lsb-release",
-  "/etc/debian_version",
-  "/proc/cpuinfo",
-  "/proc/meminfo",
-  "/proc/loadavg",
-  "/proc/uptime",
-  "/proc/version",
-]);
+const PUBLIC_FILES = new Set(
+  words(`
+    /dev/null /dev/stdin /etc/os-release /etc/lsb-release /etc/debian_version
+    /proc/cpuinfo /proc/meminfo /proc/loadavg /proc/uptime /proc/version
+  `),
+);
 
 /** Why reading this path needs a question, or undefined when it is an ordinary path of the workspace. */
 export function pathConcern(word: PlainWord, standpoint: Standpoint): string | undefined {

@@ -1,7 +1,7 @@
+import { words } from "../words.js";
 import { parseOptions } from "./options.js";
 import { pathConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
-import { words } from "./words.js";
 
 /** `find` with tests and printing only; `-exec`, `-delete`, `-fprint` and their kind are not listed. */
 export function findConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {

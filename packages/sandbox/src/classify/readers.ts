@@ -1,10 +1,10 @@
+import { words } from "../words.js";
 import { gitConcern } from "./git.js";
-import { globMatches, loosened } from "./glob.js";
 import { type OptionTable, type ParsedOptions, parseOptions } from "./options.js";
 import { concernBelow, pathConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
 import { awkConcern, findConcern, jqConcern, psConcern, sedConcern, testConcern } from "./program-readers.js";
-import { words } from "./words.js";
+import { globMatches, loosened } from "./rules.js";
 
 /** Says why the arguments make the program more than a read, or undefined. */
 type Concern = (args: readonly PlainWord[], standpoint: Standpoint) => string | undefined;

@@ -1,5 +1,3 @@
-import { globMatches, loosened } from "./glob.js";
-
 /** A person's own rules. `deny` beats `ask` beats `allow`; what none matches is judged by the built-in policy. */
 export interface CommandRules {
   readonly allow?: readonly string[];
@@ -28,6 +26,33 @@ export function couldMatch(pattern: string, argv: readonly (string | undefined)[
   const steps = trailing === "*" ? wanted.slice(0, -1) : [...wanted.slice(0, -1), trailing.replace(/\*$/, "")];
   const open = trailing.endsWith("*");
   return matchRule(pattern, words) || stepsMatch(steps, words, open);
+}
+
+/** Whether the text is what the pattern says, in which only `*` means something. Linear in practice: on a mismatch the last star moves on. */
+export function globMatches(pattern: string, text: string): boolean {
+  let [at, star, mark, index] = [0, -1, 0, 0];
+  while (index < text.length) {
+    if (at < pattern.length && pattern[at] === "*") {
+      [star, mark] = [at, index];
+      at += 1;
+    } else if (at < pattern.length && pattern[at] === text[index]) {
+      at += 1;
+      index += 1;
+    } else if (star >= 0) {
+      at = star + 1;
+      mark += 1;
+      index = mark;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[at] === "*") at += 1;
+  return at >= pattern.length;
+}
+
+/** A shell pattern as one that matches no less: everything that stands for a character stands for any text. */
+export function loosened(pattern: string): string {
+  return pattern.replace(/\?|\[[^\]]*\]?/g, "*");
 }
 
 // --- internal ---

@@ -1,4 +1,5 @@
 import { forEachChild, type ParsedScript, parse, type SyntaxNode, type Word } from "unbash";
+import { words } from "../words.js";
 
 /** One simple command anywhere in a script; a word that only the running shell could know is undefined. */
 export interface FoundCommand {
@@ -66,21 +67,12 @@ export function readScript(source: string): FoundScript | undefined {
 type CommandNode = Extract<SyntaxNode, { type: "Command" }>;
 
 /** The syntax a read may consist of; every other node type, known or future, is an obstacle. */
-const PLAIN_NODES = new Set([
-  "Script",
-  "Statement",
-  "AndOr",
-  "Pipeline",
-  "Negation",
-  "Command",
-  "Word",
-  "Literal",
-  "Glob",
-  "SingleQuoted",
-  "DoubleQuoted",
-  "Redirect",
-  "FileDescriptor",
-]);
+const PLAIN_NODES = new Set(
+  words(`
+    Script Statement AndOr Pipeline Negation Command Word
+    Literal Glob SingleQuoted DoubleQuoted Redirect FileDescriptor
+  `),
+);
 
 const OBSTACLES: Readonly<Record<string, string>> = {
   AnsiCQuoted: "$'…' hides characters",

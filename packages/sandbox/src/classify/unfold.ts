@@ -1,6 +1,6 @@
 import { basename } from "node:path";
+import { words } from "../words.js";
 import { type FoundCommand, type FoundScript, readScript } from "./script.js";
-import { words } from "./words.js";
 
 /** A command that a script runs directly or through a wrapper, a shell string, `find -exec` and the like. */
 export interface Invocation {

@@ -1,15 +1,16 @@
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { closeSync } from "node:fs";
+import { accessSync, closeSync, constants, openSync, unlinkSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { SandboxError } from "../errors.js";
-import { descriptorsOf } from "../seccomp/descriptor.js";
 import type { SeccompArch } from "../seccomp/syscalls.js";
-import type { Backend, Launcher, LinuxConfinement } from "./backend.js";
+import type { Backend, Confined, Launcher, LinuxConfinement } from "./backend.js";
 import { bubblewrap } from "./bubblewrap.js";
-import type { Confined } from "./confined.js";
+import { shell } from "./environment.js";
 import { holdPlaceholders } from "./placeholders.js";
 import { findProgram } from "./programs.js";
-import { shell } from "./shell.js";
 import { utilLinux } from "./util-linux.js";
 
 /** In the order of preference. */
@@ -40,6 +41,16 @@ export async function findLinuxBackend(
     }
   }
   throw new SandboxError("sandbox_unavailable", failures.join("; "), UNAVAILABLE_HINT);
+}
+
+/** Gives descriptors that hold `bytes`; the caller closes each. Their file has no name, so nobody can change it. */
+export function descriptorsOf(bytes: Buffer): () => number {
+  let source: number | undefined;
+  return () => {
+    source ??= namelessFile(bytes);
+    // Opened anew rather than duplicated: a duplicate would share its offset with the child that read the one before.
+    return openSync(`/proc/self/fd/${source}`, "r");
+  };
 }
 
 // --- internal ---
@@ -111,4 +122,34 @@ function linuxBackend(name: Backend["name"], { version, filter, launch }: Launch
       }
     },
   };
+}
+
+/** Some hosts let nobody run what lies in `/tmp`. */
+const PLACES = ["/var/tmp", "/dev/shm", "/run/shm"];
+
+/** In the first place whose files may be run, as a file of bytes may be a program; in the temporary directory where none is. */
+function namelessFile(bytes: Buffer): number {
+  const preferred = tmpdir();
+  for (const place of [preferred, ...PLACES]) {
+    try {
+      return writtenOnce(place, bytes, constants.X_OK);
+    } catch {
+      // Not here: it does not exist, is full, or forbids it.
+    }
+  }
+  return writtenOnce(preferred, bytes, constants.R_OK);
+}
+
+/** Opened for reading only: the kernel runs no file that somebody could still write. */
+function writtenOnce(place: string, bytes: Buffer, access: number): number {
+  const path = join(place, `seccomp-${randomBytes(12).toString("hex")}`);
+  const fd = openSync(path, "wx", 0o555);
+  try {
+    writeSync(fd, bytes);
+    accessSync(path, access);
+    return openSync(path, "r");
+  } finally {
+    closeSync(fd);
+    unlinkSync(path);
+  }
 }

@@ -1,10 +1,10 @@
 import type { Stats } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { SandboxError } from "../errors.js";
+import { words } from "../words.js";
 import { entryAt, isEmpty, isInside, isReadable, readSmall, realPath } from "./paths.js";
-import { type Place, placesIn } from "./place.js";
+import { HOME_STARTUP_FILES, type Place, placesIn } from "./place.js";
 import { isPlaceholder } from "./placeholders.js";
-import { HOME_STARTUP_FILES } from "./secrets.js";
 
 /** How a path looks from inside: writable, read-only, an empty private scratch directory, or hidden. */
 export type View = "write" | "read" | "scratch" | "hide";
@@ -43,15 +43,7 @@ export const SCRATCH_BYTES = 1024 ** 3;
 const RUN_KEPT = { network: "/etc/resolv.conf", always: "/run/current-system" };
 
 /** Never writable, even when missing: each makes a program run code or trust the workspace more. Directories end in /. */
-export const PROTECTED = [
-  ".git/hooks/",
-  ".git/config",
-  ".git/modules/",
-  ".git/worktrees/",
-  ".opencode/",
-  ".codex/",
-  ".chimera/",
-] as const;
+export const PROTECTED = words(".git/hooks/ .git/config .git/modules/ .git/worktrees/ .opencode/ .codex/ .chimera/");
 
 /** Names the directory that git takes settings and hooks from; a dot is the directory itself, as if there were no such file. */
 const REDIRECTION = { path: ".git/commondir", text: ".\n" };

@@ -1,10 +1,38 @@
+import { existsSync } from "node:fs";
+import { SandboxError } from "../errors.js";
+import type { Backend } from "./backend.js";
+import { shell } from "./environment.js";
 import type { MountPlan } from "./mount-plan.js";
 
 /** The confinement program every macOS has. */
-export const SEATBELT = "/usr/bin/sandbox-exec";
+const SEATBELT = "/usr/bin/sandbox-exec";
 
 /** Where macOS programs keep scratch files; there are no private mounts to replace it. */
 const SCRATCH = ["/private/tmp", "/private/var/tmp", "/private/var/folders"];
+
+/** Throws `sandbox_unavailable`. */
+export function seatbeltBackend(): Backend {
+  if (!existsSync(SEATBELT)) {
+    throw new SandboxError(
+      "sandbox_unavailable",
+      `${SEATBELT} is missing`,
+      "choose sandbox mode off to run commands unconfined",
+    );
+  }
+  return {
+    name: "seatbelt",
+    version: "1",
+    confine({ plan, env, cwd, command, writes, network }) {
+      return {
+        file: SEATBELT,
+        args: ["-p", seatbeltProfile(plan, { writes, network }), ...shell(command)],
+        options: { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true },
+        confined: true,
+        release() {},
+      };
+    },
+  };
+}
 
 /** A seatbelt profile like the mounts: later rules win, so protection comes last. Paths are already real ones. */
 export function seatbeltProfile(plan: MountPlan, options: { writes: boolean; network: boolean }): string {

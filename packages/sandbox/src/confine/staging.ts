@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, type Stats } from "node:fs";
 import { byDepth, type Mount, SCRATCH_BYTES } from "./mount-plan.js";
-import { enclosing, isInside } from "./paths.js";
+import { enclosing, entryAt, isInside } from "./paths.js";
 import type { Place } from "./place.js";
 
 /** Where everything is prepared, and which is uncovered again in the end: no workspace lies there, and every Linux has it. */
@@ -48,6 +48,20 @@ export function stageMounts(mounts: readonly Mount[], volumes: readonly Place[],
     files: [...DEVICES, PTMX].map((path) => STAGE + path).concat(steps.flatMap(fileOf)),
     binds: bindLines(steps, outermost).join("\n"),
   };
+}
+
+/** The file systems that somebody mounted at or in the writable ones of `mounts`, as a container's volumes are. */
+export function findVolumes(mounts: readonly Mount[]): Place[] {
+  if (!mounts.some(({ view }) => view === "write")) return [];
+  const isWritable = (path: string): boolean => {
+    const planned = mounts.find((mount) => mount.path === path) ?? enclosing({ path }, mounts);
+    return planned?.view === "write";
+  };
+  // Nothing else is looked at: the look at a server that does not answer would not end.
+  return [...new Set(mountPoints())].filter(isWritable).flatMap((path) => {
+    const entry = entryAt(path);
+    return entry && canEnter(path, entry) ? [{ path, kind: entry.isDirectory() ? "directory" : "file" }] : [];
+  });
 }
 
 // --- internal ---
@@ -190,4 +204,25 @@ function line(source: string, target: string, options = "defaults"): string {
 function fstabName(path: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a name may hold any of them.
   return path.replace(/[\x01-\x20\\#"'\x7f]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`);
+}
+
+/** The kernel writes blanks, line ends and backslashes by their numbers. */
+function mountPoints(): string[] {
+  return readFileSync("/proc/self/mountinfo", "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => (line.split(" ", 5)[4] ?? "").replace(/\\([0-7]{3})/g, (_, digits) => character(digits)));
+}
+
+function character(digits: string): string {
+  return String.fromCharCode(Number.parseInt(digits, 8));
+}
+
+function canEnter(path: string, entry: Stats): boolean {
+  try {
+    accessSync(path, entry.isDirectory() ? constants.X_OK : constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -3,8 +3,7 @@ import { seccompLoader } from "../seccomp/loader.js";
 import type { LaunchRequest, LinuxConfinement } from "./backend.js";
 import { atLeast, programVersion } from "./programs.js";
 import { SETUP_SCRIPT } from "./setup-script.js";
-import { stageMounts } from "./staging.js";
-import { findVolumes } from "./volumes.js";
+import { findVolumes, stageMounts } from "./staging.js";
 
 /** What most Linuxes have: `unshare`, `mount`, `setpriv`; a program written out here loads the filter. */
 export const utilLinux: LinuxConfinement = {

@@ -1,14 +1,4 @@
 import {
-  answer,
-  encode,
-  type Instruction,
-  jumpIfAnyBit,
-  jumpIfAtLeast,
-  jumpIfEqual,
-  loadWord,
-  mask,
-} from "./program.js";
-import {
   ABSENT_EVERYWHERE,
   AUDIT_ARCH,
   DENIED,
@@ -137,4 +127,28 @@ function denyValues(offset: number, values: readonly number[]): Instruction[] {
 
 function denyBits(offset: number, bits: number): Instruction[] {
   return [loadWord(offset), jumpIfAnyBit(bits, 0, 1), answer(NOT_PERMITTED), answer(ALLOW)];
+}
+
+/** One classic BPF instruction, `struct sock_filter` of the kernel. */
+type Instruction = readonly [code: number, jumpTrue: number, jumpFalse: number, value: number];
+
+type Jump = (value: number, whenTrue: number, whenFalse: number) => Instruction;
+
+const loadWord = (offset: number): Instruction => [0x20, 0, 0, offset]; // BPF_LD | BPF_W | BPF_ABS
+const mask = (bits: number): Instruction => [0x54, 0, 0, bits]; // BPF_ALU | BPF_AND | BPF_K
+const answer = (action: number): Instruction => [0x06, 0, 0, action]; // BPF_RET | BPF_K
+const jumpIfEqual: Jump = (value, whenTrue, whenFalse) => [0x15, whenTrue, whenFalse, value]; // BPF_JMP | BPF_JEQ | BPF_K
+const jumpIfAtLeast: Jump = (value, whenTrue, whenFalse) => [0x35, whenTrue, whenFalse, value]; // BPF_JMP | BPF_JGE | BPF_K
+const jumpIfAnyBit: Jump = (bits, whenTrue, whenFalse) => [0x45, whenTrue, whenFalse, bits]; // BPF_JMP | BPF_JSET | BPF_K
+
+/** The bytes that the kernel and `bwrap --seccomp` read. Throws RangeError for a jump of more than 255 instructions. */
+function encode(program: readonly Instruction[]): Buffer {
+  const bytes = Buffer.alloc(program.length * 8);
+  for (const [index, [code, jumpTrue, jumpFalse, value]] of program.entries()) {
+    const at = bytes.writeUInt16LE(code, index * 8);
+    bytes.writeUInt8(jumpTrue, at);
+    bytes.writeUInt8(jumpFalse, at + 1);
+    bytes.writeUInt32LE(value >>> 0, at + 2);
+  }
+  return bytes;
 }
