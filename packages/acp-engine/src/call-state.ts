@@ -1,5 +1,8 @@
-/** A call as it is known so far, from what its engine says of it in whichever form. */
+/** A call as it is known so far, from what its engine says of it in whichever form, and the files that it changed. */
+
+import { resolve } from "node:path";
 import type { ToolCallUpdate } from "@chimera/acp-schema";
+import type { IsMine } from "@chimera/acp-schema/agent";
 import type { Location, ToolContent, ToolKind } from "@chimera/acp-schema/events";
 
 export interface CallState {
@@ -75,3 +78,27 @@ export function outputOf(raw: unknown): string {
 }
 
 const READERS: ReadonlySet<ToolKind> = new Set(["read", "search", "think", "fetch", "switch_mode"]);
+
+/** A file's time may be coarser than the clock, and a call is announced a little after it began. */
+const SLACK_MS = 1000;
+
+/**
+ * Says whose change it is. An engine writes files itself and a person may work beside it, so a change counts as the engine's only when
+ * one of its calls names the file, or was at work on something that may write when the file changed.
+ *
+ * @param calls those of the turn, as they are when a change is judged.
+ */
+export function createAttribution(cwd: string, calls: () => Iterable<CallState>): IsMine {
+  return (path, changedAt) => {
+    for (const call of calls()) {
+      if (!isWriting(call)) continue;
+      const named = [...call.diffs, ...call.locations.map((location) => location.path)];
+      if (named.some((name) => resolve(cwd, name) === path)) return true;
+      // What is gone does not tell when it went.
+      if (changedAt === null) return true;
+      const isDuring = changedAt >= call.startedAt - SLACK_MS && changedAt <= (call.endedAt ?? Infinity) + SLACK_MS;
+      if (isDuring) return true;
+    }
+    return false;
+  };
+}

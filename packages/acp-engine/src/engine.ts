@@ -5,8 +5,7 @@ import { within } from "./connect-agent.js";
 import { EngineError } from "./errors.js";
 import { createGuest, type Guest } from "./guest.js";
 import { createPool } from "./pool.js";
-import { type ChildProgram, orEnded, type ProgramStart, startProgram } from "./program.js";
-import { startChild } from "./start-child.js";
+import { type ChildProgram, orEnded, type ProgramStart, startChild, startProgram } from "./program.js";
 
 export interface AcpEngineOptions extends Omit<ProgramStart, "cwd" | "args" | "env"> {
   /** As people choose it: `codex`. */

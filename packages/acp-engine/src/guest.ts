@@ -3,9 +3,9 @@ import type { McpServer as AcpMcpServer } from "@chimera/acp-schema";
 import type { AgentContext, Turn } from "@chimera/acp-schema/agent";
 import { ENGINE_OPTION } from "@chimera/acp-schema/conversation";
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import { createOutbox, type Outbox } from "@chimera/acp-schema/outbox";
 import { isRpcError } from "@chimera/ndjson-rpc";
-import { createAttribution } from "./attribution.js";
-import { isUnasked } from "./call-state.js";
+import { createAttribution, isUnasked } from "./call-state.js";
 import { type UnknownUpdate, within } from "./connect-agent.js";
 import { EngineError } from "./errors.js";
 import { limits } from "./limits.js";
@@ -14,9 +14,7 @@ import { endOrphan, type Memory, rangesOf, readMemory, writeMemory } from "./mem
 import { CANCELLED, describe, settlePermission } from "./permission.js";
 import type { Pool } from "./pool.js";
 import { type EngineProgram, orEnded } from "./program.js";
-import { promptOf, serversFor, usageOf } from "./prompt.js";
-import { retell } from "./retell.js";
-import { createEventStream, type EventStream } from "./stream.js";
+import { promptOf, retell, serversFor, usageOf } from "./prompt.js";
 
 export interface GuestDeps {
   readonly engine: string;
@@ -46,23 +44,35 @@ export function createGuest(deps: GuestDeps): Guest {
   let free: Promise<unknown> = Promise.resolve();
   let voice: AgentContext["session"] | null = null;
 
+  const say = (events: readonly AgentEvent[]): void => {
+    if (!running) {
+      for (const event of events) voice?.emit(event);
+      return;
+    }
+    const { outbox } = running;
+    const program = opened?.program;
+    const hadRoom = outbox.pending <= limits.waitingEvents;
+    for (const event of events) outbox.push(event);
+    if (!program || !hadRoom || outbox.pending <= limits.waitingEvents) return;
+    program.pause(true);
+    void outbox.taken().then(() => program.pause(false));
+  };
+
   const take = (update: UnknownUpdate): void => {
     if (!opened) return;
     // What a session that is loaded says of its past is in our log already.
     if (opened.isReplaying && !STATE_KINDS.has(String(update["sessionUpdate"]))) return;
-    const events = opened.mapper.of(update);
-    if (running) running.stream.push(events);
-    else for (const event of events) voice?.emit(event);
+    say(opened.mapper.of(update));
   };
 
   const listener = {
     onUpdate: take,
     async onPermission(asked: Parameters<typeof settlePermission>[1]) {
       if (!running || !opened) return CANCELLED;
-      const { stream, context } = running;
+      const { outbox, context } = running;
       const { callId, events } = opened.mapper.asked(asked.toolCall);
-      stream.push(events);
-      await stream.taken();
+      say(events);
+      await outbox.taken();
       return settlePermission(opened.mapper.call(callId)!, asked, context.ask);
     },
   };
@@ -74,7 +84,7 @@ export function createGuest(deps: GuestDeps): Guest {
     deps.pool.release(deps.key);
   };
 
-  /** Makes sure that the engine has a session that knows the visible conversation, and returns what it must still be told. */
+  /** Makes sure that the engine has a session that knows the visible conversation, and returns what it must still hear of it. */
   const open = async (turn: Turn, context: AgentContext): Promise<string | null> => {
     const memory = readMemory(context.session.recall(), deps.engine);
     const isSamePast = memory?.owner === deps.sessionId && memory.turns === rangesOf(turn.seen);
@@ -96,9 +106,9 @@ export function createGuest(deps: GuestDeps): Guest {
       if (reasons !== null) {
         const answer = await loggedIn(program, () => program.agent.request("session/new", base));
         prepare(answer.sessionId, false);
-        running?.stream.push(mapper.opened(answer));
+        say(mapper.opened(answer));
         const past = retell(turn.history);
-        if (past !== null) running?.stream.push([notice(whyRetold(deps.engine, memory, isSamePast, reasons))]);
+        if (past !== null) say([notice(whyRetold(deps.engine, memory, isSamePast, reasons))]);
         return past;
       }
       return null;
@@ -129,7 +139,7 @@ export function createGuest(deps: GuestDeps): Guest {
         const asked = { ...base, sessionId: memory.session };
         const answer = await loggedIn(program, () => within(program.agent.request(method, asked), method));
         opened!.isReplaying = false;
-        running?.stream.push(opened!.mapper.opened(answer as OpenAnswer));
+        say(opened!.mapper.opened(answer as OpenAnswer));
         return null;
       } catch (error) {
         program.forget(memory.session);
@@ -173,9 +183,7 @@ export function createGuest(deps: GuestDeps): Guest {
     else if (typeof value === "boolean")
       await request("session/set_config_option", { configId: id, type: "boolean", value });
     else await request("session/set_config_option", { configId: id, value });
-    const events = mapper.chose(id, value);
-    if (running) running.stream.push(events);
-    else for (const event of events) voice?.emit(event);
+    say(mapper.chose(id, value));
   };
 
   const setChosen = async ({ settings }: Turn): Promise<void> => {
@@ -183,7 +191,7 @@ export function createGuest(deps: GuestDeps): Guest {
       if (!id.startsWith(ENGINE_OPTION)) continue;
       const own = id.slice(ENGINE_OPTION.length);
       await setOption(own, value).catch((error: Error) =>
-        running?.stream.push([notice(`${deps.engine} did not take ${own} = ${value}: ${error.message}`)]),
+        say([notice(`${deps.engine} did not take ${own} = ${value}: ${error.message}`)]),
       );
     }
   };
@@ -194,7 +202,7 @@ export function createGuest(deps: GuestDeps): Guest {
     const owned = { engine: deps.engine, owner: deps.sessionId, session };
     await context.session.remember(writeMemory(owned, turns, program.pid));
     mapper.beginTurn();
-    running!.stream.push([{ type: "step_start", metadata: { step: 1 } }]);
+    say([{ type: "step_start", metadata: { step: 1 } }]);
     const spentBefore = mapper.spent.costUsd;
     let kill: NodeJS.Timeout | undefined;
     const onCancel = () => {
@@ -220,7 +228,6 @@ export function createGuest(deps: GuestDeps): Guest {
   };
 
   const work = async (turn: Turn, context: AgentContext): Promise<void> => {
-    const { stream } = running!;
     const isMine = createAttribution(context.workspace.cwd, () => opened?.mapper.turnCalls() ?? []);
     // The first look at a large workspace takes seconds, and so does the start of most engines.
     const watching = context.workspace.willRun(deps.engine, { mine: isMine });
@@ -232,28 +239,28 @@ export function createGuest(deps: GuestDeps): Guest {
     for (const state of opened?.mapper.turnCalls() ?? [])
       if (isUnasked(state)) await context.ask({ ...describe(state), unasked: true });
     const left = await ran();
-    if (left.length > 0) stream.push([notice(leftAlone(left))]);
-    stream.push(last);
+    if (left.length > 0) say([notice(leftAlone(left))]);
+    say(last);
   };
 
   return {
     set: setOption,
-    async *run(turn, context) {
-      voice = context.session;
-      await free;
-      const stream = createEventStream((isFull) => opened?.program.pause(isFull));
-      const mine: RunningTurn = { stream, context };
-      running = mine;
-      free = work(turn, context)
-        .then(
-          () => stream.end(),
-          (error) => stream.end(readable(error, deps.engine)),
-        )
-        .finally(() => {
-          if (running === mine) running = null;
-        });
-      yield* stream.read();
-    },
+    run: (turn, context) =>
+      createOutbox<AgentEvent>(
+        async (outbox) => {
+          voice = context.session;
+          await free;
+          const mine: RunningTurn = { outbox, context };
+          running = mine;
+          const worked = work(turn, context).finally(() => {
+            if (running === mine) running = null;
+          });
+          free = worked.catch(() => {});
+          await worked.catch((error: unknown) => Promise.reject(readable(error, deps.engine)));
+        },
+        () => {},
+      ),
+
     async close() {
       const { program, session } = opened ?? {};
       const canClose =
@@ -277,7 +284,7 @@ interface Opened {
 }
 
 interface RunningTurn {
-  readonly stream: EventStream;
+  readonly outbox: Outbox<AgentEvent>;
   readonly context: AgentContext;
 }
 

@@ -21,6 +21,6 @@ export const limits = {
   /** Calls, paths and updates remembered at once. */
   calls: 4096,
   early: 256,
-  /** Characters of the conversation that are told again to a new session of the engine. */
+  /** Characters of the conversation that a new session of the engine hears. */
   retoldChars: 48 * 1024,
 } as const;

@@ -60,7 +60,7 @@ const DECISION_OF: Readonly<Record<PermissionOption["kind"], Decision>> = {
   reject_always: "never",
 };
 
-/** What each decision may be told as, the nearest first: no refusal becomes one for good. */
+/** What each decision may be sent as, the nearest first: no refusal becomes one for good. */
 const KINDS_OF: Readonly<Record<Decision, readonly PermissionOption["kind"][]>> = {
   allow: ["allow_once", "allow_always"],
   always: ["allow_always", "allow_once"],

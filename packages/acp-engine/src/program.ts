@@ -1,4 +1,7 @@
 /** A running engine: the program, the connection to it, and the sessions that it has open for us. */
+
+import { spawn } from "node:child_process";
+import { setTimeout } from "node:timers/promises";
 import type { Implementation, RequestPermissionRequest, RequestPermissionResponse } from "@chimera/acp-schema";
 import { endOf } from "@chimera/acp-schema/text";
 import { type ConnectedAgent, connectAgent, type UnknownUpdate, within } from "./connect-agent.js";
@@ -113,11 +116,46 @@ export async function orEnded<T>(answer: Promise<T>, ended: AbortSignal): Promis
     return await Promise.race([answer, gone]);
   } catch (error) {
     // The end of a connection is seen a moment before the end of its process, which says more.
-    if ((error as { code?: unknown }).code === "closed") await Promise.race([gone, pause(200)]);
+    if ((error as { code?: unknown }).code === "closed") await Promise.race([gone, setTimeout(200)]);
     throw error;
   } finally {
     ended.removeEventListener("abort", onAbort);
   }
+}
+
+/** How long a program may take to end after its input was closed. */
+const GRACE_MS = 500;
+
+/** A child in a process group of its own, which ends with it. */
+export function startChild({ command, args, env, cwd }: ProgramStart): ChildProgram {
+  const isWindows = process.platform === "win32";
+  const child = spawn(command, [...args], { cwd, env, detached: !isWindows, stdio: "pipe", windowsHide: true });
+  child.stdin.on("error", () => {});
+  const gone = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  const kill = (signal: NodeJS.Signals) => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(isWindows ? child.pid : -child.pid, signal);
+    } catch {
+      // Nobody is left in the group.
+    }
+  };
+  return {
+    pid: child.pid,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stderr: child.stderr,
+    gone,
+    async end() {
+      kill("SIGTERM");
+      await Promise.race([gone, setTimeout(GRACE_MS, undefined, { ref: false })]);
+      kill("SIGKILL");
+      await gone;
+    },
+  };
 }
 
 // --- internal ---
@@ -132,10 +170,4 @@ function tailOf(stderr: NodeJS.ReadableStream, onLine: (text: string) => void): 
   });
   stderr.on("error", () => {});
   return () => tail.trim().split("\n").at(-1)?.trim() ?? "";
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

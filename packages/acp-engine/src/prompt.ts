@@ -1,10 +1,12 @@
 /** What goes to an engine with a prompt, and what its answer says was used. */
 import type { McpServer as AcpMcpServer, AgentCapabilities, ContentBlock } from "@chimera/acp-schema";
 import type { McpServer, Turn } from "@chimera/acp-schema/agent";
-import type { AgentEvent, Metadata } from "@chimera/acp-schema/events";
+import type { AgentEvent, Message, Metadata } from "@chimera/acp-schema/events";
+import { endOf, startOf } from "@chimera/acp-schema/text";
+import { limits } from "./limits.js";
 import type { Mapper } from "./map-update.js";
 
-/** The prompt as the engine can take it, after what it must be told of the past. */
+/** The prompt as the engine can take it, after what it must hear of the past. */
 export function promptOf(
   turn: Turn,
   past: string | null,
@@ -58,4 +60,43 @@ export function usageOf(mapper: Mapper, base: number, usage: unknown): AgentEven
     size,
   };
   return { type: "usage", metadata };
+}
+
+/** The conversation so far as a text, for an engine whose own memory of it is gone. Null where nothing was said yet. The newest messages are kept where not all fit. */
+export function retell(history: readonly Message[]): string | null {
+  const lines: string[] = [];
+  let left: number = limits.retoldChars;
+  for (const message of history.toReversed()) {
+    const line = lineOf(message);
+    if (line === "") continue;
+    if (line.length > left) {
+      lines.push(`[…] ${endOf(line, left)}`);
+      break;
+    }
+    lines.push(line);
+    left -= line.length;
+  }
+  if (lines.length === 0) return null;
+  return `${OPENING}\n\n${lines.reverse().join("\n\n")}\n\n${CLOSING}`;
+}
+
+// --- internal ---
+
+const OPENING = "This conversation began in a session that is no longer there. What was said and done so far:";
+const CLOSING = "End of what was said so far. Go on from here with the following request:";
+const TOOL_CHARS = 200;
+
+function lineOf(message: Message): string {
+  switch (message.role) {
+    case "user":
+      return `User: ${message.text}`;
+    case "summary":
+      return `Summary of what came before: ${message.text}`;
+    case "tool":
+      return `[${message.name}${message.success ? "" : " failed"}: ${startOf(message.output.replace(/\s+/g, " "), TOOL_CHARS)}]`;
+    case "assistant": {
+      const said = message.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+      return said === "" ? "" : `Assistant: ${said}`;
+    }
+  }
 }

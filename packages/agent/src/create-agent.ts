@@ -2,6 +2,7 @@
 import { setMaxListeners } from "node:events";
 import type { Agent, AgentContext, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import { createOutbox, type Outbox } from "@chimera/acp-schema/outbox";
 import { callsOf } from "@chimera/acp-schema/parts";
 import type { Jobs } from "./jobs-port.js";
 import { createCallIds } from "./loop/draft.js";
@@ -132,96 +133,4 @@ function keepsTodo({ history }: Turn): boolean {
   return history.some(
     (message) => message.role === "assistant" && callsOf(message).some((call) => call.name === "todo"),
   );
-}
-
-/** What an agent says, at one promise per item. Producers push, and may wait until all was taken: back-pressure. */
-interface Outbox<T> {
-  push(item: T): void;
-  /** Resolves once the consumer took all that was pushed and came back for more, or went away. */
-  taken(): Promise<void>;
-  /** How many items wait to be taken. */
-  readonly pending: number;
-}
-
-/** `produce` starts with the first `next()`. `onLeave`: the consumer left early, and later pushes go nowhere. */
-function createOutbox<T>(produce: (outbox: Outbox<T>) => Promise<void>, onLeave: () => void): AsyncIterable<T> {
-  let items: T[] = [];
-  let head = 0;
-  let state: "idle" | "running" | "ended" | "left" = "idle";
-  let failure: { error: unknown } | undefined;
-  let waiting: { resolve(result: IteratorResult<T, undefined>): void; reject(error: unknown): void } | undefined;
-  let takers: (() => void)[] = [];
-
-  const finished: IteratorResult<T, undefined> = { value: undefined, done: true };
-  const tellTaken = (): void => {
-    if (takers.length === 0) return;
-    const told = takers;
-    takers = [];
-    for (const tell of told) tell();
-  };
-
-  const outbox: Outbox<T> = {
-    push(item) {
-      if (state !== "running") return;
-      if (waiting) {
-        const { resolve } = waiting;
-        waiting = undefined;
-        resolve({ value: item, done: false });
-      } else items.push(item);
-    },
-    taken() {
-      if (waiting || state !== "running") return Promise.resolve();
-      return new Promise((resolve) => takers.push(resolve));
-    },
-    get pending() {
-      return items.length - head;
-    },
-  };
-
-  const end = (): void => {
-    if (state === "running") state = "ended";
-    if (!waiting) return;
-    const { resolve, reject } = waiting;
-    waiting = undefined;
-    if (failure) reject(failure.error);
-    else resolve(finished);
-  };
-
-  const start = (): void => {
-    state = "running";
-    produce(outbox).then(end, (error: unknown) => {
-      failure = { error };
-      end();
-    });
-  };
-
-  const iterator: AsyncIterator<T, undefined> = {
-    next() {
-      if (state === "idle") start();
-      if (head < items.length) {
-        const value = items[head++] as T;
-        if (head === items.length) {
-          items = [];
-          head = 0;
-        }
-        return Promise.resolve({ value, done: false });
-      }
-      if (state !== "running") return failure ? Promise.reject(failure.error) : Promise.resolve(finished);
-      const next = new Promise<IteratorResult<T, undefined>>((resolve, reject) => {
-        waiting = { resolve, reject };
-      });
-      tellTaken();
-      return next;
-    },
-    return() {
-      const early = state === "running";
-      state = "left";
-      items = [];
-      head = 0;
-      if (early) onLeave();
-      tellTaken();
-      return Promise.resolve(finished);
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
 }

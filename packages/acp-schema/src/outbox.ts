@@ -1,0 +1,90 @@
+/** `@chimera/acp-schema/outbox`: the events of an engine as an async iterable, at one promise an item. */
+
+/** Where a producer puts items. It may wait until all were taken: back-pressure. */
+export interface Outbox<T> {
+  push(item: T): void;
+  /** Resolves when the consumer has taken all items and asks for the next, or has left. */
+  taken(): Promise<void>;
+  /** How many items wait to be taken. */
+  readonly pending: number;
+}
+
+/** `produce` starts with the first `next()`. `onLeave`: the consumer left early, and later pushes go nowhere. */
+export function createOutbox<T>(produce: (outbox: Outbox<T>) => Promise<void>, onLeave: () => void): AsyncIterable<T> {
+  let items: T[] = [];
+  let head = 0;
+  let state: "idle" | "running" | "ended" | "left" = "idle";
+  let failure: { error: unknown } | undefined;
+  let waiting: { resolve(result: IteratorResult<T, undefined>): void; reject(error: unknown): void } | undefined;
+  const takers: (() => void)[] = [];
+
+  const finished: IteratorResult<T, undefined> = { value: undefined, done: true };
+  const allTaken = (): void => {
+    for (const resolve of takers.splice(0)) resolve();
+  };
+
+  const outbox: Outbox<T> = {
+    push(item) {
+      if (state !== "running") return;
+      if (waiting) {
+        const { resolve } = waiting;
+        waiting = undefined;
+        resolve({ value: item, done: false });
+      } else items.push(item);
+    },
+    taken() {
+      if (waiting || state !== "running") return Promise.resolve();
+      return new Promise((resolve) => takers.push(resolve));
+    },
+    get pending() {
+      return items.length - head;
+    },
+  };
+
+  const end = (): void => {
+    if (state === "running") state = "ended";
+    if (!waiting) return;
+    const { resolve, reject } = waiting;
+    waiting = undefined;
+    if (failure) reject(failure.error);
+    else resolve(finished);
+  };
+
+  const start = (): void => {
+    state = "running";
+    produce(outbox).then(end, (error: unknown) => {
+      failure = { error };
+      end();
+    });
+  };
+
+  const iterator: AsyncIterator<T, undefined> = {
+    next() {
+      if (state === "idle") start();
+      if (head < items.length) {
+        const value = items[head++] as T;
+        if (head === items.length) {
+          items = [];
+          head = 0;
+        }
+        return Promise.resolve({ value, done: false });
+      }
+      if (state !== "running") return failure ? Promise.reject(failure.error) : Promise.resolve(finished);
+      const next = new Promise<IteratorResult<T, undefined>>((resolve, reject) => {
+        waiting = { resolve, reject };
+      });
+      allTaken();
+      return next;
+    },
+    return() {
+      const early = state === "running";
+      state = "left";
+      items = [];
+      head = 0;
+      if (early) onLeave();
+      allTaken();
+      return Promise.resolve(finished);
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}
