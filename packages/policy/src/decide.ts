@@ -5,7 +5,7 @@ import type { Risk } from "@chimera/acp-schema/events";
 import { createMeter, type Meter } from "@chimera/acp-schema/glob";
 import type { Action, AgentPermission, PolicyCall, PolicyDecision, Rule } from "@chimera/acp-schema/policy";
 import { isInside, isSecret } from "@chimera/sandbox/secrets";
-import { commandAction, fitsArgument, isAbout, isCommandRule, isPathRule, mightDodge } from "./rule.js";
+import { fitsArgument, isAbout, isCommandRule, isPathRule } from "./rule.js";
 import type { Ruleset } from "./ruleset.js";
 
 /** What a parser of shell commands makes of one. */
@@ -31,6 +31,7 @@ export interface Facts {
   readonly projectRules: Ruleset;
   readonly agent: AgentPermission | null;
   readonly remembered: "always" | "never" | null;
+  /** Null for a call without a command line. */
   readonly classified: Classified | null;
 }
 
@@ -49,12 +50,11 @@ export function decide(call: PolicyCall, facts: Facts): PolicyDecision {
 
 // --- internal ---
 
-/** The highest risk of the command, of the paths and of the kind of tool, for people who are asked about the call: a label, not a wall. */
+/** The highest risk of the paths and of the kind of tool, for people who are asked about the call: a label, not a wall. */
 function riskOf({ tool, touches }: PolicyCall): Risk {
   const risks: Risk[] = [
     READERS.has(tool.kind) ? "low" : "medium",
     ...[...touches.reads, ...touches.writes].map(pathRisk),
-    ...(touches.command === undefined ? [] : [commandRisk(touches.command)]),
   ];
   return risks.reduce((worst, risk) => (ORDER.indexOf(risk) > ORDER.indexOf(worst) ? risk : worst));
 }
@@ -62,11 +62,6 @@ function riskOf({ tool, touches }: PolicyCall): Risk {
 /** Files that hold secrets or steer the system. */
 function pathRisk(path: string): Risk {
   return PATHS.find(({ pattern }) => pattern.test(path))?.risk ?? (isSecret(path) ? "high" : "low");
-}
-
-function commandRisk(command: string): Risk {
-  const words = command.slice(0, MAX_LOOKED_AT).split(WORD_BREAK);
-  return COMMANDS.find(({ when }) => when(words, command))?.risk ?? "medium";
 }
 
 interface Verdict {
@@ -104,17 +99,12 @@ function byDefault(call: PolicyCall, facts: Metered): Verdict {
 /** A mode that asks nothing must not be the way around a rule that asks or forbids. */
 function approveAhead(call: PolicyCall, facts: Metered, rule: string | null): Verdict {
   const { rules, projectRules, agent, classified, meter } = facts;
-  const { command } = call.touches;
   const limiting = (all: readonly Rule[]) =>
     all.filter((each) => each.action !== "allow" && isAbout(each, call, meter) && isCommandRule(each, call));
-  const limits = limiting(rules.rules);
   // A classifier has applied these rules to each command of the line, and its doubt may be one of them.
-  const isDoubted = () => limits.length > 0 || limiting([...projectRules.rules, ...(agent?.rules ?? [])]).length > 0;
+  const isDoubted = () => limiting([...rules.rules, ...projectRules.rules, ...(agent?.rules ?? [])]).length > 0;
   if (classified?.decision === "ask" && (classified.isFirm || isDoubted()))
     return { action: "ask", rule: "command", why: classified.why };
-  if (command !== undefined && !classified && mightDodge(command, limits)) {
-    return { action: "ask", rule: limits[0]?.source ?? null, why: "it may be a way around a rule on commands" };
-  }
   return { action: "allow", rule, why: "such calls are approved in advance" };
 }
 
@@ -180,21 +170,16 @@ function lastMatch(rules: readonly Rule[], call: PolicyCall, facts: Metered): Ve
     if (!isAbout(rule, call, facts.meter)) continue;
     const action = actionFor(rule, call, facts);
     if (action === null) continue;
-    const why =
-      rule.description ??
-      (action === rule.action ? `${rule.source} says ${action}` : `${rule.source} is no plain prefix`);
+    const why = rule.description ?? `${rule.source} says ${action}`;
     return { action, rule: rule.source, why, exact: isPathRule(rule) };
   }
   return null;
 }
 
 function actionFor(rule: Rule, call: PolicyCall, { roots, classified, meter }: Metered): Action | null {
-  const { command } = call.touches;
-  if (command === undefined || !isCommandRule(rule, call)) {
-    return fitsArgument(rule, call, roots[0], meter) ? rule.action : null;
-  }
-  // A classifier was given these rules and has applied them to each command of the line.
-  return classified ? null : commandAction(rule, command, meter);
+  // A classifier was given the rules on commands and has applied them to each command of the line.
+  if (isCommandRule(rule, call)) return classified ? null : "ask";
+  return fitsArgument(rule, call, roots[0], meter) ? rule.action : null;
 }
 
 function stricter(a: Verdict, b: Verdict): Verdict {
@@ -207,27 +192,15 @@ function withinRoot(path: string, roots: readonly string[]): string | null {
   return root === undefined ? null : relative(root, path);
 }
 
-const PROTECTED: ReadonlySet<string> = new Set([
-  ".git",
-  ".hg",
-  ".svn",
-  ".opencode",
-  ".chimera",
-  ".claude",
-  ".codex",
-  ".cursor",
-  ".vscode",
-  ".idea",
-  ".envrc",
-]);
+const PROTECTED: ReadonlySet<string> = new Set(
+  ".git .hg .svn .opencode .chimera .claude .codex .cursor .vscode .idea .envrc".split(" "),
+);
 
 function isProtected(path: string): boolean {
   return path.split(/[\\/]/).some((name) => PROTECTED.has(name.toLowerCase()));
 }
 
 const ORDER: readonly Risk[] = ["low", "medium", "high", "critical"];
-const MAX_LOOKED_AT = 4096;
-const WORD_BREAK = /[\s;&|()"'`]+/;
 
 const PATHS: readonly { readonly pattern: RegExp; readonly risk: Risk }[] = [
   { pattern: /(?:^|[\\/])\.(?:ssh|gnupg|aws)(?:[\\/]|$)/i, risk: "critical" },
@@ -235,38 +208,3 @@ const PATHS: readonly { readonly pattern: RegExp; readonly risk: Risk }[] = [
   { pattern: /^[\\/](?:etc|proc|sys|dev|boot)[\\/]/, risk: "high" },
   { pattern: /(?:^|[\\/])\.git[\\/]/i, risk: "medium" },
 ];
-
-type Words = readonly string[];
-
-const COMMANDS: readonly { readonly risk: Risk; readonly when: (words: Words, command: string) => boolean }[] = [
-  { risk: "critical", when: (words) => flagsOf(words, "rm").some((flags) => /r/i.test(flags) && flags.includes("f")) },
-  {
-    risk: "critical",
-    when: (words, command) => has(words, "curl", "wget") && has(words, "sh", "bash", "zsh") && command.includes("|"),
-  },
-  { risk: "critical", when: (words) => has(words, "DROP", "DELETE", "TRUNCATE", "mkfs", "shred") },
-  { risk: "high", when: (words) => flagsOf(words, "rm").some((flags) => /r/i.test(flags)) },
-  { risk: "high", when: (words) => has(words, "sudo", "doas", "dd") },
-  { risk: "high", when: (words) => has(words, "chmod") && words.some((word) => /^0?777$/.test(word)) },
-  {
-    risk: "high",
-    when: (words) => has(words, "push") && words.some((word) => word === "-f" || word.startsWith("--force")),
-  },
-  { risk: "high", when: (words) => has(words, "reset") && has(words, "--hard") },
-  { risk: "high", when: (_, command) => command.length > MAX_LOOKED_AT },
-];
-
-function has(words: Words, ...names: string[]): boolean {
-  return words.some((word) => names.includes(word.slice(word.lastIndexOf("/") + 1)));
-}
-
-/** The flags of each call of a program, joined: `rm -r -f x` gives `-r-f`. */
-function flagsOf(words: Words, program: string): string[] {
-  return words.flatMap((word, at) => {
-    if (!has([word], program)) return [];
-    const rest = words.slice(at + 1, at + 11);
-    const end = rest.findIndex((flag) => !flag.startsWith("-"));
-    const flags = end === -1 ? rest : rest.slice(0, end);
-    return [flags.join("").replace("--recursive", "-r").replace("--force", "-f")];
-  });
-}

@@ -17,8 +17,7 @@ export {
   createAudit,
   verifyAudit,
 } from "./audit.js";
-export { classifyCommand } from "./classify-command.js";
 export { type Classified, decide, type Facts } from "./decide.js";
-export { type Circumstances, type Classify, createPolicy, type PolicyOptions } from "./policy.js";
+export { type Circumstances, type Classify, classifyCommand, createPolicy, type PolicyOptions } from "./policy.js";
 export { createRemembered, type LastingAnswer, type Remembered, type RememberedOptions } from "./remembered.js";
 export { loadProjectRules, loadRuleset, PROJECT_RULE_FILES, parseRuleset, type Ruleset } from "./ruleset.js";

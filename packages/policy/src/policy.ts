@@ -35,11 +35,12 @@ export interface PolicyOptions {
   readonly remembered?: Remembered;
   /** @defaultValue decisions are not written down */
   readonly audit?: Audit;
-  /** @defaultValue none: a rule on commands that is not a plain prefix asks */
+  /** @defaultValue `classifyCommand` */
   readonly classify?: Classify;
 }
 
 export function createPolicy(options: PolicyOptions = {}): Policy {
+  const { classify = classifyCommand } = options;
   return {
     decide: async (call, place) => {
       const roots = rootsOf(place);
@@ -54,8 +55,7 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
       const own = [...rules.rules, ...(agent?.trusted ? agent.rules : [])];
       const narrowing = foreign.filter(({ action }) => action !== "allow");
       const learned = ((await options.remembered?.prefixes(roots[0])) ?? []).map(prefixRule);
-      const judge = (more: readonly Rule[]) =>
-        classifyCall(call, roots, [...own, ...more, ...narrowing], options.classify);
+      const judge = (more: readonly Rule[]) => classifyCall(call, roots, [...own, ...more, ...narrowing], classify);
       const classified = await judge(learned);
       const readable = (options.readable?.(place.sessionId) ?? []).map(real);
       const hidden = (options.hidden ?? []).map(real);
@@ -90,6 +90,19 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
   };
 }
 
+/** The sandbox's classifier of shell commands, given the rules that the policy knows. */
+export const classifyCommand: Classify = async (command, { cwd, workspace, rules }) => {
+  // The grammar of the shell comes with the first command.
+  const { classify } = await import("@chimera/sandbox/classify");
+  const patterns = (action: string) => rules.filter((rule) => rule.action === action).map(({ pattern }) => pattern);
+  const { decision, risk, reason } = classify(command, {
+    cwd,
+    workspace,
+    rules: { allow: patterns("allow"), ask: patterns("ask"), deny: patterns("deny") },
+  });
+  return { decision, risk, why: reason };
+};
+
 // --- internal ---
 
 /** Held against each command of a line, as a rule of the person's own is. */
@@ -113,10 +126,10 @@ async function classifyCall(
   call: PolicyCall,
   [cwd, ...directories]: readonly [string, ...string[]],
   rules: readonly Rule[],
-  classify: Classify | undefined,
+  classify: Classify,
 ): Promise<Classified | null> {
   const { command, reads } = call.touches;
-  if (command === undefined || !classify) return null;
+  if (command === undefined) return null;
   const meter = createMeter();
   const onCommands = rules.filter((rule) => isCommandRule(rule, call) && isAbout(rule, call, meter));
   return classify(command, {

@@ -1,7 +1,7 @@
 /** A permission rule and whether it speaks about a call; for a command line, about the words that it is made of. */
 import { relative } from "node:path";
 import { compileGlob, type Meter } from "@chimera/acp-schema/glob";
-import type { Action, PolicyCall, Rule } from "@chimera/acp-schema/policy";
+import type { PolicyCall, Rule } from "@chimera/acp-schema/policy";
 import { isInside } from "@chimera/sandbox/secrets";
 
 /** Whether the rule is about this tool at all. */
@@ -33,32 +33,8 @@ export function fitsArgument(rule: Rule, call: PolicyCall, cwd: string, meter?: 
   return paths.every((path) => anyMatches(rule, argPattern, formsOf(path, cwd), meter));
 }
 
-/** Longer lines are neither matched against nor read into words: they are asked about. */
+/** Longer lines are not read into words: they are asked about. */
 const MAX_COMMAND = 16_384;
-
-/**
- * What the rule does to this command; null when it does not match. The line is read without a shell parser: what forbids looks into
- * every part of it, and what allows is believed only for a plain prefix of a line that holds nothing a shell would act on. A classifier
- * that parses takes over where there is one.
- */
-export function commandAction(rule: Rule, command: string, meter?: Meter): Action | null {
-  const pattern = rule.argPattern ?? "*";
-  const line = command.trim();
-  if (rule.action !== "allow") return anyMatches(rule, pattern, parts(line), meter) ? rule.action : null;
-  if (!anyMatches(rule, pattern, [line], meter)) return null;
-  return isPlain(pattern) && isSimple(line) ? "allow" : "ask";
-}
-
-/** Whether a command might disguise what a rule forbids: more than plain words, or the rule's own program. */
-export function mightDodge(command: string, rules: readonly Rule[]): boolean {
-  if (rules.length === 0) return false;
-  if (!isSimple(command.trim())) return true;
-  const words = new Set(command.trim().split(/\s+/).map(programOf));
-  return rules.some(({ argPattern = "*" }) => {
-    const program = programOf(argPattern.trim().split(/\s+/, 1)[0] ?? "");
-    return program === "" || /[*?[]/.test(program) || words.has(program);
-  });
-}
 
 /**
  * The words of a command line that is one plain command, whatever blanks stand between them and however they are quoted: two lines
@@ -109,33 +85,6 @@ function pathForms(rule: Rule, { args, touches }: PolicyCall, cwd: string): stri
   const forms = touchedPaths({ touches }).flatMap((path) => formsOf(path, cwd));
   if (rule.action === "allow") return forms;
   return [...forms, ...[...PATH_KEYS].flatMap((key) => plainForms(key, args))];
-}
-
-/** `npm test`, `git log *`: words, and at most one star, at the end. */
-function isPlain(pattern: string): boolean {
-  return !/[*?[\]]/.test(pattern.replace(/\*$/, ""));
-}
-
-/** One command of plain words: no operator, redirection, expansion, quote, escape, assignment, comment or control character. */
-function isSimple(line: string): boolean {
-  return line.length <= MAX_COMMAND && /^[\w@%+:,./ -][\w@%+:,./ =-]*$/.test(line) && !/^\S*=/.test(line);
-}
-
-function parts(line: string): string[] {
-  if (line.length > MAX_COMMAND) return [line];
-  const pieces = line.split(/[;&|\n\r`(){}<>]+|\$\(/).flatMap((piece) => {
-    const bare = piece.trim().replace(/["'\\]/g, "");
-    const words = bare.split(/\s+/);
-    const first = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word) && !WRAPPERS.has(word));
-    return first === -1 ? [bare] : [bare, words.slice(first).join(" ")];
-  });
-  return [line, ...pieces];
-}
-
-const WRAPPERS = new Set(["sudo", "doas", "env", "command", "exec", "nice", "nohup", "time", "builtin"]);
-
-function programOf(word: string): string {
-  return word.slice(word.lastIndexOf("/") + 1).replace(/\*$/, "");
 }
 
 interface Word {

@@ -118,11 +118,11 @@ test.each([
 
 test.each([
   ["rm '*'", "rm *"],
-  ["echo '~'", "echo ~"],
-  ["echo '$x'", "echo $x"],
-  ["echo 'a b'", "echo a b"],
-  ["echo '#' a", "echo # a"],
-  ["echo \\;", "echo ;"],
+  ["make '~'", "make ~"],
+  ["make '$x'", "make $x"],
+  ["make 'a b'", "make a b"],
+  ["make '#' a", "make # a"],
+  ["make \\;", "make ;"],
 ])("%j and %j are two commands, and so are their answers", async (quoted, plain) => {
   const { policy, context, call } = await place();
   await policy.remember(call(quoted), "always", context);
