@@ -1,3 +1,4 @@
+/** `@chimera/sandbox/git`: whether git can be run in a directory without running anything else, and how. */
 import { statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { readSmall } from "./confine/paths.js";
@@ -22,18 +23,27 @@ export const QUIET_GIT: Readonly<Record<string, string>> = {
   GIT_TERMINAL_PROMPT: "0",
 };
 
-/**
- * Why git must not be run here unasked, or undefined: the settings of the repository that it would find can run programs in spite of
- * `QUIET_GIT`, or lead it elsewhere. Found as git does it, upwards; what only resembles a repository counts as one.
- */
-export function repositoryConcern(cwd: string): string | undefined {
-  for (let at = cwd; ; at = dirname(at)) {
-    for (const directory of [linkedDirectory(join(at, ".git")), isBare(at) ? at : null]) {
+/** A repository as git finds it. */
+export interface Repository {
+  readonly directory: string;
+  readonly worktree: string;
+  /** Null while no branch is checked out. */
+  readonly branch: string | null;
+  /** Why git must not be run here unasked: its settings can run programs in spite of `QUIET_GIT`, or lead git elsewhere. */
+  readonly concern: string | undefined;
+}
+
+/** The repository that git would find from here, upwards; what only resembles one counts as one where it is of concern. */
+export function findRepository(cwd: string): Repository | null {
+  for (let worktree = cwd; ; worktree = dirname(worktree)) {
+    for (const directory of [linkedDirectory(join(worktree, ".git")), isBare(worktree) ? worktree : null]) {
       if (directory === null) continue;
-      const concern = directoryConcern(directory, at);
-      if (concern || kindAt(join(directory, "HEAD"))) return concern;
+      const concern = directoryConcern(directory, worktree);
+      const head = join(directory, "HEAD");
+      const branch = /^ref: refs\/heads\/(\S{1,200})\n?$/.exec(readSmall(head) ?? "")?.[1] ?? null;
+      if (concern || kindAt(head)) return { directory, worktree, branch, concern };
     }
-    if (at === dirname(at)) return undefined;
+    if (worktree === dirname(worktree)) return null;
   }
 }
 

@@ -3,7 +3,6 @@ export type { Confined } from "./confine/backend.js";
 export { type Denial, type DenialOptions, findDenial } from "./denial.js";
 export { isSandboxError, SandboxError, type SandboxErrorCode } from "./errors.js";
 export { type FileAccessOptions, type FileUse, fileAccess } from "./file-access.js";
-export { QUIET_GIT } from "./git-settings.js";
 export { DEFAULT_SANDBOX_MODE, parseSandboxMode, SANDBOX_MODES, type SandboxMode } from "./mode.js";
 export {
   findRepositories,

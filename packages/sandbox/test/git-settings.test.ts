@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { classify } from "../src/classify.js";
-import { QUIET_GIT } from "../src/index.js";
+import { QUIET_GIT } from "../src/git-settings.js";
 
 /** A repository with one commit and one change, and a program beside it that leaves a mark when it is run. */
 function repository() {

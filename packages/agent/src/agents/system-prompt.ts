@@ -1,9 +1,7 @@
 /** What a model reads before the conversation. Why it says what it says: docs/decisions/0044. */
 import { execFile } from "node:child_process";
-import { statSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
-import { dirname, isAbsolute, join } from "node:path";
 import { startOf } from "@chimera/acp-schema/text";
+import type { Repository } from "@chimera/sandbox/git";
 import type { AgentDefinition } from "./definition.js";
 
 export interface PromptFacts {
@@ -45,18 +43,14 @@ export interface GitState {
 }
 
 /**
- * The branch and the changed files of a repository. Its settings can make git start programs (a file system monitor, a content
- * filter), so git is only asked where every setting is known to be harmless. Null where there is no repository. `env` is what git is
- * started with.
+ * The branch and the changed files of a repository; null where there is none. Its settings can make git start programs (a file system
+ * monitor, a content filter), so git is only asked where they are known to be harmless. `env` is what git is started with.
  */
 export async function readGitState(cwd: string, env: Readonly<Record<string, string>>): Promise<GitState | null> {
-  const directory = await findGitDirectory(cwd);
-  if (directory === null) return null;
-  const [head, config, redirection] = await Promise.all(
-    ["HEAD", "config", "commondir"].map((name) => readSmall(join(directory, name))),
-  );
-  const branch = /^ref: refs\/heads\/(\S{1,200})\n?$/.exec(head ?? "")?.[1] ?? null;
-  return { branch, status: redirection === null && isHarmless(config) ? await askGit(directory, env) : null };
+  const { findRepository, QUIET_GIT } = await import("@chimera/sandbox/git");
+  const found = findRepository(cwd);
+  if (!found || found.directory === found.worktree) return null;
+  return { branch: found.branch, status: found.concern ? null : await askGit(found, { ...env, ...QUIET_GIT }) };
 }
 
 // --- internal ---
@@ -96,78 +90,17 @@ function surroundings({ cwd, directories, platform, shell, date, model, git }: P
   return `## Surroundings\n${lines.join("\n")}`;
 }
 
-const MOST_LEVELS = 64;
-const LARGEST_FILE = 64 * 1024;
+const MOST_OUTPUT = 256 * 1024;
 const LONGEST_STATUS = 2_000;
 /** A turn does not wait longer for what is only good to know. */
 const PATIENCE_MS = 150;
 
-/** `.git` is a directory, or in a linked worktree a file that names one. The settings of a worktree lie elsewhere, so git is not asked there. */
-async function findGitDirectory(cwd: string): Promise<string | null> {
-  let folder = cwd;
-  for (let level = 0; level < MOST_LEVELS; level++) {
-    const path = join(folder, ".git");
-    // Asked at once: most directories have none, and a thread would cost each session more.
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found?.isDirectory()) return path;
-    if (found?.isFile()) return linkedDirectory(path, folder);
-    const parent = dirname(folder);
-    if (parent === folder) return null;
-    folder = parent;
-  }
-  return null;
-}
-
-async function linkedDirectory(path: string, folder: string): Promise<string | null> {
-  const target = /^gitdir: ([^\0\n]+)\n?$/.exec((await readSmall(path)) ?? "")?.[1];
-  if (target === undefined) return null;
-  return isAbsolute(target) ? target : join(folder, target);
-}
-
-async function readSmall(path: string): Promise<string | null> {
-  const found = await stat(path).catch(() => null);
-  if (!found?.isFile() || found.size > LARGEST_FILE) return null;
-  return readFile(path, "utf8").catch(() => null);
-}
-
-/** Sections, and keys of `core`, that cannot make `git status` start a program. Everything else might. */
-const SECTIONS = new Set(["core", "remote", "branch", "user", "init", "pull", "push", "fetch", "color", "submodule"]);
-const CORE_KEYS = new Set(
-  "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol".split(
-    " ",
-  ),
-);
-
-function isHarmless(config: string | null | undefined): boolean {
-  if (typeof config !== "string") return false;
-  let section = "";
-  for (const line of config.split("\n").map((each) => each.trim())) {
-    if (line === "" || line.startsWith("#") || line.startsWith(";")) continue;
-    const header = /^\[\s*([\w.-]+)(?:\s+"[^"\\]*")?\s*\]$/.exec(line);
-    if (header) {
-      section = (header[1] ?? "").toLowerCase();
-      if (!SECTIONS.has(section)) return false;
-      continue;
-    }
-    const key = /^([A-Za-z][\w-]*)\s*(?:=|$)/.exec(line)?.[1]?.toLowerCase();
-    // A line that is not understood, one that is continued on the next, and a header with its key on one line count as harmful.
-    if (key === undefined || line.endsWith("\\") || (section === "core" && !CORE_KEYS.has(key))) return false;
-  }
-  return true;
-}
-
-/** Submodules are left out: each has settings of its own. */
-const ARGUMENTS =
-  "-c core.fsmonitor=false -c core.hooksPath=/dev/null --no-optional-locks status --short --no-renames --ignore-submodules=all".split(
-    " ",
-  );
-
 /** Asks about the very repository whose settings were looked at: git itself might find another one in the working directory. */
-function askGit(directory: string, env: Readonly<Record<string, string>>): Promise<string | null> {
+function askGit(repository: Repository, env: Readonly<Record<string, string>>): Promise<string | null> {
+  const { directory, worktree: cwd } = repository;
   return new Promise((resolve) => {
-    const cwd = dirname(directory);
-    const options = { cwd, env, timeout: PATIENCE_MS, killSignal: "SIGKILL", maxBuffer: 4 * LARGEST_FILE } as const;
-    const args = [`--git-dir=${directory}`, `--work-tree=${cwd}`, ...ARGUMENTS];
+    const options = { cwd, env, timeout: PATIENCE_MS, killSignal: "SIGKILL", maxBuffer: MOST_OUTPUT } as const;
+    const args = [`--git-dir=${directory}`, `--work-tree=${cwd}`, "status", "--short", "--no-renames"];
     const child = execFile("git", args, options, (error, stdout) => {
       if (error) resolve(null);
       else resolve(stdout.length > LONGEST_STATUS ? `${startOf(stdout, LONGEST_STATUS)}\n[...more]` : stdout);

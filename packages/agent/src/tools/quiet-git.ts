@@ -9,7 +9,7 @@ export async function quietGit(
   // Judged, not searched for its name: in g"i"t the shell finds it too.
   const [{ classify }, { QUIET_GIT }] = await Promise.all([
     import("@chimera/sandbox/classify"),
-    import("@chimera/sandbox"),
+    import("@chimera/sandbox/git"),
   ]);
   return classify(command, { workspace, cwd }).decision === "allow" ? QUIET_GIT : {};
 }

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { realPath } from "../confine/paths.js";
-import { repositoryConcern } from "../git-settings.js";
+import { findRepository } from "../git-settings.js";
 import { words } from "../words.js";
 import { type OptionTable, parseOptions } from "./options.js";
 import { pathConcern, type Standpoint } from "./paths.js";
@@ -112,7 +112,7 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
   if (!Object.hasOwn(SUBCOMMANDS, name)) return `git ${name} is not known to only read`;
   const here = realPath(cwd);
   if (!here) return `git runs in ${cwd}, which does not exist yet`;
-  const concern = repositoryConcern(here);
+  const concern = findRepository(here)?.concern;
   if (concern) return concern;
   const table = SUBCOMMANDS[name]!;
   const parsed = parseOptions(rest, table);
