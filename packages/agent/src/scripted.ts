@@ -43,22 +43,18 @@ const Usage = v.strictObject({
   reasoning: v.optional(count, 0),
 });
 
+const spoken = {
+  /** Into how many deltas the text is cut. */
+  chunks: v.optional(v.pipe(count, v.minValue(1)), 1),
+  /** Before each delta. */
+  delayMs: v.optional(milliseconds, 0),
+  seal,
+};
+
 /** One thing that happens in a reply, in order. */
 const Item = v.union([
-  v.strictObject({
-    text: v.string(),
-    /** Into how many deltas the text is cut. */
-    chunks: v.optional(v.pipe(count, v.minValue(1)), 1),
-    /** Before each delta. */
-    delayMs: v.optional(milliseconds, 0),
-    seal,
-  }),
-  v.strictObject({
-    thought: v.string(),
-    chunks: v.optional(v.pipe(count, v.minValue(1)), 1),
-    delayMs: v.optional(milliseconds, 0),
-    seal,
-  }),
+  v.strictObject({ text: v.string(), ...spoken }),
+  v.strictObject({ thought: v.string(), ...spoken }),
   v.strictObject({
     call: v.string(),
     /** A string is sent as it stands, so that broken JSON can be tried. */

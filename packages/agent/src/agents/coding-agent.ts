@@ -77,7 +77,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   };
   const pool = createMcpPool({ env, ...(network && { network }), ...(confine && { confine }) });
   const known = createSessionFacts(env);
-  const outputs = options.outputsDirectory === undefined ? null : createOutputs(options.outputsDirectory);
+  const { outputsDirectory } = options;
   const jobs = new Map<string, Jobs>();
   const isInstructed = options.instructions !== false;
   const outfitOf = (workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {
@@ -147,7 +147,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     await own.cover(turn.number, context.workspace);
     const common = {
       ...options,
-      ...(outputs && { spill: outputs.keep }),
+      ...(outputsDirectory !== undefined && { spill: keepOutputs(outputsDirectory) }),
       ...(isInstructed && { annotate: lazyRules(turn, cwd) }),
       jobs: own,
     };
@@ -186,17 +186,14 @@ export function outputsIn(root: string, sessionId: string): string {
 
 // --- internal ---
 
-/** Output too long for the model, each kept whole in a file of its own, by session. */
-function createOutputs(root: string) {
-  return {
-    /** Returns the file that holds the text. */
-    async keep({ sessionId }: Pick<Turn, "sessionId">, name: string, text: string) {
-      const directory = outputsIn(root, sessionId);
-      await mkdir(directory, { recursive: true, mode: 0o700 });
-      const path = join(directory, `${fileName(name)}.txt`);
-      await writeFile(path, text, { mode: 0o600 });
-      return path;
-    },
+/** Keeps output that is too long for the model whole, each in a file of its own, by session; returns the file. */
+function keepOutputs(root: string): NonNullable<AgentOptions["spill"]> {
+  return async ({ sessionId }, name, text) => {
+    const directory = outputsIn(root, sessionId);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const path = join(directory, `${fileName(name)}.txt`);
+    await writeFile(path, text, { mode: 0o600 });
+    return path;
   };
 }
 
@@ -243,7 +240,9 @@ function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
   const known = new Map<string, KnownSession>();
   const find = async (cwd: string): Promise<SessionFacts> => {
     const git = await readGitState(cwd, cleanEnvironment(env)).catch(() => null);
-    return { date: dayOf(new Date()), shell: env["SHELL"]?.split("/").at(-1) || null, git };
+    // The person's day, not that of Greenwich; Swedish writes it as the standard does.
+    const date = new Date().toLocaleDateString("sv-SE");
+    return { date, shell: env["SHELL"]?.split("/").at(-1) || null, git };
   };
   return {
     of(sessionId: string, cwd: string): KnownSession {
@@ -259,12 +258,6 @@ function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
 }
 
 const MOST_SESSIONS = 1024;
-
-/** The person's day, not that of Greenwich. */
-function dayOf(now: Date): string {
-  const two = (value: number) => String(value).padStart(2, "0");
-  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
-}
 
 function settingsFor(
   { model, maxSteps }: AgentDefinition,

@@ -9,7 +9,7 @@ import * as v from "valibot";
 import { AgentError } from "../errors.js";
 import { readTextBeneath } from "../files/project-file.js";
 import type { Tool } from "../tool.js";
-import { capOutput, defineTool } from "../tools/define.js";
+import { capOutput, defineTool, describeCall } from "../tools/define.js";
 import { parseFrontMatter } from "./front-matter.js";
 
 export interface Skill {
@@ -61,11 +61,7 @@ export function createSkillTool(skills: readonly Skill[]): Tool {
     }),
     kind: "read",
     parallel: true,
-    describe: ({ name }) => ({
-      title: startOf(`Skill ${name}`, 120),
-      locations: [],
-      touches: { reads: [], writes: [] },
-    }),
+    describe: ({ name }) => describeCall(`Skill ${name}`),
     run: async ({ name, file = FILE }, context) => {
       const skill = skills.find((each) => each.name.toLowerCase() === name.trim().toLowerCase());
       if (!skill)

@@ -113,7 +113,7 @@ function fitValue(value: unknown, schema: JsonSchema, key: string): unknown {
 const FITS: Readonly<Record<string, (value: unknown, schema: JsonSchema, key: string) => unknown>> = {
   number: fitNumber,
   integer: fitNumber,
-  boolean: (value) => (BOOLEANS.has(value) ? BOOLEANS.get(value) : fitWord(value)),
+  boolean: (value) => BOOLEANS.get(typeof value === "string" ? value.trim().toLowerCase() : value) ?? value,
   string: fitString,
   array: fitArray,
   object: (value, schema) => {
@@ -125,13 +125,9 @@ const FITS: Readonly<Record<string, (value: unknown, schema: JsonSchema, key: st
 const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   [1, true],
   [0, false],
+  ["true", true],
+  ["false", false],
 ]);
-
-function fitWord(value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  const word = value.trim().toLowerCase();
-  return word === "true" ? true : word === "false" ? false : value;
-}
 
 /** Clamps to the bounds: the nearest value that is allowed is what the model would send next. */
 function fitNumber(value: unknown, schema: JsonSchema, key: string): unknown {

@@ -1,30 +1,18 @@
 /** Waiting: time as an effect, work that may not listen to its signal, and a provider that may answer when it is asked again. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { AgentEvent } from "@chimera/acp-schema/events";
-import { startTimer } from "@chimera/acp-schema/timer";
 import { AgentError } from "../errors.js";
 
 /** Time, as an effect: monotonic milliseconds, and waiting that a signal can end. */
 export interface Clock {
   now(): number;
-  /** Rejects with the signal's reason when it aborts first. */
+  /** Rejects when the signal aborts first. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {
   now: () => performance.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      const stop = (): void => {
-        timer.stop();
-        reject(signal.reason);
-      };
-      if (signal.aborted) return reject(signal.reason);
-      const timer = startTimer(ms, () => {
-        signal.removeEventListener("abort", stop);
-        resolve();
-      });
-      signal.addEventListener("abort", stop, { once: true });
-    }),
+  sleep: (ms, signal) => pause(ms, undefined, { signal }),
 };
 
 /** The work's outcome; or the signal's reason, once it aborts and the work does not settle within `graceMs`. */
@@ -68,6 +56,21 @@ export function createPatience(signal: AbortSignal, graceMs: number): Patience {
       clearTimeout(timer);
     },
   };
+}
+
+/** Resolves when the work has ended, after the time, or when the signal aborts, whichever is first. */
+export function within(ms: number, signal: AbortSignal, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+    if (signal.aborted) done();
+    work.then(done, done);
+  });
 }
 
 /** Tries of one reply. With the waits between them that is about two minutes. */

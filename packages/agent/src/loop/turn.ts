@@ -48,17 +48,6 @@ interface Reached {
   readonly error: string;
 }
 
-interface Limits {
-  /** The limit that forbids another request; null when there is none. */
-  reached(): Promise<Reached | null>;
-}
-
-/** Those that may be lifted pause the turn and ask whether to go on. */
-function createLimits(run: Run): Limits {
-  const [steps, cost] = [stepLimit(run), costLimit(run)];
-  return { reached: async () => (await steps()) ?? (await cost()) };
-}
-
 /** Replies in a row that a provider may pause. */
 const MOST_PAUSES = 10;
 
@@ -80,10 +69,10 @@ async function sumUp(run: Run, focus: string): Promise<Ending> {
 }
 
 async function runSteps(run: Run): Promise<Ending> {
-  const limits = createLimits(run);
+  const [steps, cost] = [stepLimit(run), costLimit(run)];
   const pursuit = createPursuit();
   for (;;) {
-    const ending = (await limits.reached()) ?? (await runStep(run, pursuit));
+    const ending = (await steps()) ?? (await cost()) ?? (await runStep(run, pursuit));
     if (ending) return ending;
   }
 }
@@ -150,6 +139,7 @@ async function act(run: Run, draft: Draft): Promise<void> {
 /** Steps between two questions where no limit is set. */
 const STEPS_BETWEEN = 100;
 
+/** What forbids another request; null when nothing does. A limit that may be lifted pauses the turn and asks whether to go on. */
 type Limit = () => Promise<Reached | null>;
 
 function stepLimit(run: Run): Limit {

@@ -5,7 +5,7 @@
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Tool } from "../tool.js";
-import { defineTool } from "../tools/define.js";
+import { defineTool, describeCall } from "../tools/define.js";
 
 /** Leaves the tools as they are while the definitions of the deferrable ones fit the budget. */
 export function deferTools(tools: readonly Tool[], isDeferrable: (tool: Tool) => boolean): Tool[] {
@@ -26,8 +26,6 @@ function sizeOf({ name, description, inputSchema }: Tool): number {
   return name.length + description.length + JSON.stringify(inputSchema).length;
 }
 
-const NOTHING_TOUCHED = { locations: [], touches: { reads: [], writes: [] } };
-
 function searchTool(tools: readonly Tool[]): Tool {
   return defineTool({
     name: "search_tools",
@@ -37,7 +35,7 @@ function searchTool(tools: readonly Tool[]): Tool {
     input: v.object({ query: v.pipe(v.string(), v.description("A few words: what the tool should do, or its name.")) }),
     kind: "search",
     parallel: true,
-    describe: ({ query }) => ({ title: startOf(`Find a tool: ${query}`, 120), ...NOTHING_TOUCHED }),
+    describe: ({ query }) => describeCall(`Find a tool: ${query}`),
     run: async ({ query }) => ({ success: true, output: found(query, tools) }),
   }) as Tool;
 }
@@ -56,7 +54,7 @@ const useTool = {
     }),
     kind: "other",
     parallel: false,
-    describe: ({ name }) => ({ title: startOf(name, 120), ...NOTHING_TOUCHED }),
+    describe: ({ name }) => describeCall(name),
     run: async ({ name }) => {
       const output = `There is no tool named ${JSON.stringify(startOf(name, 120))}: find one with search_tools.`;
       return { success: false, output, error: output };

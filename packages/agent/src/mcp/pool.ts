@@ -1,5 +1,6 @@
 /** The MCP servers of each session, connected in the background: a turn waits a moment for a new one, for no other. */
 import type { Confine } from "../confine-port.js";
+import { within } from "../loop/patience.js";
 import type { Tool } from "../tool.js";
 import type { McpClient, McpTool } from "./client.js";
 import type { ConfiguredServer } from "./config.js";
@@ -218,21 +219,6 @@ async function relist(link: Link, signal: AbortSignal): Promise<void> {
     () => {},
   );
   if (listing) await within(RELIST_MS, signal, listing);
-}
-
-/** Resolves with the work, after the time, or when the signal aborts, whichever is first. */
-function within(ms: number, signal: AbortSignal, work: Promise<unknown>): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-    if (signal.aborted) done();
-    work.then(done, done);
-  });
 }
 
 async function endUnlisted({ links }: SessionServers, servers: readonly ConfiguredServer[]): Promise<void> {

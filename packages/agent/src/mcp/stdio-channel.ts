@@ -1,5 +1,6 @@
 /** An MCP server as a child process: one JSON message a line, in a process group that is ended with the channel. */
 import { StringDecoder } from "node:string_decoder";
+import { setTimeout } from "node:timers/promises";
 import type { McpServer } from "@chimera/acp-schema/agent";
 import type { Bounds } from "../confine-port.js";
 import { AgentError } from "../errors.js";
@@ -72,10 +73,7 @@ export function openStdioChannel(
     close: async () => {
       closed = true;
       child.stdin?.end();
-      const patience = new Promise((resolve) => {
-        setTimeout(resolve, FAREWELL_MS).unref();
-      });
-      await Promise.race([gone, patience]);
+      await Promise.race([gone, setTimeout(FAREWELL_MS, undefined, { ref: false })]);
       await group.end();
     },
   };

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { asText, isDeeperThan, isJsonObject, type JsonObject } from "../json.js";
 import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";
 import { isPicture } from "../tool.js";
-import { capOutput, defineTool, failure, progress } from "../tools/define.js";
+import { capOutput, defineTool, describeCall, failure, progress } from "../tools/define.js";
 import type { McpClient, McpTool } from "./client.js";
 
 const MAX_NAME = 64;
@@ -15,7 +15,6 @@ const MAX_SCHEMA_DEPTH = 32;
 
 /** What a server says about its own tools is not trusted: every one of them asks. */
 export function adaptTool(server: string, tool: McpTool, client: McpClient): Tool<Record<string, unknown>> {
-  const title = startOf(`${server}: ${asText(tool.title) || tool.name}`, 120);
   return {
     name: mcpToolName(server, tool.name),
     aliases: [],
@@ -24,7 +23,7 @@ export function adaptTool(server: string, tool: McpTool, client: McpClient): Too
     inputSchema: schemaOf(tool.inputSchema),
     kind: "other",
     parallel: false,
-    describe: () => ({ title, locations: [], touches: { reads: [], writes: [] } }),
+    describe: () => describeCall(`${server}: ${asText(tool.title) || tool.name}`),
     run: async (input, context) => {
       context.signal.throwIfAborted();
       const options = { signal: context.signal, onProgress: (text: string) => progress(context, "stdout", text) };
@@ -32,8 +31,7 @@ export function adaptTool(server: string, tool: McpTool, client: McpClient): Too
         return await outcomeOf(await client.call(tool.name, input, options), context);
       } catch (error) {
         context.signal.throwIfAborted();
-        const { message } = error as Error;
-        return { success: false, output: message, error: message };
+        return failure((error as Error).message);
       }
     },
   };
@@ -67,11 +65,7 @@ export function resourceTools(servers: readonly ResourceServer[]): Tool[] {
       // A server's answer is as foreign as its tools are: it is asked about.
       kind: "other",
       parallel: false,
-      describe: ({ server, uri }) => ({
-        title: startOf(`${server}: ${uri ?? "list resources"}`, 120),
-        locations: [],
-        touches: { reads: [], writes: [] },
-      }),
+      describe: ({ server, uri }) => describeCall(`${server}: ${uri ?? "list resources"}`),
       run: async ({ server, uri }, context) => {
         const found = servers.find(({ name }) => name === server);
         if (!found)

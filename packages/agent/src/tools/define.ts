@@ -6,7 +6,7 @@ import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
 import { type RealPath, type Roots, resolvePath } from "../files/real-path.js";
-import type { JsonSchema, Tool, ToolContext, ToolOutcome } from "../tool.js";
+import type { JsonSchema, Tool, ToolContext, ToolDescription, ToolOutcome } from "../tool.js";
 
 export type ToolParts<I> = Omit<Tool<I>, "input" | "inputSchema" | "aliases"> & {
   readonly aliases?: readonly string[];
@@ -53,6 +53,11 @@ export function describeFile(verb: string, input: string, roots: Roots, access: 
   const { path, shown } = resolvePath(input, roots);
   const touches: Touches = { reads: [path], writes: access === "writes" ? [path] : [] };
   return { title: `${verb} ${shown}`, locations: [line === undefined ? { path } : { path, line }], touches };
+}
+
+/** A description of a call that touches no file. */
+export function describeCall(title: string): ToolDescription {
+  return { title: startOf(title, 120), locations: [], touches: { reads: [], writes: [] } };
 }
 
 export function progress(context: ToolContext, stream: "stdout" | "stderr", chunk: string): void {

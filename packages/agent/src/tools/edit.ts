@@ -2,13 +2,12 @@
 import * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
 import type { RealPath } from "../files/real-path.js";
-import { defineTool, describeFile, locate } from "./define.js";
-import { previewing, publish, type Whereabouts } from "./edit/change.js";
+import { defineChange, type Whereabouts } from "./edit/change.js";
 import type { Splice } from "./edit/fit.js";
 import { withoutNumbers } from "./edit/line-numbers.js";
 import type { Found, Place, Rung } from "./edit/place.js";
 
-export const editTool = defineTool({
+export const editTool = defineChange({
   name: "Edit",
   aliases: ["edit_file", "MultiEdit", "replace"],
   description:
@@ -23,16 +22,9 @@ export const editTool = defineTool({
       v.array(v.object({ old_string: v.string(), new_string: v.string(), replace_all: v.optional(v.boolean()) })),
     ),
   }),
-  kind: "edit",
-  parallel: false,
-  describe: (input, workspace) => describeFile("Edit", input.path, workspace, "writes"),
-  preview: previewing(editOf),
-  run: async (input, context) => {
-    const file = locate(input.path, context, "writes");
-    const { before, after, note } = await editOf(input, file, context);
-    const content = await publish(file, { before, after }, context);
-    return { success: true, output: `Edited ${file.shown}.${note}`, content };
-  },
+  verb: "Edit",
+  change: editOf,
+  done: (file, { note }) => `Edited ${file.shown}.${note}`,
 });
 
 // --- internal ---

@@ -3,7 +3,8 @@ import type { AgentEvent } from "@chimera/acp-schema/events";
 import { endOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Job, Jobs, RunningCommand } from "../jobs-port.js";
-import { capOutput, defineTool, failure } from "./define.js";
+import { within } from "../loop/patience.js";
+import { capOutput, defineTool, describeCall, failure } from "./define.js";
 
 const MOST_JOBS = 16;
 /** Characters of output that wait to be read; the end is worth more than the beginning. */
@@ -61,11 +62,8 @@ export const jobTool = defineTool({
   }),
   kind: "read",
   parallel: true,
-  describe: ({ id, stop }) => ({
-    title: id === undefined ? "List jobs" : `${stop ? "Stop" : "Read"} ${id.slice(0, 40)}`,
-    locations: [],
-    touches: { reads: [], writes: [] },
-  }),
+  describe: ({ id, stop }) =>
+    describeCall(id === undefined ? "List jobs" : `${stop ? "Stop" : "Read"} ${id.slice(0, 40)}`),
   run: async ({ id, wait, stop }, context) => {
     const all = context.jobs?.all ?? [];
     const list = all.map((job) => `${job.id} (${job.state}): ${job.command}`).join("\n") || "There are no jobs.";
@@ -89,7 +87,7 @@ export const jobInputTool = defineTool({
   }),
   kind: "execute",
   parallel: false,
-  describe: ({ id }) => ({ title: `Write to ${id.slice(0, 40)}`, locations: [], touches: { reads: [], writes: [] } }),
+  describe: ({ id }) => describeCall(`Write to ${id.slice(0, 40)}`),
   run: async ({ id, text }, { jobs }) => {
     const job = jobs?.all.find((one) => one.id === id);
     if (!job) return failure(`There is no job ${id}.`);
@@ -149,17 +147,7 @@ function startJob(
       child.stdin.write(text);
       return true;
     },
-    ended: (ms, signal) =>
-      new Promise((resolve) => {
-        const settled = () => {
-          clearTimeout(timer);
-          signal.removeEventListener("abort", settled);
-          resolve();
-        };
-        const timer = setTimeout(settled, ms);
-        signal.addEventListener("abort", settled, { once: true });
-        void over.then(settled);
-      }),
+    ended: (ms, signal) => within(ms, signal, over),
     async stop() {
       isStopped ||= state === RUNNING;
       await group.end();

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import type { Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 
 export interface ProcessGroup {
   readonly child: ChildProcess;
@@ -63,9 +63,9 @@ export function spawnGroup(file: string, args: readonly string[], options: Group
     reap,
     end: async () => {
       signal("SIGTERM");
-      await Promise.race([gone, pause(GRACE_MS)]);
+      await Promise.race([gone, pause(GRACE_MS, undefined, { ref: false })]);
       await reap();
-      await Promise.race([gone, pause(GRACE_MS)]);
+      await Promise.race([gone, pause(GRACE_MS, undefined, { ref: false })]);
     },
   };
 }
@@ -117,12 +117,6 @@ function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
   } catch {
     // Nobody is left in the group.
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }
 
 /** Processes looked at between two turns of the event loop: about a millisecond of work. */

@@ -1,6 +1,6 @@
 /** The tools that change nothing: think, a place to reason in the open, and todo, the plan that people watch. */
 import * as v from "valibot";
-import { defineTool } from "./define.js";
+import { defineTool, describeCall } from "./define.js";
 
 export const thinkTool = defineTool({
   name: "think",
@@ -8,7 +8,7 @@ export const thinkTool = defineTool({
   input: v.object({ thought: v.string() }),
   kind: "think",
   parallel: true,
-  describe: () => ({ title: "Think", locations: [], touches: { reads: [], writes: [] } }),
+  describe: () => describeCall("Think"),
   run: async () => ({ success: true, output: "Noted." }),
 });
 
@@ -34,11 +34,7 @@ export const todoTool = defineTool({
   }),
   kind: "think",
   parallel: false,
-  describe: (input) => ({
-    title: `Plan ${input.todos.length} ${input.todos.length === 1 ? "step" : "steps"}`,
-    locations: [],
-    touches: { reads: [], writes: [] },
-  }),
+  describe: ({ todos }) => describeCall(`Plan ${todos.length} ${todos.length === 1 ? "step" : "steps"}`),
   run: async ({ todos }, context) => {
     const entries = todos.map(({ content, priority, status }) => ({ content, priority, status }));
     context.emit({ type: "plan", metadata: { entries } });

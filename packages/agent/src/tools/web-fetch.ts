@@ -6,7 +6,7 @@ import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { AgentError } from "../errors.js";
 import type { Tool } from "../tool.js";
-import { capOutput, defineTool } from "./define.js";
+import { capOutput, defineTool, describeCall } from "./define.js";
 
 export interface WebFetchOptions {
   /** Finds the addresses that a connection is made to. @defaultValue one that refuses every address that is not public */
@@ -25,7 +25,7 @@ export function createWebFetchTool(options: WebFetchOptions = {}): Tool<{ url: s
     parallel: true,
     describe: ({ url }) => {
       const { host, pathname } = parseAddress(url);
-      return { title: startOf(`Fetch ${host}${pathname}`, 120), locations: [], touches: { reads: [], writes: [] } };
+      return describeCall(`Fetch ${host}${pathname}`);
     },
     run: async ({ url }, context) => {
       const limitMs = options.limitMs ?? LIMIT_MS;

@@ -1,11 +1,11 @@
 /** The tools that replace the whole of a file: Write with a new text, replace_in_file by a regular expression. */
 import * as v from "valibot";
+import { AgentError } from "../errors.js";
 import type { RealPath } from "../files/real-path.js";
-import { defineTool, describeFile, failure, locate } from "./define.js";
-import { currentText, noteSeen, previewing, publish, requireCurrent, type Whereabouts } from "./edit/change.js";
+import { currentText, defineChange, noteSeen, requireCurrent, type Whereabouts } from "./edit/change.js";
 import { replaceEvery } from "./off-thread.js";
 
-export const writeTool = defineTool({
+export const writeTool = defineChange({
   name: "Write",
   aliases: ["write_file"],
   description: "Write a text file, replacing what is there; directories are made as needed.",
@@ -13,21 +13,15 @@ export const writeTool = defineTool({
     path: v.string(),
     content: v.pipe(v.string(), v.description("The complete new content.")),
   }),
-  kind: "edit",
-  parallel: false,
-  describe: (input, workspace) => describeFile("Write", input.path, workspace, "writes"),
-  preview: previewing(writtenOf),
-  run: async (input, context) => {
-    const file = locate(input.path, context, "writes");
-    const change = await writtenOf(input, file, context);
-    const content = await publish(file, change, context);
-    noteSeen(context.workspace, file.path, change.after);
-    const verb = change.before === null ? "Created" : "Replaced";
-    return { success: true, output: `${verb} ${file.shown} (${Buffer.byteLength(change.after)} bytes).`, content };
+  verb: "Write",
+  change: writtenOf,
+  done: (file, { before, after }, { workspace }) => {
+    noteSeen(workspace, file.path, after);
+    return `${before === null ? "Created" : "Replaced"} ${file.shown} (${Buffer.byteLength(after)} bytes).`;
   },
 });
 
-export const replaceInFileTool = defineTool({
+export const replaceInFileTool = defineChange({
   name: "replace_in_file",
   description: "Replace every match of a JavaScript regular expression in a text file; $1 and $<name> insert groups.",
   input: v.object({
@@ -36,21 +30,9 @@ export const replaceInFileTool = defineTool({
     replacement: v.string(),
     flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("Any of i, m, s, u.")), ""),
   }),
-  kind: "edit",
-  parallel: false,
-  describe: (input, workspace) => describeFile("Replace in", input.path, workspace, "writes"),
-  preview: previewing(replacementOf),
-  run: async (input, context) => {
-    const file = locate(input.path, context, "writes");
-    const { before, after, count } = await replacementOf(input, file, context);
-    if (count === 0) return failure(`Nothing in ${file.shown} matches ${input.pattern}.`);
-    const content = await publish(file, { before, after }, context);
-    return {
-      success: true,
-      output: `Replaced ${count} ${count === 1 ? "match" : "matches"} in ${file.shown}.`,
-      content,
-    };
-  },
+  verb: "Replace in",
+  change: replacementOf,
+  done: (file, { count }) => `Replaced ${count} ${count === 1 ? "match" : "matches"} in ${file.shown}.`,
 });
 
 // --- internal ---
@@ -79,5 +61,6 @@ async function replacementOf(
 ) {
   const before = await workspace.readText(file.path);
   const { count, text } = await replaceEvery(before, pattern, flags, replacement, signal);
+  if (count === 0) throw new AgentError("edit_no_match", `Nothing in ${file.shown} matches ${pattern}.`);
   return { before, after: text, count };
 }

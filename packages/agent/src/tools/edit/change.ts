@@ -5,7 +5,8 @@ import type { ToolContent } from "@chimera/acp-schema/events";
 import { AgentError, isAgentError } from "../../errors.js";
 import { removeCanonical } from "../../files/canonical-file.js";
 import { type RealPath, resolvePath } from "../../files/real-path.js";
-import type { ToolContext } from "../../tool.js";
+import type { Tool, ToolContext } from "../../tool.js";
+import { defineTool, describeFile, locate, type ToolParts } from "../define.js";
 
 export type Whereabouts = Pick<ToolContext, "workspace" | "signal">;
 
@@ -16,14 +17,40 @@ export interface Change {
   readonly after: string | null;
 }
 
-/** The change as a diff. What lies outside of the workspace is not read before somebody allows it: then the arguments have to do. */
-export function previewing<I extends { path: string }>(
-  change: (input: I, file: RealPath, place: Whereabouts) => Promise<Change>,
-) {
-  return async (input: I, place: Whereabouts): Promise<ToolContent[]> => {
-    const file = resolvePath(input.path, place.workspace);
-    return file.inside ? diffOf(file, await change(input, file, place)) : [];
-  };
+/**
+ * A tool that changes one file, which it names by `path`. The change is shown as a diff before it is made; what lies outside of the
+ * workspace is not read before somebody allows it: then the arguments have to do.
+ */
+export function defineChange<I extends { path: string }, C extends Change>(
+  parts: Pick<ToolParts<I>, "name" | "aliases" | "description" | "input"> & ChangeParts<I, C>,
+): Tool<I> {
+  const { verb, change: changeOf, done, ...named } = parts;
+  return defineTool<I>({
+    ...named,
+    kind: "edit",
+    parallel: false,
+    describe: (input, workspace) => describeFile(verb, input.path, workspace, "writes"),
+    preview: async (input, place) => {
+      const file = resolvePath(input.path, place.workspace);
+      return file.inside ? diffOf(file, await changeOf(input, file, place)) : [];
+    },
+    run: async (input, context) => {
+      const file = locate(input.path, context, "writes");
+      const change = await changeOf(input, file, context);
+      const content = await publish(file, change, context);
+      return { success: true, output: done(file, change, context), content };
+    },
+  });
+}
+
+/** What differs between tools that change a file. */
+interface ChangeParts<I, C> {
+  /** In the title of a call, before the name of the file. */
+  readonly verb: string;
+  /** Works the change out, or throws why it cannot be made. */
+  change(input: I, file: RealPath, place: Whereabouts): Promise<C>;
+  /** What the model reads of a change that was made. */
+  done(file: RealPath, change: C, context: ToolContext): string;
 }
 
 export function diffOf({ path }: RealPath, { before, after }: Change): ToolContent[] {
