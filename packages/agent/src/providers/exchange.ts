@@ -22,6 +22,15 @@ export function promptParts(prompt: {
   return said.length > 0 ? said : [{ type: "text", text: "(empty prompt)" }];
 }
 
+/** The same as one text where nothing else is in it, for wires that take a text or a list. */
+export function promptContent<T>(
+  prompt: Parameters<typeof promptParts>[0],
+  wirePart: (part: PromptPart) => T,
+): string | T[] {
+  const parts = promptParts(prompt);
+  return parts.every((part) => part.type === "text") ? parts.map((part) => part.text).join("\n") : parts.map(wirePart);
+}
+
 /** Pictures that tools brought, as a person's message. */
 export interface PicturesMessage {
   readonly role: "pictures";

@@ -112,12 +112,32 @@ export function effortIn(env: Env): EffortChoice | null {
   return parseEffort(env["CHIMERA_THINKING_LEVEL"]);
 }
 
-/** What a request asks for, or else every request; null where thinking is not asked for. */
-export function effortOf({ effort }: { readonly effort?: EffortChoice }, usual: EffortChoice | null): Effort | null {
-  const asked = effort ?? usual;
+/** What a request asks for, or else every request; null where thinking is not asked for, or the server takes no effort. */
+export function effortOf(
+  { effort }: Pick<ModelRequest, "effort">,
+  { effort: usual, efforts = true }: Efforts,
+): Effort | null {
+  const asked = efforts ? (effort ?? usual) : null;
   return asked === "off" ? null : asked;
 }
 
+/** What a wire's settings say of thinking. */
+export interface Efforts {
+  /** Asked for where the request says nothing. */
+  readonly effort: EffortChoice | null;
+  /** Whether the server takes an effort. @defaultValue true */
+  readonly efforts?: boolean;
+}
+
+/** Tokens of a request, from counts that a server may leave out; those read from the cache are among `prompt`. */
+export function usageFrom(counts: Counts): Usage {
+  const [prompt = 0, output = 0, cacheRead = 0, reasoning = 0] = COUNTED.map((name) => counts[name] ?? 0);
+  return { input: Math.max(0, prompt - cacheRead), output, cacheRead, cacheWrite: 0, reasoning };
+}
+
 // --- internal ---
+
+const COUNTED = ["prompt", "output", "cacheRead", "reasoning"] as const;
+type Counts = { readonly [name in (typeof COUNTED)[number]]?: number | null | undefined };
 
 const TOKENS: Readonly<Record<Effort, number>> = { low: 4_096, medium: 12_288, high: 24_576 };

@@ -65,19 +65,11 @@ export async function servedModels(name: string, { env, chain, packages }: Model
   try {
     if (packages && packagedModel(name, packages.rows)) return null;
     const address = (await import("./resolve.js")).resolveModel(name, env, chain);
-    const list = MODEL_LISTS[address.wire];
-    if (address.facts || !list) return null;
-    const url = address.url.replace(list.endpoint, list.asks);
-    const signal = AbortSignal.timeout(LIST_MS);
-    const reply = await createPost({ env })({ method: "GET", url, headers: address.headers, body: "", signal });
-    const answer = reply.status === 200 ? await readJson(reply) : null;
-    const rows: unknown = answer?.[list.rows];
-    if (!Array.isArray(rows)) return null;
+    if (address.facts) return null;
+    const rows = await askList(address, createPost({ env }), LIST_MS);
+    if (!rows) return null;
     const before = name.endsWith(address.model) ? name.slice(0, name.length - address.model.length) : "";
-    return rows.flatMap((row) => {
-      const id = isJsonObject(row) ? String(row[list.id] ?? "").replace(/^models\//, "") : "";
-      return id === "" ? [] : [before + id, ...(id.endsWith(":latest") ? [before + id.slice(0, -7)] : [])];
-    });
+    return rows.flatMap(({ id }) => [before + id, ...(id.endsWith(":latest") ? [before + id.slice(0, -7)] : [])]);
   } catch {
     return null;
   }
@@ -87,34 +79,52 @@ export async function servedModels(name: string, { env, chain, packages }: Model
 
 const LIST_MS = 5_000;
 
-/** Where the providers of a wire list their models, and how. */
-const MODEL_LISTS: {
-  readonly [wire in ModelAddress["wire"]]?: {
-    readonly endpoint: RegExp;
-    readonly asks: string;
-    readonly rows: string;
-    readonly id: string;
-  };
-} = {
-  chat: { endpoint: /\/chat\/completions$/, asks: "/models", rows: "data", id: "id" },
+/** Where the providers of a wire list their models, from the address of replies, and how. */
+const LISTS: { readonly [wire in ModelAddress["wire"]]?: ModelList } = {
+  chat: { endpoint: /\/chat\/completions$/, asks: "/models", rows: "data", id: "id", windows: true },
   responses: { endpoint: /\/responses$/, asks: "/models", rows: "data", id: "id" },
   messages: { endpoint: /\/messages$/, asks: "/models?limit=1000", rows: "data", id: "id" },
   ollama: { endpoint: /\/api\/chat$/, asks: "/api/tags", rows: "models", id: "name" },
-  gemini: { endpoint: /\/[^/]*:streamGenerateContent.*$/, asks: "?pageSize=1000", rows: "models", id: "name" },
+  gemini: { endpoint: /\/[^/]*:stream.*$/, asks: "?pageSize=1000", rows: "models", id: "name", windows: true },
 };
+
+interface ModelList {
+  readonly endpoint: RegExp;
+  readonly asks: string;
+  readonly rows: string;
+  readonly id: string;
+  /** Whether rows may name the window of a model. */
+  readonly windows?: true;
+}
+
+/** The models that a server lists; null where it has no list. */
+async function askList(
+  address: ModelAddress,
+  post: Post,
+  ms: number,
+): Promise<{ id: string; row: JsonObject }[] | null> {
+  const list = LISTS[address.wire];
+  if (!list) return null;
+  const { headers } = address;
+  const url = address.url.replace(list.endpoint, list.asks);
+  const reply = await post({ method: "GET", url, headers, body: "", signal: AbortSignal.timeout(ms) });
+  const rows: unknown = reply.status === 200 ? (await readJson(reply))?.[list.rows] : null;
+  if (!Array.isArray(rows)) return null;
+  const named = rows
+    .filter(isJsonObject)
+    .map((row) => ({ id: String(row[list.id] ?? "").replace(/^models\//, ""), row }));
+  return named.filter(({ id }) => id !== "");
+}
 
 /** The model with the window that its server names, asked while the first reply streams, so that none waits. */
 function withServedWindow(model: Model, address: ModelAddress, post: () => Post): Model {
-  const list = LISTS[address.wire];
-  if (address.facts || !list) return model;
+  if (address.facts || !LISTS[address.wire]?.windows) return model;
   let asked = false;
   let served: number | null = null;
   const ask = async (): Promise<void> => {
-    const { headers } = address;
-    const url = address.url.replace(list.endpoint, list.asks);
-    const reply = await post()({ method: "GET", url, headers, body: "", signal: AbortSignal.timeout(LONGEST_MS) });
-    const answer = reply.status === 200 ? await readJson(reply) : null;
-    served = answer && windowIn(answer, address.model);
+    const rows = await askList(address, post(), LONGEST_MS);
+    const row = rows?.find(({ id }) => id === address.model)?.row;
+    served = row ? windowIn(row) : null;
   };
   return {
     ...model,
@@ -266,21 +276,11 @@ function endpoint({ facts, ...address }: ModelAddress, env: Env, post: () => Pos
 /** A program that has its answer does not end before this is over. */
 const LONGEST_MS = 2_000;
 
-/** Where the list is, from the address of replies. */
-const LISTS: { readonly [wire in ModelAddress["wire"]]?: { readonly endpoint: RegExp; readonly asks: string } } = {
-  chat: { endpoint: /\/chat\/completions$/, asks: "/models" },
-  gemini: { endpoint: /:streamGenerateContent.*$/, asks: "" },
-};
-
 /** vLLM and SGLang, OpenRouter, Gemini, LM Studio and Groq, in this order. */
 const FIELDS = ["max_model_len", "context_length", "inputTokenLimit", "max_context_length", "context_window"];
 const [LEAST, MOST] = [1_024, 100_000_000];
 
-/** A list of models has this one in it; a page of one model is the model. */
-function windowIn(answer: JsonObject, model: string): number | null {
-  const { data } = answer;
-  const one: unknown = Array.isArray(data) ? data.find((row) => isJsonObject(row) && row["id"] === model) : answer;
-  if (!isJsonObject(one)) return null;
-  const tokens = FIELDS.map((field) => one[field]).find((value) => value !== undefined && value !== null);
+function windowIn(row: JsonObject): number | null {
+  const tokens = FIELDS.map((field) => row[field]).find((value) => value !== undefined && value !== null);
   return Number.isSafeInteger(tokens) && Number(tokens) >= LEAST && Number(tokens) <= MOST ? Number(tokens) : null;
 }

@@ -37,7 +37,7 @@ export interface Wire<S> {
 export interface Exchange {
   readonly body: object;
   /** Reads one event of the vendor's into the reply; throws what the vendor reports as an error. */
-  read(event: unknown, reply: Reply): void;
+  read(event: object, reply: Reply): void;
   /** A whole reply has ended: adds what could only be known then. */
   finish?(reply: Reply): void;
 }
@@ -180,7 +180,8 @@ async function* readReply(
       return;
     }
     const before = reply.count;
-    exchange.read(parse(data), reply);
+    const event = parse(data);
+    if (typeof event === "object" && event !== null) exchange.read(event, reply);
     if (repeats.hopeful) repeats.learn(data, reply.onlySince(before));
   };
   try {

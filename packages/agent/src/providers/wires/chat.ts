@@ -9,23 +9,19 @@ import {
   oddEnding,
   type PicturesMessage,
   type PromptPart,
-  promptParts,
+  promptContent,
   type Reply,
   withPictures,
   writtenCall,
 } from "../exchange.js";
-import type { Effort, EffortChoice, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
-import { effortOf } from "../model.js";
+import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import { effortOf, usageFrom } from "../model.js";
 import { providerError } from "../provider-error.js";
 import type { LimitField } from "../table.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
-export interface ChatSettings {
+export interface ChatSettings extends Efforts {
   readonly model: string;
-  /** Sent as `reasoning_effort` where the person asked for one. */
-  readonly effort: EffortChoice | null;
-  /** Whether the server takes an effort. @defaultValue true */
-  readonly efforts?: boolean;
   /** The most tokens of a reply, where that is known. */
   readonly maxOutput?: number;
   /** The field that says how long a reply may be; null where the server is left to decide. */
@@ -55,7 +51,7 @@ const chat: Wire<ChatSettings> = {
   // What a server does not know is left out from then on.
   fallback(settings, said, request) {
     if (settings.cacheKey && /prompt_cache_key/.test(said)) return { ...settings, cacheKey: false };
-    if (effortIn(request, settings) && /reasoning_effort/.test(said)) return { ...settings, efforts: false };
+    if (effortOf(request, settings) && /reasoning_effort/.test(said)) return { ...settings, efforts: false };
     if (limitIn(request, settings) && LIMIT.test(said)) return { ...settings, ...otherLimit(settings, said) };
     if (!settings.fillReasoning && /reasoning_content/.test(said)) return { ...settings, fillReasoning: true };
     return null;
@@ -78,7 +74,7 @@ function otherLimit({ limitField, limitRefused }: ChatSettings, said: string): P
 function bodyOf(request: ModelRequest, settings: ChatSettings) {
   const { system, tools, messages, session } = request;
   const { model, cacheKey, fillReasoning = false } = settings;
-  const effort = effortIn(request, settings);
+  const effort = effortOf(request, settings);
   return {
     model,
     stream: true as const,
@@ -94,10 +90,6 @@ function bodyOf(request: ModelRequest, settings: ChatSettings) {
   };
 }
 
-function effortIn(request: ModelRequest, { effort, efforts = true }: ChatSettings): Effort | null {
-  return efforts ? effortOf(request, effort) : null;
-}
-
 function limitIn({ maxOutput: asked }: ModelRequest, { limitField, maxOutput }: ChatSettings): Limit | null {
   const tokens = asked ?? maxOutput;
   return limitField && tokens !== undefined ? { [limitField]: tokens } : null;
@@ -111,12 +103,8 @@ function wireTool({ name, description, inputSchema }: ModelRequest["tools"][numb
 
 function wireMessage(message: ModelMessage | PicturesMessage, fillReasoning: boolean) {
   switch (message.role) {
-    case "user": {
-      const parts = promptParts(message);
-      const plain = parts.every((part) => part.type === "text");
-      const content = plain ? parts.map((part) => part.text).join("\n") : parts.map(wirePart);
-      return { role: "user" as const, content };
-    }
+    case "user":
+      return { role: "user" as const, content: promptContent(message, wirePart) };
     case "summary":
       return { role: "user" as const, content: message.text };
     case "pictures":
@@ -269,7 +257,6 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
 
   return {
     read(chunk, reply) {
-      if (typeof chunk !== "object" || chunk === null) return;
       const { choices, usage, error } = chunk as WireChunk;
       if (error) throw reported(error);
       const choice = choices?.[0];
@@ -328,14 +315,12 @@ function signed(extra: unknown): Json | undefined {
 }
 
 function usageOf(usage: WireUsage): Usage {
-  const cacheRead = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0;
-  return {
-    input: Math.max(0, (usage.prompt_tokens ?? 0) - cacheRead),
-    output: usage.completion_tokens ?? 0,
-    cacheRead,
-    cacheWrite: 0,
-    reasoning: usage.completion_tokens_details?.reasoning_tokens ?? 0,
-  };
+  return usageFrom({
+    prompt: usage.prompt_tokens,
+    output: usage.completion_tokens,
+    cacheRead: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens,
+    reasoning: usage.completion_tokens_details?.reasoning_tokens,
+  });
 }
 
 function reported(error: NonNullable<WireChunk["error"]>): Error {

@@ -6,16 +6,15 @@ import type { Json } from "@chimera/acp-schema/events";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
 import type { Reply } from "../exchange.js";
 import { calledBy, ownName, type PromptPart, promptParts, writtenCall } from "../exchange.js";
-import type { EffortChoice, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
-import { budgetOf, effortOf } from "../model.js";
+import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import { budgetOf, effortOf, usageFrom } from "../model.js";
 import { providerError } from "../provider-error.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
-export interface GeminiSettings {
+export interface GeminiSettings extends Efforts {
   readonly model: string;
   /** How the model is asked to think, or only asked to show it; null for one that cannot. */
   readonly thinking: "level" | "budget" | "shown" | null;
-  readonly effort: EffortChoice | null;
   /** Whether the first call of each reply must be signed, as from Gemini 3 on. */
   readonly signed: boolean;
 }
@@ -71,8 +70,9 @@ function bodyOf(request: ModelRequest, settings: GeminiSettings) {
 
 const LEVELS = { low: "LOW", medium: "MEDIUM", high: "HIGH" } as const;
 
-function thinkingOf(request: ModelRequest, { thinking, effort: usual }: GeminiSettings) {
-  const effort = effortOf(request, usual);
+function thinkingOf(request: ModelRequest, settings: GeminiSettings) {
+  const { thinking } = settings;
+  const effort = effortOf(request, settings);
   return {
     includeThoughts: true,
     ...(effort && thinking === "level" && { thinkingLevel: LEVELS[effort] }),
@@ -191,7 +191,6 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map([
 function createReader(): Pick<Exchange, "read"> {
   return {
     read(chunk, reply) {
-      if (typeof chunk !== "object" || chunk === null) return;
       const { candidates, promptFeedback, usageMetadata, error } = chunk as WireChunk;
       if (error) throw providerError(error.code ?? 0, asText(error.status), error.message ?? "");
       if (usageMetadata) reply.usage(usageOf(usageMetadata));
@@ -231,13 +230,7 @@ function stopOf(reason: string, message: string | undefined): ModelStop {
 }
 
 function usageOf(usage: WireUsage): Usage {
-  const cacheRead = usage.cachedContentTokenCount ?? 0;
   const reasoning = usage.thoughtsTokenCount ?? 0;
-  return {
-    input: Math.max(0, (usage.promptTokenCount ?? 0) - cacheRead),
-    output: (usage.candidatesTokenCount ?? 0) + reasoning,
-    cacheRead,
-    cacheWrite: 0,
-    reasoning,
-  };
+  const output = (usage.candidatesTokenCount ?? 0) + reasoning;
+  return usageFrom({ prompt: usage.promptTokenCount, output, cacheRead: usage.cachedContentTokenCount, reasoning });
 }

@@ -4,18 +4,17 @@ import { AgentError, isAgentError } from "../../errors.js";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
 import type { PicturesMessage, PromptPart, Reply } from "../exchange.js";
 import { calledBy, ownName, promptParts, withPictures, writtenCall } from "../exchange.js";
-import { type EffortChoice, effortOf, type Model, type ModelMessage, type ModelRequest } from "../model.js";
+import { type Efforts, effortOf, type Model, type ModelMessage, type ModelRequest, usageFrom } from "../model.js";
 import type { Post, PostReply } from "../post.js";
 import { providerError, readJson } from "../provider-error.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
-export interface OllamaSettings {
+export interface OllamaSettings extends Efforts {
   readonly model: string;
   /** How much the model is asked to hold, in tokens. */
   readonly contextWindow: number;
   /** How the model is asked to think: by a level, or just to; null for one that cannot. */
   readonly thinking: "level" | "switch" | null;
-  readonly effort: EffortChoice | null;
 }
 
 export function createOllamaModel(options: OllamaSettings & Endpoint): Model {
@@ -91,9 +90,10 @@ const ollama: Wire<OllamaSettings> = {
 
 // --- what goes out ---
 
-function bodyOf(request: ModelRequest, { model, contextWindow, thinking, effort: usual }: OllamaSettings) {
+function bodyOf(request: ModelRequest, settings: OllamaSettings) {
   const { system, tools, messages } = request;
-  const effort = thinking && effortOf(request, usual);
+  const { model, contextWindow, thinking } = settings;
+  const effort = thinking && effortOf(request, settings);
   const called = calledBy(messages);
   return {
     model,
@@ -186,7 +186,6 @@ function createReader(): Pick<Exchange, "read"> {
   let thinking = false;
   return {
     read(line, reply) {
-      if (typeof line !== "object" || line === null) return;
       const { message, done, done_reason, prompt_eval_count, eval_count, error } = line as WireLine;
       if (error) throw providerError(0, "server_error", asText(error) || JSON.stringify(error));
       const thought = asText(message?.thinking);
@@ -197,8 +196,7 @@ function createReader(): Pick<Exchange, "read"> {
       if (Array.isArray(message?.tool_calls)) for (const call of message.tool_calls) reply.call(callOf(call));
       if (done !== true) return;
       if (thinking) reply.end("reasoning", SEAL);
-      const [input, output] = [prompt_eval_count ?? 0, eval_count ?? 0];
-      reply.usage({ input, output, cacheRead: 0, cacheWrite: 0, reasoning: 0 });
+      reply.usage(usageFrom({ prompt: prompt_eval_count, output: eval_count }));
       reply.stop(done_reason === "length" ? "max_tokens" : "end");
       reply.close();
     },

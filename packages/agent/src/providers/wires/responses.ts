@@ -5,17 +5,14 @@
 import type { Json } from "@chimera/acp-schema/events";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
 import type { Reply } from "../exchange.js";
-import { type PromptPart, promptParts, writtenCall } from "../exchange.js";
-import type { Effort, EffortChoice, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
-import { effortOf } from "../model.js";
+import { type PromptPart, promptContent, writtenCall } from "../exchange.js";
+import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import { effortOf, usageFrom } from "../model.js";
 import { providerError } from "../provider-error.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
-export interface ResponsesSettings {
+export interface ResponsesSettings extends Efforts {
   readonly model: string;
-  readonly effort: EffortChoice | null;
-  /** Whether the model takes an effort. @defaultValue true */
-  readonly efforts?: boolean;
   /** Whether the model is asked for its reasoning; one that has none refuses that. @defaultValue true */
   readonly reasoning?: boolean;
   /** Whether it is asked for summaries of it, which not every account may have. @defaultValue true */
@@ -40,7 +37,7 @@ const responses: Wire<ResponsesSettings> = {
     /encrypted.content.*(verif|decrypt|pars)|required following item|required 'reasoning' item|not persisted/i,
   fallback(settings, said, request) {
     const { summary = true, reasoning = true } = settings;
-    if (effortIn(request, settings) && REFUSES_EFFORT.test(said)) return { ...settings, efforts: false };
+    if (effortOf(request, settings) && REFUSES_EFFORT.test(said)) return { ...settings, efforts: false };
     if (summary && /reasoning.?summar|must be verified/i.test(said)) return { ...settings, summary: false };
     if (reasoning && /reasoning|encrypted content is not supported/i.test(said))
       return { ...settings, reasoning: false };
@@ -55,7 +52,7 @@ const REFUSES_EFFORT = /reasoning.?effort|unsupported value: '(?:low|medium|high
 function bodyOf(request: ModelRequest, settings: ResponsesSettings) {
   const { system, tools, messages, session } = request;
   const { model, reasoning = true, summary = true } = settings;
-  const effort = effortIn(request, settings);
+  const effort = effortOf(request, settings);
   return {
     model,
     stream: true as const,
@@ -69,10 +66,6 @@ function bodyOf(request: ModelRequest, settings: ResponsesSettings) {
     ...(tools.length > 0 && { tools: tools.map(wireTool) }),
     input: messages.flatMap(itemsOf),
   };
-}
-
-function effortIn(request: ModelRequest, { effort, efforts = true }: ResponsesSettings): Effort | null {
-  return efforts ? effortOf(request, effort) : null;
 }
 
 function wireTool({ name, description, inputSchema }: ModelRequest["tools"][number]) {
@@ -106,11 +99,8 @@ interface ReasoningItem {
 
 function itemsOf(message: ModelMessage): Item[] {
   switch (message.role) {
-    case "user": {
-      const parts = promptParts(message);
-      const plain = parts.every((part) => part.type === "text");
-      return [{ role: "user", content: plain ? parts.map((part) => part.text).join("\n") : parts.map(contentOf) }];
-    }
+    case "user":
+      return [{ role: "user", content: promptContent(message, contentOf) }];
     case "summary":
       return [{ role: "user", content: message.text }];
     case "tool": {
@@ -215,12 +205,9 @@ function createReader(): Pick<Exchange, "read"> {
     items++;
     if (item.type === "function_call") {
       called = true;
-      const [id, name, args] = [item["call_id"], item["name"], item["arguments"]].map(asText) as [
-        string,
-        string,
-        string,
-      ];
-      reply.call({ id, name, args, ...(asText(item["id"]) && { seal: { id: asText(item["id"]) } }) });
+      const own = asText(item["id"]);
+      const args = asText(item["arguments"]);
+      reply.call({ id: asText(item["call_id"]), name: asText(item["name"]), args, ...(own && { seal: { id: own } }) });
     } else if (item.type === "message") {
       const texts = textsOf(item.content, ["text", "refusal"]);
       if (!streamed) reply.text(texts.join(""));
@@ -233,10 +220,12 @@ function createReader(): Pick<Exchange, "read"> {
     streamed = false;
   };
 
-  const readEvent = (event: WireEvent, reply: Reply): void => {
+  const read = (event: WireEvent, reply: Reply): void => {
     // In the order of how often they come: a name that was just parsed is cheaper to compare than to look up.
     switch (event.type) {
       case "response.output_text.delta":
+      case "response.refusal.delta":
+        refused ||= event.type === "response.refusal.delta";
         streamed = true;
         reply.text(asText(event.delta));
         break;
@@ -244,11 +233,6 @@ function createReader(): Pick<Exchange, "read"> {
       case "response.reasoning_text.delta":
         streamed = true;
         reply.reasoning(asText(event.delta));
-        break;
-      case "response.refusal.delta":
-        refused = true;
-        streamed = true;
-        reply.text(asText(event.delta));
         break;
       case "response.reasoning_summary_part.added":
         if ((event.summary_index ?? 0) > 0) reply.reasoning("\n\n");
@@ -274,11 +258,7 @@ function createReader(): Pick<Exchange, "read"> {
     }
   };
 
-  return {
-    read(event, reply) {
-      if (typeof event === "object" && event !== null) readEvent(event, reply);
-    },
-  };
+  return { read };
 }
 
 function messageSeal({ id, phase, status, content }: WireItem): Json | undefined {
@@ -314,14 +294,12 @@ function textsOf(list: unknown, fields: readonly string[]): string[] {
 }
 
 function usageOf(usage: WireUsage): Usage {
-  const cacheRead = usage.input_tokens_details?.cached_tokens ?? 0;
-  return {
-    input: Math.max(0, (usage.input_tokens ?? 0) - cacheRead),
-    output: usage.output_tokens ?? 0,
-    cacheRead,
-    cacheWrite: 0,
-    reasoning: usage.output_tokens_details?.reasoning_tokens ?? 0,
-  };
+  return usageFrom({
+    prompt: usage.input_tokens,
+    output: usage.output_tokens,
+    cacheRead: usage.input_tokens_details?.cached_tokens,
+    reasoning: usage.output_tokens_details?.reasoning_tokens,
+  });
 }
 
 function reported({ code, type, message }: { code?: string | null; type?: string; message?: string }): Error {

@@ -51,7 +51,7 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
     usage = merge(usage, news);
     reply.usage(usage);
   };
-  const readEvent = (event: WireEvent, reply: Reply): void => {
+  const read = (event: WireEvent, reply: Reply): void => {
     // In the order of how often they come: a name that was just parsed is cheaper to compare than to look up.
     switch (event.type) {
       case "content_block_delta":
@@ -83,12 +83,7 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
     }
   };
 
-  return {
-    read(event, reply) {
-      if (typeof event === "object" && event !== null) readEvent(event, reply);
-    },
-    finish: closeAll,
-  };
+  return { read, finish: closeAll };
 }
 
 const messages: Wire<MessagesSettings> = {

@@ -4,10 +4,10 @@ import type { ReasoningPart } from "@chimera/acp-schema/events";
 import { isJsonObject } from "../../../json.js";
 import type { ToolImage } from "../../../tool.js";
 import { promptParts, writtenCall } from "../../exchange.js";
-import type { Effort, EffortChoice, ModelMessage, ModelRequest } from "../../model.js";
+import type { Effort, Efforts, ModelMessage, ModelRequest } from "../../model.js";
 import { budgetOf, effortOf } from "../../model.js";
 
-export interface MessagesSettings {
+export interface MessagesSettings extends Efforts {
   readonly model: string;
   readonly maxOutput: number;
   /**
@@ -17,7 +17,6 @@ export interface MessagesSettings {
   readonly thinking: "adaptive" | "budget" | null;
   /** Whether the other way was refused. @defaultValue false */
   readonly refused?: boolean;
-  readonly effort: EffortChoice | null;
 }
 
 /** The body of a request, and the digest of the conversation in it, which the thinking of the answer is bound to. */
@@ -98,8 +97,9 @@ type Thinking =
   | { readonly form: "budget"; readonly tokens: number };
 
 /** A model that decides by itself may think unless the person says no; one that needs a number does when it is asked to. */
-function thinkingFor(request: ModelRequest, { thinking, effort: usual, maxOutput }: MessagesSettings): Thinking | null {
-  const effort = effortOf(request, usual);
+function thinkingFor(request: ModelRequest, settings: MessagesSettings): Thinking | null {
+  const { thinking, effort: usual, maxOutput } = settings;
+  const effort = effortOf(request, settings);
   if (thinking === "budget") return effort && { form: thinking, tokens: budgetOf(effort, maxOutput) };
   return thinking && (request.effort ?? usual) !== "off" ? { form: thinking, effort } : null;
 }
