@@ -303,12 +303,14 @@ describe("rules that would take too long to try", () => {
     ["one's own that forbid, too", { rules: costly("ask", 200) }, "ask"],
     ["one's own that allow, allow nothing", { rules: costly("allow", 200) }, "ask"],
   ])("%s", async (_, options, expected) => {
-    expect((await ask("Write", { path: "a", content }, options, expected === "ask" ? {} : AUTO)).decision).toBe(expected);
+    expect((await ask("Write", { path: "a", content }, options, expected === "ask" ? {} : AUTO)).decision).toBe(
+      expected,
+    );
   });
 
   test("patterns that only look costly are tried to the end", async () => {
-    expect((await ask("Write", { path: "a", content: "a" }, { projectRules: () => costly("deny", 200) }, AUTO)).decision).toBe(
-      "allow",
-    );
+    expect(
+      (await ask("Write", { path: "a", content: "a" }, { projectRules: () => costly("deny", 200) }, AUTO)).decision,
+    ).toBe("allow");
   });
 });
