@@ -4,7 +4,7 @@
  * can lose another's answer.
  */
 import { createHash } from "node:crypto";
-import { appendFile, mkdir, open } from "node:fs/promises";
+import { appendFile, mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { PolicyCall } from "@chimera/acp-schema/policy";
 import { commandWords } from "./rule.js";
@@ -25,46 +25,35 @@ export interface RememberedOptions {
 }
 
 export function createRemembered({ directory, now = () => new Date() }: RememberedOptions): Remembered {
-  const caches = new Map<string, Cache>();
-  const cacheOf = (workspace: string): Cache => {
-    const file = join(directory, `${sha256(workspace).slice(0, 32)}.jsonl`);
-    const cache = caches.get(file) ?? {
-      file,
-      read: 0,
-      rest: "",
-      answers: new Map(),
-      prefixes: new Map(),
-      given: 0,
-      looking: Promise.resolve(),
-    };
-    caches.set(file, cache);
-    return cache;
-  };
+  const kept = new Map<string, Kept>();
+  const fileOf = (workspace: string) => join(directory, `${sha256(workspace).slice(0, 32)}.jsonl`);
+
   const remember: Remembered["remember"] = async (workspace, call, answer, prefix) => {
-    const { file } = cacheOf(workspace);
     const about = prefix ? { prefix } : { key: keyOf(call) };
     const line = { v: VERSION, ...about, answer, tool: call.tool.name, workspace, at: now().toISOString() };
     await mkdir(directory, { recursive: true, mode: 0o700 });
     // The newline in front keeps a line that a crash cut short from swallowing this one.
-    await appendFile(file, `\n${JSON.stringify(line)}\n`, { mode: 0o600 });
+    await appendFile(fileOf(workspace), `\n${JSON.stringify(line)}\n`, { mode: 0o600 });
   };
-  const look = async (workspace: string): Promise<Cache> => {
-    const cache = cacheOf(workspace);
-    // One after the other: two that read at once would count the same bytes twice, and pass over what comes next.
-    cache.looking = cache.looking.then(
-      () => catchUp(cache),
-      () => catchUp(cache),
-    );
-    await cache.looking;
-    return cache;
+  /** Reads the file again when it has changed. */
+  const look = async (workspace: string): Promise<Kept> => {
+    const file = fileOf(workspace);
+    const found = await stat(file).catch(absent);
+    const mark = found ? `${found.ino} ${found.size} ${found.mtimeMs}` : "";
+    const known = kept.get(file);
+    if (known?.mark === mark) return known;
+    const read = { mark, ...answersIn(found ? await readFile(file, "utf8").catch(() => "") : "") };
+    kept.set(file, read);
+    return read;
   };
+
   return {
     remember,
     prefixes: async (workspace) => [...(await look(workspace)).prefixes.values()],
     recall: async (workspace, call) => {
-      const cache = await look(workspace);
-      const current = cache.answers.get(keyOf(call));
-      const former = cache.answers.get(exactKeyOf(call));
+      const { answers } = await look(workspace);
+      const current = answers.get(keyOf(call));
+      const former = answers.get(exactKeyOf(call));
       // Version 1 knew exact arguments only. What it kept counts for the words from now on, where they can be written down.
       if (former && !current) await remember(workspace, call, former.answer).catch(() => {});
       return latest(current, former)?.answer ?? null;
@@ -74,24 +63,17 @@ export function createRemembered({ directory, now = () => new Date() }: Remember
 
 // --- internal ---
 
-interface Cache {
-  readonly file: string;
-  /** Bytes taken in so far. */
-  read: number;
-  /** The beginning of a line whose end has not been written yet. */
-  rest: string;
-  readonly answers: Map<string, Given>;
+interface Kept {
+  /** What the file looked like when it was read. */
+  readonly mark: string;
+  readonly answers: ReadonlyMap<string, Given>;
   /** By their words. */
-  readonly prefixes: Map<string, readonly string[]>;
-  /** Answers taken in so far. */
-  given: number;
-  /** The last look at the file. */
-  looking: Promise<void>;
+  readonly prefixes: ReadonlyMap<string, readonly string[]>;
 }
 
 interface Given {
   readonly answer: LastingAnswer;
-  /** Counts the answers of a file: the last one given holds. */
+  /** Its line in the file: the last answer that was given holds. */
   readonly order: number;
 }
 
@@ -99,50 +81,25 @@ interface Given {
 const VERSION = 3;
 const MOST_PREFIXES = 500;
 
-const MAX_STEP = 4 * 1024 * 1024;
-
-/** Reads only what was appended since the last look. */
-async function catchUp(cache: Cache): Promise<void> {
-  const handle = await open(cache.file, "r").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
-  if (handle === null) {
-    cache.answers.clear();
-    cache.prefixes.clear();
-    Object.assign(cache, { read: 0, rest: "" });
-    return;
-  }
-  try {
-    const { size } = await handle.stat();
-    if (size < cache.read) Object.assign(cache, { read: 0, rest: "" });
-    while (cache.read < size) {
-      const buffer = Buffer.alloc(Math.min(size - cache.read, MAX_STEP));
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length, cache.read);
-      if (bytesRead === 0) break;
-      cache.read += bytesRead;
-      take(cache, buffer.toString("latin1", 0, bytesRead));
-    }
-  } finally {
-    await handle.close();
-  }
-}
-
-function take(cache: Cache, text: string): void {
-  const lines = (cache.rest + text).split("\n");
-  cache.rest = lines.pop() ?? "";
-  for (const line of lines) {
+function answersIn(text: string): Omit<Kept, "mark"> {
+  const answers = new Map<string, Given>();
+  const prefixes = new Map<string, readonly string[]>();
+  for (const [order, line] of text.split("\n").entries()) {
     try {
       const { key, answer, prefix } = JSON.parse(line) as Record<string, unknown>;
-      if (isWords(prefix) && answer === "always" && cache.prefixes.size < MOST_PREFIXES)
-        cache.prefixes.set(prefix.join(" "), prefix);
-      if (typeof key !== "string" || (answer !== "always" && answer !== "never")) continue;
-      cache.given += 1;
-      cache.answers.set(key, { answer, order: cache.given });
+      if (isWords(prefix) && answer === "always" && prefixes.size < MOST_PREFIXES)
+        prefixes.set(prefix.join(" "), prefix);
+      if (typeof key === "string" && (answer === "always" || answer === "never")) answers.set(key, { answer, order });
     } catch {
       // An empty or torn line holds no answer.
     }
   }
+  return { answers, prefixes };
+}
+
+function absent(error: NodeJS.ErrnoException): null {
+  if (error.code === "ENOENT") return null;
+  throw error;
 }
 
 /** Words that a rule takes as they are. */
