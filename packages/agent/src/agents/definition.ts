@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
 import { compileGlob } from "@chimera/acp-schema/glob";
 import { type AgentPermission, actionOf, type Rule } from "@chimera/acp-schema/policy";
-import { listBeneath, readTextBeneath, whileUnchanged } from "../files/project-file.js";
+import { type Loaded, listBeneath, type Places, readTextBeneath, whileUnchanged } from "../files/project-file.js";
 import { isJsonObject } from "../json.js";
 import { namesOf } from "../loop/toolbox.js";
 import type { Tool } from "../tool.js";
@@ -103,23 +103,12 @@ export function permissionOf(named: string, agents: readonly AgentDefinition[]):
   return { name, permission, rules, trusted: source !== "project" };
 }
 
-export interface LoadedAgents {
+export interface LoadedAgents extends Loaded {
   readonly agents: readonly AgentDefinition[];
-  /** What could not be used, each naming its file. */
-  readonly problems: readonly string[];
-  /** What the project's files ask for and would get if it were trusted. */
-  readonly untrusted: readonly string[];
-}
-
-interface AgentPlaces {
-  readonly home: string;
-  readonly cwd: string;
-  /** Whether the project's files may describe known agents anew and choose models. */
-  readonly trusted: boolean;
 }
 
 /** Reads the agents of the user and of the project: `agent/*.md` and `agents/*.md` of `.opencode` and `.chimera`, and those of `.claude`. */
-export async function loadAgents({ home, cwd, trusted }: AgentPlaces): Promise<LoadedAgents> {
+export async function loadAgents({ home, cwd, trusted }: Places): Promise<LoadedAgents> {
   const problems: string[] = [];
   const untrusted: string[] = [];
   const agents = new Map(BUILTIN_AGENTS.map((agent) => [agent.name, agent]));

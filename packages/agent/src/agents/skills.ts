@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { AgentError } from "../errors.js";
-import { readTextBeneath } from "../files/project-file.js";
+import { type Loaded, type Places, readTextBeneath } from "../files/project-file.js";
 import type { Tool } from "../tool.js";
 import { capOutput, defineTool, describeCall } from "../tools/define.js";
 import { parseFrontMatter } from "./front-matter.js";
@@ -21,16 +21,12 @@ export interface Skill {
   readonly folder: string;
 }
 
-export interface LoadedSkills {
+export interface LoadedSkills extends Loaded {
   readonly skills: readonly Skill[];
-  /** What could not be used, each naming its file. */
-  readonly problems: readonly string[];
-  /** Those that count once the project is trusted. */
-  readonly untrusted: readonly string[];
 }
 
 /** The project's win over the person's of the same name. */
-export async function loadSkills({ home, cwd, trusted }: SkillPlaces): Promise<LoadedSkills> {
+export async function loadSkills({ home, cwd, trusted }: Places): Promise<LoadedSkills> {
   const [own, project] = await Promise.all([skillsBelow(home), skillsBelow(cwd)]);
   const problems = [...own.problems, ...(trusted ? project.problems : [])];
   const skills = new Map([...own.skills, ...(trusted ? project.skills : [])].map((skill) => [skill.name, skill]));
@@ -89,19 +85,13 @@ export function createSkillTool(skills: readonly Skill[]): Tool {
 
 // --- internal ---
 
-interface SkillPlaces {
-  readonly home: string;
-  readonly cwd: string;
-  readonly trusted: boolean;
-}
-
 const FILE = "SKILL.md";
 const MOST_SKILLS = 100;
 const LONGEST_DESCRIPTION = 300;
 const LONGEST_LIST = 8 * 1024;
 const MOST_FILES = 200;
 
-/** Later ones win; those of another program are there for whoever has no other. */
+/** Later ones win; those of another program count where there is no other. */
 const FOLDERS = [
   join(".claude", "skills"),
   join(".opencode", "skill"),

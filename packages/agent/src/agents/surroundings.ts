@@ -6,15 +6,9 @@ import { agentFolders, type LoadedAgents, loadAgents } from "./definition.js";
 import { instructionPlaces, loadInstructions } from "./instructions.js";
 import { type LoadedSkills, loadSkills, skillFolders } from "./skills.js";
 
-export interface Surroundings {
-  readonly agents: LoadedAgents["agents"];
+export interface Surroundings extends LoadedAgents, LoadedSkills {
   readonly instructions: string;
-  readonly skills: LoadedSkills["skills"];
   readonly mcp: McpConfig;
-  /** What could not be used, each naming its file. */
-  readonly problems: readonly string[];
-  /** What the project's files ask for and would get if it were trusted. */
-  readonly untrusted: readonly string[];
 }
 
 /** Whom the person trusts. */

@@ -27,8 +27,8 @@ export interface PromptFacts {
 
 export function systemPrompt(facts: PromptFacts): string {
   const { agent, instructions, servers, skills } = facts;
-  const told = servers.map(({ server, text }) => `### ${server}\n${text}`).join("\n\n");
-  const tools = told === "" ? "" : `## What MCP servers say about their tools\n\n${told}`;
+  const said = servers.map(({ server, text }) => `### ${server}\n${text}`).join("\n\n");
+  const tools = said === "" ? "" : `## What MCP servers say about their tools\n\n${said}`;
   const known =
     skills === "" ? "" : `## Skills\nRead one with the skill tool when a task is what it is for.\n\n${skills}`;
   const rules = instructions === "" ? "" : `## Project Rules\n\n${instructions}`;

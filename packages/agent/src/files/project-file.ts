@@ -8,6 +8,22 @@ import { resolvePath } from "./real-path.js";
 const MAX_BYTES = 256 * 1024;
 const MAX_FILES = 200;
 
+/** Where the files are that steer an agent. */
+export interface Places {
+  readonly home: string;
+  readonly cwd: string;
+  /** Whether the project's files may describe known agents anew, choose models, bring skills and start MCP servers. */
+  readonly trusted: boolean;
+}
+
+/** What reading them came to, beside what they say. */
+export interface Loaded {
+  /** What could not be used, each naming its file. */
+  readonly problems: readonly string[];
+  /** What the project's files ask for and would get if it were trusted. */
+  readonly untrusted: readonly string[];
+}
+
 /** Null when it is not there, leads out of `root`, is too large or is not text. */
 export async function readTextBeneath(root: string, path: string): Promise<string | null> {
   if (!existsSync(join(root, path))) return null;
