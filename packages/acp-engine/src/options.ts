@@ -40,7 +40,7 @@ const Models = v.object({
   availableModels: v.array(v.object({ modelId: v.string(), name: v.string(), description: v.nullish(v.string()) })),
 });
 
-/** The list of models of older agents, which is no part of the protocol any more. */
+/** The list of models of older agents, which is not part of the protocol any more. */
 export function modelsOf(models: unknown, own: readonly EngineOption[]): EngineOption[] {
   const read = v.safeParse(Models, models);
   if (!read.success || own.some(({ id, category }) => id === "model" || category === "model")) return [];

@@ -2,7 +2,7 @@
 import type { PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from "@chimera/acp-schema";
 import type { Ask, AskRequest } from "@chimera/acp-schema/agent";
 import type { Decision, ToolKind } from "@chimera/acp-schema/events";
-import type { CallState } from "./call-state.js";
+import { type CallState, isWriting } from "./call-state.js";
 
 /** Asks about a call that the log has, and returns what to tell the engine. */
 export async function settlePermission(
@@ -21,7 +21,6 @@ export function describe(state: CallState): AskRequest {
   const { command, cmd } = args as { command?: unknown; cmd?: unknown };
   const line = [command, cmd].map(commandLine).find((text) => text !== null);
   const paths = [...new Set([...diffs, ...locations.map(({ path }) => path)])];
-  const isReading = READERS.has(kind);
   return {
     call_id: id,
     tool,
@@ -31,8 +30,8 @@ export function describe(state: CallState): AskRequest {
       kind,
       names: [NAMES[kind] ?? tool, tool],
       touches: {
-        reads: isReading ? paths : [],
-        writes: isReading ? [] : paths,
+        reads: isWriting(state) ? [] : paths,
+        writes: isWriting(state) ? paths : [],
         ...(kind === "execute" && { command: line ?? title }),
       },
     },
@@ -51,8 +50,6 @@ const NAMES: Partial<Record<ToolKind, string>> = {
   search: "search",
   think: "think",
 };
-const READERS: ReadonlySet<ToolKind> = new Set(["read", "search", "think", "fetch"]);
-
 const DECISION_OF: Readonly<Record<PermissionOption["kind"], Decision>> = {
   allow_once: "allow",
   allow_always: "always",

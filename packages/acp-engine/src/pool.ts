@@ -57,7 +57,7 @@ export function createPool(start: (key: string) => Promise<EngineProgram>, clock
         slot = { users: 0, idle: undefined, isClosing: false } as unknown as Slot;
         slots.set(key, slot);
         slot.program = open(key, slot);
-        // Whoever awaits it gets the error; nobody may.
+        // Those who await it get the error; there may be none.
         slot.program.catch(() => {});
       }
       if (slot.isClosing) throw new EngineError("ended", "the program is being ended");

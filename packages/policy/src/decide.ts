@@ -155,7 +155,7 @@ function byMemory(current: Verdict, _: PolicyCall, { remembered }: Facts): Verdi
   return current;
 }
 
-/** What the program keeps of other sessions is nobody's to read in this one, whoever allows it. */
+/** What the program keeps of other sessions is not for this one to read, even where a person or a rule allows it. */
 function byOwner(current: Verdict, { touches }: PolicyCall, { roots, readable = [], hidden = [] }: Facts): Verdict {
   const others = hidden.filter((place) => !roots.some((root) => isInside(root, place)));
   const found = [...touches.reads, ...touches.writes].find(

@@ -1,6 +1,6 @@
 /**
  * Which commands are alike: the first words of a plain command, where the program is one whose subcommands people mean by name. Programs that
- * run what they are given (shells, interpreters, `sudo`, `xargs`) and those that write any file they are told to have no prefix.
+ * run what they are given (shells, interpreters, `sudo`, `xargs`) and those that write any file they are given have no prefix.
  */
 import { commandWords } from "./rule.js";
 

@@ -82,7 +82,7 @@ const TRACES: readonly Trace[] = [
 const MAX_LOOKED_AT = 64 * 1024;
 const MAX_LINES = 20;
 
-/** A longer line is no message of a program about a file, and a longer name no file's. */
+/** No program writes a longer line about a file, and no file has a longer name. */
 const MAX_LINE = 8192;
 const MAX_PATH = 4096;
 

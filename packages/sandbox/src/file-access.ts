@@ -21,7 +21,7 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
   const rules = SANDBOX_MODES[mode];
   if (!rules.confined) return () => null;
   const home = real(options.home ?? homedir());
-  // The whole file system is no workspace, here as for commands.
+  // The whole file system does not count as a workspace, here as for commands.
   const roots = [workspace.cwd, ...(workspace.directories ?? [])].map(real).filter((root) => dirname(root) !== root);
   const hidden = secretPlaces(home, [options.stateDir, ...(options.secrets ?? [])]).map(({ path }) => real(path));
   // A workspace in a hidden directory is there, and nothing else of it.

@@ -33,7 +33,7 @@ const MAX_MS = 1000;
 /** Looks are synchronous, which is ten times faster; others get their turn this often. */
 const SLICE_MS = 5;
 
-/** How far the clock of the file system may lie behind the one that `since` was read from. */
+/** How far the clock of the file system may lag the one that `since` was read from. */
 const CLOCK_LAG_MS = 20;
 
 /** Looks below `root` for repositories that run programs. Those that commands make deeper down can only be reported. */

@@ -65,7 +65,7 @@ export function isSecret(path: string, name = path, home = realHome()): boolean 
 
 let known: string | undefined;
 
-/** Paths are compared with their links followed, and some systems keep homes behind one. */
+/** Paths are compared with their links followed, and on some systems the home directory is one. */
 function realHome(): string {
   known ??= realPath(homedir()) ?? homedir();
   return known;

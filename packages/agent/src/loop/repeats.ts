@@ -14,7 +14,7 @@ export interface Repeats {
 const NOTED = 3;
 /** The turn ends at this many. */
 const STOPPED = 6;
-/** Calls that come back after more steps than this are no circle. */
+/** Calls that come back after more steps than this do not count as a circle. */
 const LONGEST_CIRCLE = 3;
 
 export function createRepeats(): Repeats {

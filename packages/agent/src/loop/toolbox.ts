@@ -37,7 +37,7 @@ const LONGEST = 50;
 
 /** The plan an editor shows when the model keeps no todo list: one entry per tool call. */
 export interface Plan {
-  /** A call starts; the returned function is told how it ended. */
+  /** A call starts; call the returned function with how it ended. */
   start(title: string): (success: boolean) => void;
   /** A todo list took over: it is the plan from now on. */
   yieldToTodo(): void;

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../json.js";
 
 export interface ChannelEvents {
   readonly onMessage: (message: JsonObject) => void;
-  /** The server is gone; told once. */
+  /** Called once, when the server is gone. */
   readonly onClose: (reason: string) => void;
 }
 
@@ -23,7 +23,7 @@ export function deliver(text: string, onMessage: ChannelEvents["onMessage"]): vo
   try {
     value = JSON.parse(text);
   } catch {
-    // Servers print what they should not; a line that is no JSON is no message.
+    // Servers print what they should not; a line that is not JSON is not a message.
     return;
   }
   for (const message of Array.isArray(value) ? value : [value]) {

@@ -166,8 +166,8 @@ function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions, bo
       const onAbort = () => {
         pending.delete(id);
         reject(signal.reason);
-        const told = { requestId: id, reason: "cancelled" };
-        if (!closed) notify("notifications/cancelled", told, lifetime.signal).catch(() => {});
+        const params = { requestId: id, reason: "cancelled" };
+        if (!closed) notify("notifications/cancelled", params, lifetime.signal).catch(() => {});
       };
       const finish =
         <T>(use: (value: T) => void) =>

@@ -87,6 +87,6 @@ function found(query: string, tools: readonly Tool[]): string {
 
 /** A word in the name counts more than one in the description. */
 function scoreOf({ name, description }: Tool, words: readonly string[]): number {
-  const [called, told] = [name.toLowerCase(), description.toLowerCase()];
-  return words.reduce((sum, word) => sum + (called.includes(word) ? 3 : 0) + (told.includes(word) ? 1 : 0), 0);
+  const [called, described] = [name.toLowerCase(), description.toLowerCase()];
+  return words.reduce((sum, word) => sum + (called.includes(word) ? 3 : 0) + (described.includes(word) ? 1 : 0), 0);
 }

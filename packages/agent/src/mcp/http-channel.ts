@@ -33,7 +33,7 @@ export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse
         linked.unlink();
         throw error;
       });
-      // The reply arrives while the caller already waits for it: whoever sent is not held up by a long answer.
+      // The sender does not wait for the end of a long answer; its reply arrives on its own.
       void receive(response, onMessage)
         .finally(linked.unlink)
         .then(

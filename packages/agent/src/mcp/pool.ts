@@ -82,7 +82,8 @@ const NOTHING: McpOffer = { tools: [], instructions: [] };
 interface SessionServers {
   /** By what the server is, so that a changed configuration is another server. */
   readonly links: Map<string, Link>;
-  readonly told: Set<string>;
+  /** What notices were about. */
+  readonly noticed: Set<string>;
   readonly lifetime: AbortController;
 }
 
@@ -103,7 +104,7 @@ interface Link {
 }
 
 function openSession(): SessionServers {
-  return { links: new Map(), told: new Set(), lifetime: new AbortController() };
+  return { links: new Map(), noticed: new Set(), lifetime: new AbortController() };
 }
 
 function linkTo(
@@ -239,9 +240,9 @@ function keyOf(server: ConfiguredServer): string {
   return JSON.stringify(server);
 }
 
-function tell({ told }: SessionServers, { notice }: McpRequest, key: string, text: string): void {
-  if (told.has(key)) return;
-  told.add(key);
+function tell({ noticed }: SessionServers, { notice }: McpRequest, key: string, text: string): void {
+  if (noticed.has(key)) return;
+  noticed.add(key);
   notice(text);
 }
 

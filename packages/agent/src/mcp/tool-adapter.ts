@@ -1,4 +1,4 @@
-/** What an MCP server offers, as tools of ours: each of its tools, and one tool for all resources. */
+/** What an MCP server offers, as tools of the agent: each of its tools, and one tool for all resources. */
 import { createHash } from "node:crypto";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";

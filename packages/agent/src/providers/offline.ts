@@ -1,4 +1,4 @@
-/** The model that is always there: it takes plain requests literally, calls the tools, and says that it is no model. */
+/** The model that is always there: it takes plain requests literally, calls the tools, and says that it is not a model. */
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 import type { Model, ModelEvent, ModelMessage, ModelTool } from "./model.js";

@@ -129,8 +129,8 @@ async function readBody(reply: PostReply, most: number): Promise<string> {
 /** Vendors agree on `{error: {type | code, message}}`; some send a bare string, and Google at times a list of one. */
 function describeBody(body: string): { type: string; message: string } {
   try {
-    const told: unknown = JSON.parse(body);
-    const { error } = (Array.isArray(told) ? told[0] : told) as { error?: unknown };
+    const answer: unknown = JSON.parse(body);
+    const { error } = (Array.isArray(answer) ? answer[0] : answer) as { error?: unknown };
     if (typeof error === "string") return { type: "error", message: error };
     const { type, code, message } = error as { type?: unknown; code?: unknown; message?: unknown };
     const names = [code, type].filter((name) => typeof name === "string");

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { resolvePath } from "../files/real-path.js";
 import type { ToolOutcome } from "../tool.js";
 import { capOutput, defineTool, failure, locate } from "./define.js";
-import { quietGit } from "./quiet-git.js";
+import { quietGit } from "./environment.js";
 
 const DEFAULT_TIMEOUT_S = 60;
 const MAX_TIMEOUT_S = 600;

@@ -7,9 +7,8 @@ import type { Bounds, BrokenBounds, Confine } from "../confine-port.js";
 import { resolvePath } from "../files/real-path.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { capOutput, defineTool, failure, locate, progress } from "./define.js";
-import { cleanEnvironment } from "./environment.js";
+import { cleanEnvironment, quietGit } from "./environment.js";
 import type { ProcessGroup } from "./process-group.js";
-import { quietGit } from "./quiet-git.js";
 
 export interface BashOptions {
   /** The environment to pick from; secrets in it do not reach the command. @defaultValue a path and a home only */

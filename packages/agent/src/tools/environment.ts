@@ -1,5 +1,6 @@
 /** The environment that commands run in: what tools need, without what only this process should know. */
 import { homedir } from "node:os";
+import type { Workspace } from "@chimera/acp-schema/agent";
 
 /** By name, because a list of what is secret is never complete. */
 const NAMES = new Set(
@@ -25,4 +26,21 @@ export function cleanEnvironment(inherited: Readonly<Record<string, string | und
       !/:\/\/[^/]*@/.test(entry[1]),
   );
   return { PATH: DEFAULT_PATH, HOME: homedir(), TERM: "dumb", ...Object.fromEntries(kept) };
+}
+
+/**
+ * Variables for a command that runs unasked because it only reads: in git, they switch off the settings of a repository that would run
+ * a program.
+ */
+export async function quietGit(
+  command: string,
+  cwd: string,
+  workspace: Workspace,
+): Promise<Readonly<Record<string, string>>> {
+  // Judged, not searched for its name: in g"i"t the shell finds it too.
+  const [{ classify }, { QUIET_GIT }] = await Promise.all([
+    import("@chimera/sandbox/classify"),
+    import("@chimera/sandbox/git"),
+  ]);
+  return classify(command, { workspace, cwd }).decision === "allow" ? QUIET_GIT : {};
 }

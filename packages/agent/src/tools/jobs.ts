@@ -34,7 +34,7 @@ export function createJobs(emit: (event: AgentEvent) => void): Jobs {
     adopt(command) {
       count += 1;
       const job = startJob(`job-${turn}.${count}`, command, record);
-      // Those that ended are kept to be read, but not for ever.
+      // Those that ended are kept to be read, but not without end.
       for (const [id, { state }] of jobs) if (jobs.size >= 2 * MOST_JOBS && state !== RUNNING) jobs.delete(id);
       jobs.set(job.id, job);
       return job;

@@ -4,6 +4,7 @@
  * a thread could start from. Regular expressions that a model wrote run there.
  */
 import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
@@ -45,7 +46,7 @@ const MAX_REASON = 1000;
 
 /**
  * Replaces every match; `$1` and `$<name>` work as in JavaScript. A regular expression that a model wrote has bounds of time and size:
- * one that backtracks for ever stops neither the process nor another session. The bounds of size are counted, not caught: an engine
+ * one that backtracks without end stops neither the process nor another session. The bounds of size are counted, not caught: an engine
  * that runs out of memory ends the process.
  */
 export function replaceEvery(
@@ -164,21 +165,18 @@ async function replyOf<R>(thread: Worker, job: Job, options: OffThreadOptions): 
   const { limitMs = LIMIT_MS, signal, transfer = [] } = options;
   signal.throwIfAborted();
   const settled = new AbortController();
-  const late = new AgentError("too_slow", `it took more than ${limitMs} ms`);
+  const until = { signal: settled.signal };
+  const fail = (error: () => unknown) => () => Promise.reject(error());
   try {
-    return await new Promise<Reply<R>>((resolve, reject) => {
-      const timer = setTimeout(() => reject(late), limitMs);
-      const onAbort = () => reject(signal.reason);
-      const onExit = () => reject(new AgentError("internal", "the thread ended"));
-      settled.signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-        thread.off("message", resolve).off("error", reject).off("exit", onExit);
-      });
-      signal.addEventListener("abort", onAbort);
-      thread.once("message", resolve).once("error", reject).once("exit", onExit);
-      thread.postMessage(job, [...transfer]);
-    });
+    const answered = once(thread, "message", until) as Promise<[Reply<R>]>;
+    thread.postMessage(job, [...transfer]);
+    const [reply] = await Promise.race([
+      answered,
+      once(thread, "exit", until).then(fail(() => new AgentError("internal", "the thread ended"))),
+      once(signal, "abort", until).then(fail(() => signal.reason)),
+      pause(limitMs, null, until).then(fail(() => new AgentError("too_slow", `it took more than ${limitMs} ms`))),
+    ]);
+    return reply;
   } finally {
     settled.abort();
   }

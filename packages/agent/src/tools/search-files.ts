@@ -32,7 +32,7 @@ export interface Match {
 
 /** Where ripgrep reads what it leaves out. */
 const IGNORE_FILES = [".gitignore", ".ignore", ".rgignore"];
-/** A pipe in the place of an ignore file would hold it for ever; the walk takes over then. */
+/** A pipe in the place of an ignore file would hold it without end; then the walk takes over. */
 const RIPGREP_MS = 30_000;
 
 /** Where the binary is; null when it is not installed for this machine. */

@@ -68,7 +68,7 @@ function parseAddress(text: string): URL {
   return url;
 }
 
-/** Follows redirects on the same host. Another host is another question to whoever permits fetches. */
+/** Follows redirects on the same host. Fetching from another host is another question to the person. */
 async function load(start: URL, signal: AbortSignal, options: WebFetchOptions): Promise<Page> {
   let url = start;
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {

@@ -118,6 +118,16 @@ describe("the coding agent", () => {
     }
     const marker = join(cwd, "ran");
     await promisify(execFile)("git", ["-C", cwd, "add", "new.txt"]);
+    const linked = join((await bench()).cwd, "linked");
+    const identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+    await promisify(execFile)("git", ["-C", cwd, ...identity, "commit", "-q", "-m", "first"]);
+    await promisify(execFile)("git", ["-C", cwd, "worktree", "add", "-q", "-b", "side", linked]);
+    await put(linked, "other.txt", "");
+    const workspace = { ...(await bench()).workspace, cwd: linked };
+    for (const part of ["Git branch: side", "?? other.txt"]) {
+      const { of } = await take([expectSystem(part)], { context: { workspace } });
+      expect(of("agent_result"), part).toMatchObject([{ success: true }]);
+    }
     await put(cwd, "new.txt", "x");
     await promisify(execFile)("git", ["-C", cwd, "config", "filter.x.clean", `touch ${marker}; cat`]);
     await put(cwd, ".gitattributes", "* filter=x");

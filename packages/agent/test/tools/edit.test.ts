@@ -223,6 +223,14 @@ describe("encodings", () => {
     expect(await readFile(path)).toEqual(after);
   });
 
+  test("a pattern without a match shows no change", async () => {
+    const { file, workspace } = await bench();
+    await file("f.txt", "one\n");
+    const input = { path: "f.txt", pattern: "two", replacement: "", flags: "" };
+    const shown = replaceInFileTool.preview?.(input, { workspace, signal: new AbortController().signal });
+    await expect(shown).rejects.toThrow("Nothing in f.txt matches two.");
+  });
+
   test("Write keeps the encoding, the mark and the line endings of what it replaces", async () => {
     const { run, file } = await bench();
     const marked = await file("a.txt", "\ufeffone\r\ntwo\r\n");

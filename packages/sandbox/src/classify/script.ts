@@ -161,7 +161,7 @@ function literal(word: Word, variables: ReadonlyMap<string, string>): string | u
   return word.parts.every(add) ? text : undefined;
 }
 
-/** `echo text | sh`: what a shell at the end of a pipe would be told. */
+/** `echo text | sh`: what a shell at the end of a pipe would read. */
 function pipedInput(nodes: readonly SyntaxNode[], variables: ReadonlyMap<string, string>): FoundCommand[] {
   return nodes.slice(1).flatMap((node, index) => {
     const before = nodes[index];

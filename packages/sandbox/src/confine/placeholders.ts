@@ -6,7 +6,7 @@ import type { Place } from "./place.js";
 
 interface Placeholder {
   readonly kind: Place["kind"];
-  /** Whoever else uses it changes one of them. */
+  /** Another process that uses it changes one of them. */
   readonly made: Pick<Stats, "ino" | "ctimeMs">;
   users: number;
 }

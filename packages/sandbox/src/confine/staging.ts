@@ -94,7 +94,7 @@ const DEV: Mount = { path: "/dev", kind: "directory", view: "scratch" };
 /** A bind has the flags of its source, and by then no device can be opened through any. */
 const DEVICE_OPTIONS = "ro,nosuid,noexec,dev";
 
-/** Some belong to the namespaces of a command, whoever runs it, and root owns all the others. */
+/** Some belong to the namespaces of a command for every user, and root owns all the others. */
 const KERNEL_SETTINGS = ["/proc/sys", "/proc/pressure"];
 const SEALED = "ro,nosuid,nodev,noexec";
 

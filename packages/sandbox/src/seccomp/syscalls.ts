@@ -75,7 +75,7 @@ export const DENIED_EVERYWHERE: Readonly<Record<string, number>> = {
   quotactl_fd: 443,
 };
 
-/** Calls programs fall back from. Their arguments lie behind a pointer, where a filter cannot look. */
+/** Calls programs fall back from. A pointer leads to their arguments, where a filter cannot look. */
 export const ABSENT_EVERYWHERE: Readonly<Record<string, number>> = { clone3: 435, openat2: 437 };
 
 /** Calls that are judged by their arguments. */

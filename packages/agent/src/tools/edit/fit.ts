@@ -171,6 +171,6 @@ function isUnclear(line: string, indent: Indent, olds: readonly string[]): boole
 function unclear(): AgentError {
   return new AgentError(
     "edit_no_match",
-    "The lines of old_string are there with other indentation, and how deep the new lines belong cannot be told: copy the indentation of the file.",
+    "The lines of old_string are there with other indentation, and how deep the new lines belong is not clear: copy the indentation of the file.",
   );
 }
