@@ -242,13 +242,11 @@ function stopOf(
   const stop = STOPS.get(unified);
   if (stop === undefined) return [];
   // One package ends a cut call with an empty object and without the vendor's own word.
-  const isCut = raw === undefined && calls.some(({ name, args }) => isEmpty(args) && needsArguments(name, tools));
+  const isCut = raw === undefined && calls.some(({ name, args }) => EMPTY.test(args) && needsArguments(name, tools));
   return isCut ? [] : [{ type: "stop", reason: stop }];
 }
 
-function isEmpty(args: string): boolean {
-  return /^\s*(\{\s*\})?\s*$/.test(args);
-}
+const EMPTY = /^\s*(\{\s*\})?\s*$/;
 
 function needsArguments(name: string, tools: readonly ModelTool[]): boolean {
   const required = tools.find((tool) => tool.name === name)?.inputSchema["required"];

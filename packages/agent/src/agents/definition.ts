@@ -206,7 +206,7 @@ function narrowed(before: AgentDefinition, agent: AgentDefinition): AgentDefinit
   const tools =
     agent.tools === null || wider === null
       ? (agent.tools ?? wider)
-      : agent.tools.filter((name) => includes(wider, name));
+      : agent.tools.filter((name) => wider.some((each) => each.toLowerCase() === name.toLowerCase()));
   const rules = [...before.rules, ...agent.rules].filter(({ action }) => action !== "allow");
   const limits = [before.maxSteps, agent.maxSteps].filter((limit) => limit !== null);
   const maxSteps = limits.length === 0 ? null : Math.min(...limits);
@@ -226,10 +226,6 @@ function added(before: AgentDefinition | undefined, agent: AgentDefinition): Age
   const { description, mode, model, hidden } = before;
   const prompt = [before.prompt, agent.prompt].filter((text) => text !== "").join("\n\n");
   return { ...agent, description, mode, model, hidden, prompt };
-}
-
-function includes(names: readonly string[], wanted: string): boolean {
-  return names.some((name) => name.toLowerCase() === wanted.toLowerCase());
 }
 
 const KINDS: Readonly<Record<string, { readonly kinds: readonly ToolKind[]; readonly argKey?: string }>> = {

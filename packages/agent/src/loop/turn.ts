@@ -85,7 +85,8 @@ async function runStep(run: Run, pursuit: Pursuit): Promise<Ending | null> {
     const draft = await nextReply(run, pursuit);
     if (!draft) return null;
     if (run.model.textCalls) readCallsInText(run, draft);
-    if (isPaused(draft)) return rest(run, draft);
+    // With calls, a paused reply waits for their results, as any other reply does.
+    if (draft.stop === "pause" && draft.calls.length === 0) return rest(run, draft);
     run.progress.pauses = 0;
     const ending = endingOf(draft);
     if (ending) return ending;
@@ -95,11 +96,6 @@ async function runStep(run: Run, pursuit: Pursuit): Promise<Ending | null> {
   } finally {
     run.emit({ type: "step_end", metadata: { step } });
   }
-}
-
-/** With calls it waits for their results, as any other reply does. */
-function isPaused({ stop, calls }: Draft): boolean {
-  return stop === "pause" && calls.length === 0;
 }
 
 /** A provider that pauses its reply goes on when it gets the conversation again with that reply as it is. */
@@ -180,7 +176,11 @@ function costLimit(run: Run): Limit {
     const args = { spent_usd: spending.total, limit_usd: limit };
     if (unpriced) {
       const why = `what ${model.id} costs is not known, so the cost limit of ${dollars(limit)} cannot be kept`;
-      unpriced = !(await ask(run, { ...question, args: { ...args, priced: false }, title: `Go on? ${capital(why)}` }));
+      unpriced = !(await ask(run, {
+        ...question,
+        args: { ...args, priced: false },
+        title: `Go on? ${why.charAt(0).toUpperCase()}${why.slice(1)}`,
+      }));
       return unpriced ? { reason: "max_tokens", error: why } : null;
     }
     if (spending.total < limit) return null;
@@ -195,10 +195,6 @@ function costLimit(run: Run): Limit {
 
 function dollars(amount: number): string {
   return `$${amount.toFixed(4)}`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 interface Question {

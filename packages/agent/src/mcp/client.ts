@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { startOf } from "@chimera/acp-schema/text";
 import type { Bounds, Confine } from "../confine-port.js";
 import { AgentError } from "../errors.js";
-import { isJsonObject, type JsonObject } from "../json.js";
+import { asText, isJsonObject, type JsonObject } from "../json.js";
 import { type Channel, type ChannelEvents, withDeadline } from "./channel.js";
 import type { ConfiguredServer } from "./config.js";
 import { openHttpChannel } from "./http-channel.js";
@@ -87,17 +87,17 @@ export async function connectMcp(server: ConfiguredServer, options: McpClientOpt
   return {
     instructions: typeof instructions === "string" ? startOf(instructions.trim(), MAX_INSTRUCTIONS) : "",
     hasResources: isJsonObject(capabilities) && isJsonObject(capabilities["resources"]),
-    resources: ({ signal: outer }) => within(outer, (signal) => listAll(peer, "resources", isResource, signal)),
+    resources: ({ signal: outer }) => within(outer, (signal) => listAll<McpResource>(peer, "resources", "uri", signal)),
     readResource: (uri, { signal: outer }) =>
       within(outer, (signal) => peer.request("resources/read", { uri }, { signal })),
     tools: () => {
       if (peer.takeToolsChanged()) listed = null;
-      listed ??= withDeadline(peer.lifetime, connectMs, (signal) => listAll(peer, "tools", isTool, signal)).catch(
-        (error: unknown) => {
-          listed = null;
-          throw error;
-        },
-      );
+      listed ??= withDeadline(peer.lifetime, connectMs, (signal) =>
+        listAll<McpTool>(peer, "tools", "name", signal),
+      ).catch((error: unknown) => {
+        listed = null;
+        throw error;
+      });
       return listed;
     },
     call: (name, args, { signal: outer, onProgress }) =>
@@ -236,7 +236,8 @@ function handshake(): JsonObject {
 async function listAll<T>(
   peer: Peer,
   kind: "tools" | "resources",
-  isOne: (value: unknown) => value is T,
+  /** What each must have: a text that is not empty. */
+  key: string,
   signal: AbortSignal,
 ): Promise<T[]> {
   const all: T[] = [];
@@ -244,17 +245,9 @@ async function listAll<T>(
   for (let page = 0; page < MAX_PAGES && all.length < MAX_LISTED; page += 1) {
     const result = await peer.request(`${kind}/list`, cursor === undefined ? {} : { cursor }, { signal });
     const listed: unknown[] = Array.isArray(result[kind]) ? result[kind] : [];
-    all.push(...listed.filter(isOne));
+    all.push(...(listed.filter((one) => isJsonObject(one) && asText(one[key]) !== "") as T[]));
     cursor = result["nextCursor"];
     if (typeof cursor !== "string") break;
   }
   return all.slice(0, MAX_LISTED);
-}
-
-function isTool(value: unknown): value is McpTool {
-  return isJsonObject(value) && typeof value["name"] === "string" && value["name"] !== "";
-}
-
-function isResource(value: unknown): value is McpResource {
-  return isJsonObject(value) && typeof value["uri"] === "string" && value["uri"] !== "";
 }

@@ -55,7 +55,11 @@ export function createMcpPool(options: McpPoolOptions = {}): McpPool {
   return {
     async offer(request) {
       if (request.servers.length === 0 && !sessions.has(request.sessionId)) return NOTHING;
-      const session = sessions.get(request.sessionId) ?? openSession();
+      const session = sessions.get(request.sessionId) ?? {
+        links: new Map(),
+        noticed: new Set(),
+        lifetime: new AbortController(),
+      };
       sessions.set(request.sessionId, session);
       await endUnlisted(session, request.servers);
       const links = request.servers.flatMap((server) => linkTo(server, session, request, options));
@@ -101,10 +105,6 @@ interface Link {
   retryAt: number;
   /** Whether a turn has waited for it already. */
   waited: boolean;
-}
-
-function openSession(): SessionServers {
-  return { links: new Map(), noticed: new Set(), lifetime: new AbortController() };
 }
 
 function linkTo(

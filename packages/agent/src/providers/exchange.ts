@@ -182,7 +182,7 @@ export function createRepeats(counter?: string): Repeats {
     if (!data.startsWith(lead)) return null;
     let from = lead.length;
     if (link !== null) {
-      while (isDigit(data.charCodeAt(from))) from++;
+      while (/\d/.test(data.charAt(from))) from++;
       if (from === lead.length || !data.startsWith(link, from)) return null;
       from += link.length;
     }
@@ -315,10 +315,6 @@ const PLAIN = new RegExp(`^${PLAIN_TEXT}$`);
 /** The source of a pattern that matches a text and nothing else. */
 function literal(text: string): string {
   return text.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&");
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
 }
 
 function decoded(text: string): string | null {

@@ -18,15 +18,16 @@ export interface Route {
 /** An empty name means "whatever there is a key for": the chain decides, and without any key `offline` answers. */
 export function routeOf(name: string, env: Env, chain: Chain): Route {
   const model = name.trim() || defaultModel(env, chain);
-  const row = routes.find((one) => fits(one, model, env)) as RouteRow;
+  const row = routeFor(model, env) as RouteRow;
   const { provider } = row;
   const start = row.strip ? (row.starts?.find((prefix) => startsWith(model, prefix)) ?? "") : "";
   const { keys, baseUrl, keyNeeded }: ProviderRow = providers[provider];
   const hasKey = keys?.some(({ env: variable }) => env[variable]);
   const custom = baseUrl && env[baseUrl.env];
-  if (keyNeeded && !hasKey && !custom) throw missingKey(model, provider);
+  if (keyNeeded && !hasKey && !custom)
+    throw unserved(model, provider, `set ${keysOf(providers[provider])}, or choose another model`);
   const base = custom ? withScheme(custom) : (hasKey && baseUrl?.withKey) || (baseUrl?.standard ?? "");
-  if (baseUrl && !base) throw missingAddress(model, provider, baseUrl.env);
+  if (baseUrl && !base) throw unserved(model, provider, `set ${baseUrl.env} to its address`);
   return { row, provider, model, served: model.slice(start.length), base };
 }
 
@@ -58,7 +59,7 @@ export function suggestModels(
   const newest = ready.flatMap(([name]) =>
     listed(name)
       .slice(0, OFFERED)
-      .flatMap((model) => [model, `${name}/${model}`].find((id) => providerOf(id, env) === name) ?? []),
+      .flatMap((model) => [model, `${name}/${model}`].find((id) => routeFor(id, env)?.provider === name) ?? []),
   );
   return [...new Set([...chain.filter((row) => env[row.env]).map((row) => row.model), ...newest, "offline"])];
 }
@@ -78,14 +79,11 @@ export function keysOf({ keys = [] }: ProviderRow): string {
 /** Models of one provider in a picker; any other can be named. */
 const OFFERED = 12;
 
-function providerOf(model: string, env: Env): ProviderName | undefined {
-  return routes.find((row) => fits(row, model, env))?.provider;
-}
-
-function fits(row: RouteRow, model: string, env: Env): boolean {
-  if (row.whenEnv && !row.whenEnv.some((variable) => env[variable])) return false;
-  if (row.whenSetUp && !isSetUp(providers[row.provider], env)) return false;
-  return isNamed(row, model);
+function routeFor(model: string, env: Env): RouteRow | undefined {
+  return routes.find((row) => {
+    if (row.whenEnv && !row.whenEnv.some((variable) => env[variable])) return false;
+    return (!row.whenSetUp || isSetUp(providers[row.provider], env)) && isNamed(row, model);
+  });
 }
 
 function isSetUp({ baseUrl, keys = [] }: ProviderRow, env: Env): boolean {
@@ -103,13 +101,6 @@ function withScheme(base: string): string {
   return `http://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port ?? "11434"}`;
 }
 
-function missingKey(model: string, provider: ProviderName): AgentError {
-  return new AgentError(
-    "model_unavailable",
-    `${model} is served by ${provider}: set ${keysOf(providers[provider])}, or choose another model`,
-  );
-}
-
-function missingAddress(model: string, provider: ProviderName, variable: string): AgentError {
-  return new AgentError("model_unavailable", `${model} is served by ${provider}: set ${variable} to its address`);
+function unserved(model: string, provider: ProviderName, remedy: string): AgentError {
+  return new AgentError("model_unavailable", `${model} is served by ${provider}: ${remedy}`);
 }

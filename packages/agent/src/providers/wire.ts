@@ -114,8 +114,7 @@ async function postForEvents(
   const reply = await post(request);
   const { begins, isStream, open } = FRAMINGS[framing];
   if (reply.status !== 200 || !isStream(String(reply.headers["content-type"] ?? ""))) throw await statusError(reply);
-  if (isEncoded(reply))
-    throw new AgentError("bad_reply", "the provider compressed its reply, though nobody asked for it");
+  if (isEncoded(reply)) throw badReply("the provider compressed its reply, though nobody asked for it");
 
   const heard: Heard = { any: false, done: false, failure: null };
   const events = open(heard, (data) => {
@@ -124,7 +123,9 @@ async function postForEvents(
     try {
       take(data);
     } catch (error) {
-      heard.failure = { error: isAgentError(error) ? error : misread(error) };
+      heard.failure = {
+        error: isAgentError(error) ? error : badReply("the model sent something that is not its protocol", error),
+      };
     }
   });
   let opening = "";
@@ -138,7 +139,7 @@ async function postForEvents(
       if (opening.length < SHOWN_OF_BODY) opening = (opening + chunk).slice(0, SHOWN_OF_BODY);
       events.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
       length += chunk.length;
-      if (length > LONGEST_REPLY) heard.failure ??= { error: withoutEnd("the model's reply has no end") };
+      if (length > LONGEST_REPLY) heard.failure ??= { error: badReply("the model's reply has no end") };
     },
     check,
     get done() {
@@ -207,7 +208,7 @@ function parse(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch (cause) {
-    throw new AgentError("bad_reply", `the model sent an event that is not JSON: ${startOf(data, 200)}`, { cause });
+    throw badReply(`the model sent an event that is not JSON: ${startOf(data, 200)}`, cause);
   }
 }
 
@@ -279,7 +280,7 @@ function openEvents(heard: Heard, onData: (data: string) => void): Feed {
       } else onData(data);
     },
     onError: (cause) => {
-      if (cause.type === "max-buffer-size-exceeded") heard.failure ??= { error: withoutEnd(ENDLESS_EVENT, cause) };
+      if (cause.type === "max-buffer-size-exceeded") heard.failure ??= { error: badReply(ENDLESS_EVENT, cause) };
     },
   });
   return { feed: (chunk) => parser.feed(chunk), end: () => {} };
@@ -301,7 +302,7 @@ function openLines(heard: Heard, onData: (data: string) => void): Feed {
       }
       pieces.push(chunk.slice(end + 1));
       length += chunk.length - end - 1;
-      if (length > LONGEST_EVENT) heard.failure ??= { error: withoutEnd(ENDLESS_EVENT) };
+      if (length > LONGEST_EVENT) heard.failure ??= { error: badReply(ENDLESS_EVENT) };
     },
     // Not every server ends its last line. One that was cut is not JSON.
     end() {
@@ -313,12 +314,8 @@ function openLines(heard: Heard, onData: (data: string) => void): Feed {
 
 const ENDLESS_EVENT = "the model sent an event without end";
 
-function withoutEnd(message: string, cause?: unknown): AgentError {
+function badReply(message: string, cause?: unknown): AgentError {
   return new AgentError("bad_reply", message, { cause });
-}
-
-function misread(cause: unknown): AgentError {
-  return new AgentError("bad_reply", "the model sent something that is not its protocol", { cause });
 }
 
 function isJson(text: string): boolean {

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { AgentError } from "../errors.js";
 import { type RealPath, resolvePath } from "../files/real-path.js";
 import { defineTool, locate } from "./define.js";
-import { type Change, currentText, diffOf, noteSeen, publish, type Whereabouts } from "./edit/change.js";
+import { type Change, currentText, diffOf, kindOf, noteSeen, publish, type Whereabouts } from "./edit/change.js";
 import { applyHunks, type FilePatch, parsePatch } from "./edit/patch.js";
 
 /** Models that are trained on it are offered it; others may call it all the same. */
@@ -44,7 +44,7 @@ export const applyPatchTool = {
         content.push(...(await publish(file, change, context)));
         if (change.before === null && change.after !== null) noteSeen(context.workspace, file.path, change.after);
       }
-      const lines = changes.map(({ file, change }) => `${signOf(change)} ${file.shown}`);
+      const lines = changes.map(({ file, change }) => `${SIGNS[kindOf(change)]} ${file.shown}`);
       return { success: true, output: `Done:\n${lines.join("\n")}`, content };
     },
   }),
@@ -57,9 +57,7 @@ function pathsOf(files: readonly FilePatch[]): string[] {
   return files.flatMap(({ path, to }) => (to === null ? [path] : [path, to]));
 }
 
-function signOf({ before, after }: Change): string {
-  return before === null ? "A" : after === null ? "D" : "M";
-}
+const SIGNS = { add: "A", delete: "D", update: "M" } as const;
 
 interface FileChange {
   readonly file: RealPath;

@@ -5,7 +5,7 @@ import { asText, isJsonObject, type JsonObject } from "../../json.js";
 import type { PicturesMessage, PromptPart, Reply } from "../exchange.js";
 import { calledBy, ownName, promptParts, withPictures, writtenCall } from "../exchange.js";
 import { type Efforts, effortOf, type Model, type ModelMessage, type ModelRequest, usageFrom } from "../model.js";
-import type { Post, PostReply } from "../post.js";
+import type { Post } from "../post.js";
 import { providerError, readJson } from "../provider-error.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
@@ -39,7 +39,7 @@ export async function showModel(
   const body = JSON.stringify({ model });
   const asked = { url, headers: { "content-type": "application/json", ...headers }, body, signal };
   const answer = await post(asked)
-    .then(readAnswer)
+    .then(async (reply) => (await readJson(reply)) ?? {})
     .catch((error: unknown): JsonObject => {
       if (isAgentError(error)) throw error;
       return {};
@@ -50,7 +50,7 @@ export async function showModel(
   const { capabilities } = answer;
   const can = (what: string) => Array.isArray(capabilities) && capabilities.includes(what);
   return {
-    contextLength: askedLength(asText(answer["parameters"])) ?? madeFor(answer["model_info"]),
+    contextLength: askedLength(answer["parameters"]) ?? madeFor(answer["model_info"]),
     thinks: can("thinking"),
     sees: Array.isArray(capabilities) ? can("vision") : undefined,
   };
@@ -61,13 +61,9 @@ export type OllamaBody = ReturnType<typeof bodyOf>;
 
 // --- internal ---
 
-async function readAnswer(reply: PostReply): Promise<JsonObject> {
-  return (await readJson(reply)) ?? {};
-}
-
 /** `num_ctx 32768` among the lines of a model's file. */
-function askedLength(parameters: string): number | null {
-  return Number(/^num_ctx\s+(\d+)/m.exec(parameters)?.[1]) || null;
+function askedLength(parameters: unknown): number | null {
+  return Number(/^num_ctx\s+(\d+)/m.exec(asText(parameters))?.[1]) || null;
 }
 
 /** `llama.context_length` and the like: the key begins with the model's architecture. */
@@ -148,7 +144,9 @@ function promptOf(parts: readonly PromptPart[]): WireMessage {
 
 function replyOf(message: Extract<ModelMessage, { role: "assistant" }>): WireMessage {
   const calls = callsOf(message);
-  const thought = message.parts.filter((part) => part.type === "reasoning" && isOwn(part.seal?.data));
+  const thought = message.parts.filter(
+    (part) => part.type === "reasoning" && isJsonObject(part.seal?.data) && part.seal.data["field"] === SEAL.field,
+  );
   const thinking = thought.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
   return {
     role: "assistant",
@@ -166,10 +164,6 @@ function replyOf(message: Extract<ModelMessage, { role: "assistant" }>): WireMes
 
 /** Thinking that came in the field it goes back in. */
 const SEAL = { field: "thinking" };
-
-function isOwn(data: unknown): boolean {
-  return isJsonObject(data) && data["field"] === SEAL.field;
-}
 
 // --- what comes back ---
 

@@ -53,6 +53,10 @@ interface ChangeParts<I, C> {
   done(file: RealPath, change: C, context: ToolContext): string;
 }
 
+export function kindOf({ before, after }: Change): "add" | "delete" | "update" {
+  return before === null ? "add" : after === null ? "delete" : "update";
+}
+
 export function diffOf({ path }: RealPath, { before, after }: Change): ToolContent[] {
   const isShown = (before?.length ?? 0) + (after?.length ?? 0) <= MAX_SHOWN;
   return isShown ? [{ type: "diff", path, old_text: before, new_text: after ?? "" }] : [];
@@ -69,8 +73,7 @@ export async function publish(file: RealPath, change: Change, context: ToolConte
   if (after !== null && (isKnown || before === null)) noteSeen(workspace, file.path, after);
   const isShown = (before?.length ?? 0) + (after?.length ?? 0) <= MAX_SHOWN;
   const diff = isShown ? await unifiedDiff(file.shown, before ?? "", after ?? "") : header(file.shown);
-  const kind = before === null ? "add" : after === null ? "delete" : "update";
-  context.emit({ type: "file_edit", metadata: { path: file.path, diff, change: kind } });
+  context.emit({ type: "file_edit", metadata: { path: file.path, diff, change: kindOf(change) } });
   return diffOf(file, change);
 }
 
