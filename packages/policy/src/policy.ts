@@ -4,9 +4,8 @@ import { createMeter } from "@chimera/acp-schema/glob";
 import type { AgentPermission, CallPlace, Policy, PolicyCall, Rule, Wider } from "@chimera/acp-schema/policy";
 import type { Audit } from "./audit.js";
 import { type Classified, decide } from "./decide.js";
-import { prefixOf } from "./prefix.js";
 import type { Remembered } from "./remembered.js";
-import { isAbout, isCommandRule } from "./rule.js";
+import { isAbout, isCommandRule, prefixOf } from "./rule.js";
 import { NO_RULES, type Ruleset } from "./ruleset.js";
 
 /** Judges a command line by its text. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { classifyCommand, createPolicy, createRemembered, parseRuleset } from "../src/index.js";
-import { prefixOf } from "../src/prefix.js";
+import { prefixOf } from "../src/rule.js";
 import { AUTO, bench, callOf, placeOf } from "./call.js";
 
 test.each([
