@@ -23,6 +23,7 @@ import { createOpenFiles } from "./open-files.js";
 import type { Chain } from "./segment/chain.js";
 import { inspectLog, type LogEnd } from "./segment/log-end.js";
 import { createLogFiles, type LogFiles } from "./segment/log-files.js";
+import { replayOf } from "./segment/replay-log.js";
 import { birthOf, createSessionMakers, startLog } from "./session-makers.js";
 
 export interface FileStoreOptions<E extends EventBody = EventBody, S extends object = object> extends StoreOptions {
@@ -162,7 +163,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     },
     async read(id, range, taken) {
       let isEmpty = range.from === 0;
-      await filesOf(existing(id)).replay<E>(range, (batch) => {
+      await replayOf<E>(filesOf(existing(id)))(range, (batch) => {
         isEmpty = false;
         return taken(batch);
       });
@@ -234,7 +235,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
           await hold(id, openLog(id)).release();
           swept += left;
         } catch {
-          // Somebody has it, and the drafts may be theirs; or it is no session that can be opened.
+          // Another process holds it and may be writing the drafts, or it cannot be opened.
         }
       }
       return swept;

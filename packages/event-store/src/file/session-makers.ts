@@ -13,6 +13,7 @@ import { formatSummary } from "./index/summaries.js";
 import type { OpenFiles } from "./open-files.js";
 import { EMPTY_LOG, type LogEnd } from "./segment/log-end.js";
 import type { LogFiles } from "./segment/log-files.js";
+import { replayOf } from "./segment/replay-log.js";
 import { createSegmentLog, type SegmentLog } from "./segment/segment-log.js";
 
 /** The ways a session comes into being. Each appears in one step, whole: a crash before it leaves nothing that a list shows. */
@@ -59,7 +60,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
         const copied = start(draft, summary);
         segments = copied;
         let [lastSeq, lastTs] = [0, ""];
-        await source.replay<E>({ from: 0, to: upTo }, (batch) => {
+        await replayOf<E>(source)({ from: 0, to: upTo }, (batch) => {
           lastSeq = lastOf(batch[batch.length - 1]!);
           // Lost records have no line in the copy: the gap says so, before the next record too.
           const lines = batch.flatMap((entry) => ("line" in entry ? withChecksum(entry) : []));

@@ -9,6 +9,7 @@ import type { EventBody, ListedSession, SummaryForm } from "../../types.js";
 import { createDirectoryView } from "../directory-view.js";
 import { readRegular } from "../regular-file.js";
 import type { LogFiles } from "../segment/log-files.js";
+import { replayOf } from "../segment/replay-log.js";
 import { readIndexFile, writeIndexFile } from "./index-file.js";
 import { asObject, parseSummary } from "./summaries.js";
 
@@ -127,7 +128,7 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
       work.logBytes -= log[0];
       const files = deps.filesOf(join(directory, id));
       const born = files.chain().segments.find((segment) => segment.header?.birth)?.header?.birth;
-      const entries = readEntries<E>(() => files.replay, { from: 0, to: Number.MAX_SAFE_INTEGER });
+      const entries = readEntries<E>(() => replayOf<E>(files), { from: 0, to: Number.MAX_SAFE_INTEGER });
       const summary = await form.derive(id, { ...stored, ...born }, entries);
       return listed(id, keep(id, { ...row, log, summary })!);
     } catch {
