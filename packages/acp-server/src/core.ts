@@ -33,7 +33,7 @@ export interface OfferedModes {
   readonly flags: readonly FlagOption[];
 }
 
-/** The core behind a connection; loaded when the first session is asked for, so that `initialize` is answered at once. */
+/** The core that a connection serves; loaded when the first session is asked for, so that `initialize` is answered at once. */
 export interface Core {
   readonly sessions: Sessions;
   readonly palette: Pick<SlashPalette, "commands" | "custom">;

@@ -27,7 +27,7 @@ export interface ConnectionContext {
   readonly defaultCwd: string;
   /** What this connection's prompts, answers and changes carry in the log; undefined for the session's own client. */
   readonly origin: string | undefined;
-  /** The environment variables that hold model keys, named to whoever must set one. */
+  /** The environment variables that hold model keys, for the person who must set one. */
   readonly keyVariables: readonly string[];
 }
 

@@ -11,7 +11,7 @@ const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 /** How long a clean close may take before the socket is cut. */
 const CLOSE_MS = 2_000;
 
-/** What a connection over the bridge is served with: a channel, whom its records name, and the one session it reaches. */
+/** What a connection over the bridge is served with: a channel, the name that its records carry, and the one session it reaches. */
 export interface BridgePeer {
   readonly channel: LineChannel;
   readonly origin: string;
@@ -24,16 +24,7 @@ export interface BridgeServer {
   close(): Promise<void>;
 }
 
-export interface Attachment {
-  /** Resolves when the socket is gone and nothing is served on it any more. */
-  readonly ended: Promise<void>;
-  /** True when the remote has shown a sign of life since the last call; asks for the next one. */
-  stillThere(): boolean;
-  /** Lets queued frames out, then closes. */
-  close(): Promise<void>;
-  /** Cuts the socket at once. */
-  cut(): void;
-}
+export type Attachment = Awaited<ReturnType<typeof attach>>;
 
 export interface AttachOptions {
   readonly url: URL;
@@ -44,7 +35,7 @@ export interface AttachOptions {
   readonly serve: (peer: BridgePeer) => BridgeServer;
 }
 
-export async function attach(options: AttachOptions, signal: AbortSignal): Promise<Attachment> {
+export async function attach(options: AttachOptions, signal: AbortSignal) {
   const { socket, stream } = await connect(options, signal);
   const server = serveOn(stream, options);
 
@@ -61,19 +52,23 @@ export async function attach(options: AttachOptions, signal: AbortSignal): Promi
   server.closed.then(hangUp, hangUp);
 
   return {
+    /** Resolves when the socket is gone and nothing is served on it any more. */
     ended: gone.then(() => server.close()),
+    /** True when the remote has shown a sign of life since the last call; asks for the next one. */
     stillThere() {
       if (!heard) return false;
       heard = false;
       if (socket.readyState === socket.OPEN) socket.ping();
       return true;
     },
+    /** Lets queued frames out, then closes. */
     async close() {
       const limit = setTimeout(() => socket.terminate(), CLOSE_MS);
       await server.close();
       await gone;
       clearTimeout(limit);
     },
+    /** Cuts the socket at once. */
     cut: () => socket.terminate(),
   };
 }
@@ -115,7 +110,7 @@ async function connect(
         reject(statusError(status, what) ?? new BridgeError("not_a_receiver", `${what} was answered ${status}`));
         socket.terminate();
       });
-      // Stays after the handshake: a socket's fault is told by its close, and must not be thrown.
+      // Stays after the handshake: the close of the socket reports a fault, which must not be thrown too.
       socket.on("error", (error) => reject(networkError(error, what)));
     });
   } finally {

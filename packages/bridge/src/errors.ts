@@ -1,6 +1,6 @@
 /** Everything this package throws; none of it carries the token. */
 export type BridgeErrorCode =
-  /** The address is no http(s) URL, or holds credentials. */
+  /** The address is not an http(s) URL, or holds credentials. */
   | "bad_remote_url"
   /** The address is not TLS, and `insecure` was not given. */
   | "insecure_url"

@@ -60,7 +60,7 @@ function post(body: object, signal: AbortSignal): CallOptions {
   return { method: "POST", body: JSON.stringify(body), limitMs: ANSWER_MS, signal };
 }
 
-/** At registration nothing is known yet, so 404 can only mean that nothing of ours lives there. */
+/** At registration nothing is known yet, so 404 can only mean that no receiver lives there. */
 function noSuchPath(error: BridgeError): never {
   if (error.code !== "unknown_session") throw error;
   throw new BridgeError("not_a_receiver", error.message, { cause: error });
@@ -71,7 +71,7 @@ function parseObject(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch {
-    // The same answer as for JSON that is no object.
+    // The same answer as for JSON that is not an object.
   }
   throw new BridgeError("not_a_receiver", "registering was answered with something else than a JSON object");
 }

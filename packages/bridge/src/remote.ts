@@ -9,16 +9,7 @@ export interface Remote {
   readonly insecure?: boolean;
 }
 
-export interface RemoteAddress {
-  /** As it may be shown: without credentials, query or trailing slash. */
-  readonly shown: string;
-  /** An address below it, made of literal segments. */
-  at(...segments: readonly string[]): URL;
-  /** The WebSocket a registration names; relative to the remote, and held to the same rule. */
-  socket(text: unknown): URL;
-  /** The page a registration names, or null when it is not one a person could open. */
-  page(text: unknown): string | null;
-}
+export type RemoteAddress = ReturnType<typeof parseRemoteAddress>;
 
 /** Throws BridgeError `bad_remote_url`, `insecure_url` or `bad_token`. */
 export function checkRemote({ remoteUrl, token, insecure = false }: Remote): {
@@ -32,7 +23,7 @@ export function checkRemote({ remoteUrl, token, insecure = false }: Remote): {
 
 // --- internal ---
 
-function parseRemoteAddress(text: string, insecure: boolean): RemoteAddress {
+function parseRemoteAddress(text: string, insecure: boolean) {
   const base = URL.canParse(text) ? new URL(text) : null;
   if (!base || !["http:", "https:"].includes(base.protocol)) {
     throw new BridgeError("bad_remote_url", "the remote must be an https address");
@@ -45,9 +36,12 @@ function parseRemoteAddress(text: string, insecure: boolean): RemoteAddress {
   }
   const shown = `${base.origin}${base.pathname.replace(/\/+$/, "")}`;
   return {
+    /** As it may be shown: without credentials, query or trailing slash. */
     shown,
-    at: (...segments) => new URL(`${shown}/${segments.map(encodeURIComponent).join("/")}`),
-    socket(given) {
+    /** An address below it, made of literal segments. */
+    at: (...segments: readonly string[]) => new URL(`${shown}/${segments.map(encodeURIComponent).join("/")}`),
+    /** The WebSocket a registration names; relative to the remote, and held to the same rule. */
+    socket(given: unknown) {
       const url = typeof given === "string" && URL.canParse(given, shown) ? new URL(given, shown) : null;
       if (url && !URL.canParse(given as string)) url.protocol = base.protocol === "https:" ? "wss:" : "ws:";
       if (!url || !["ws:", "wss:"].includes(url.protocol)) {
@@ -58,7 +52,8 @@ function parseRemoteAddress(text: string, insecure: boolean): RemoteAddress {
       }
       return url;
     },
-    page(given) {
+    /** The page a registration names, or null when it is not one a person could open. */
+    page(given: unknown) {
       if (typeof given !== "string" || !URL.canParse(given, shown)) return null;
       const url = new URL(given, shown);
       // It is shown on a terminal and opened in a browser: parsing has escaped what could be more than text.

@@ -1,4 +1,4 @@
-/** The session behind a bridge, as far as the bridge has to know it. */
+/** The session that a bridge shows, as far as the bridge has to know it. */
 export interface BridgedSession {
   readonly id: string;
   readonly cwd: string;

@@ -40,7 +40,7 @@ export interface LogWriter<E extends EventBody> {
   readonly id: string;
   /** The last number handed out; 0 for an empty log. */
   readonly lastSeq: number;
-  /** Aborted once another process is found to have taken over: whoever works for this session stops before it touches a file. */
+  /** Aborted once another process is found to have taken over: work for this session stops before it touches a file. */
   readonly lost: AbortSignal;
   /** Throws `fenced` when another process has taken over. Called before anything besides the log is touched. */
   requireHeld(): void;
@@ -153,7 +153,7 @@ export interface EventStore<E extends EventBody, S extends object> {
   has(id: string): Promise<boolean>;
   /**
    * Creates `to` with the records of `from` up to `upTo`, verbatim (numbers, ids and times kept), and opens it for writing. What is
-   * `added` follows them: whoever finds the copy finds those too.
+   * `added` follows them: no reader finds the copy without those.
    */
   copy(from: string, to: string, options: { upTo: number; summary: S; added?: readonly E[] }): Promise<LogWriter<E>>;
   /**

@@ -39,7 +39,7 @@ export interface InvalidFrame {
 export type Frame = RequestFrame | NotificationFrame | ResponseFrame | InvalidFrame;
 
 /**
- * Reads one line as a frame. Never throws: what is no JSON-RPC message comes back as the error that answers it.
+ * Reads one line as a frame. Never throws: a line that is not a JSON-RPC message comes back as the error that answers it.
  *
  * @param mayHoldProto - What {@link mayHoldProtoKey} says of the line, or of a text that the line is a part of.
  */

@@ -29,7 +29,7 @@ export function takeOverStdio(target: StdioProcess = process): Stdio {
   const realWrite = stdout.write;
   let guarded = false;
   stdout.write = ((...args: Parameters<typeof stdout.write>) => {
-    // Nobody may be reading stderr; that is no reason to die. Only now, because a process that stays quiet need not open it.
+    // The process must survive when nobody reads stderr. Only now, because a process that stays quiet need not open it.
     if (!guarded) target.stderr.on("error", () => {});
     guarded = true;
     return target.stderr.write(...args);

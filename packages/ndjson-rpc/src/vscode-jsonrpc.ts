@@ -91,7 +91,7 @@ export function messageChannel(
   };
 }
 
-/** Reads messages from a channel; what is no JSON-RPC message goes to `onInvalid` and the channel goes on. */
+/** Reads messages from a channel; a line that is not a JSON-RPC message goes to `onInvalid`, and the channel goes on. */
 export class ChannelMessageReader extends AbstractMessageReader {
   readonly #channel: LineChannel;
   readonly #onInvalid: (frame: InvalidFrame) => void;

@@ -70,7 +70,7 @@ export function tagged<K extends string, N extends string, E extends Entries>(
   return plain(() => ({ [key]: v.literal(name), ...schema.entries })) as unknown as Tagged<K, N, E>;
 }
 
-/** A union told apart by the value of `key`. Finds its option by name, so that a long union costs no more than a short one. */
+/** A union whose options differ in the value of `key`. Finds its option by name, so that a long union costs no more than a short one. */
 // @__NO_SIDE_EFFECTS__
 export function variant<K extends string, T extends Record<string, ObjectOf>>(
   key: K,
@@ -144,7 +144,7 @@ export function items<S extends v.GenericSchema>(item: S): v.ArraySchema<S, unde
   });
 }
 
-/** `items` that must be there; reading a value that is no array gives an empty one. */
+/** `items` that must be there; reading a value that is not an array gives an empty one. */
 // @__NO_SIDE_EFFECTS__
 export function requiredItems<S extends v.GenericSchema>(item: S): v.ArraySchema<S, undefined> {
   return repaired(items(item), () => []);

@@ -75,7 +75,7 @@ export const PermissionRespondRequest = v.union(
   `sessionId, id and decision (${Decision.options.join(", ")}) or requestId and reply (allow, deny, always) are required`,
 );
 
-// `session/update` of ferret: flat, told apart by `kind`, with otter's `update` beside it.
+// `session/update` of ferret: flat, distinguished by `kind`, with otter's `update` beside it.
 
 export const AgentMessageChunk = plain(() => ({ text }));
 export type AgentMessageChunk = v.InferOutput<typeof AgentMessageChunk>;

@@ -31,7 +31,6 @@ export const InvokeCommandBody = plain(() => ({
   args: v.optional(v.array(word)),
   kwargs: v.optional(record(word)),
 }));
-export type InvokeCommandBody = v.InferOutput<typeof InvokeCommandBody>;
 
 /** 202. */
 export const InvokeCommandReply = plain(() => ({ message_id: text, name: text, rendered: text }));

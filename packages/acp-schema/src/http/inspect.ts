@@ -7,7 +7,6 @@ const moment = v.string();
 
 /** The query of `GET /sessions/{id}/files`: a path below the session's directory, which is the default. */
 export const FilesQuery = plain(() => ({ path: v.optional(text) }));
-export type FilesQuery = v.InferOutput<typeof FilesQuery>;
 
 /** A directory's names, or the beginning of a file. */
 export const FilesReply = variant("type", () => ({
@@ -41,7 +40,6 @@ export const ChangesQuery = plain(() => ({
   turn: v.optional(v.pipe(text, v.regex(/^\d+$/, "not a turn's number"))),
   diff: v.optional(v.picklist(["true", "false"])),
 }));
-export type ChangesQuery = v.InferOutput<typeof ChangesQuery>;
 
 /** What each turn changed, oldest first, but for turns that are undone. `diff` is there where the query asked for it. */
 export const ChangesReply = plain(() => ({
@@ -81,7 +79,6 @@ export const SearchQuery = plain(() => ({
   limit: v.optional(v.pipe(text, v.regex(/^\d+$/, "not an integer"))),
   since: v.optional(text),
 }));
-export type SearchQuery = v.InferOutput<typeof SearchQuery>;
 
 /** The first place in each session that holds the text, sessions newest first. */
 export const SearchReply = plain(() => ({

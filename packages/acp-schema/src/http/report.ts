@@ -14,7 +14,6 @@ export const RunsQuery = plain(() => ({
   /** The `next` of the page before. */
   after: v.optional(text),
 }));
-export type RunsQuery = v.InferOutput<typeof RunsQuery>;
 
 export const RunRow = plain(() => ({
   run_id: text,

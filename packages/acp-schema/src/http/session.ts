@@ -25,7 +25,6 @@ export const CreateRunningSessionBody = plain(() => ({
   allowed_tools: v.optional(v.array(text)),
   persist: v.optional(v.boolean()),
 }));
-export type CreateRunningSessionBody = v.InferOutput<typeof CreateRunningSessionBody>;
 
 /** 201. */
 export const CreateRunningSessionReply = plain(() => ({ session_id: text, status: running, session_token: text }));
@@ -33,7 +32,6 @@ export type CreateRunningSessionReply = v.InferOutput<typeof CreateRunningSessio
 
 /** `POST /session`. */
 export const CreateSessionBody = plain(() => ({ working_dir: v.optional(text), ...settings() }));
-export type CreateSessionBody = v.InferOutput<typeof CreateSessionBody>;
 
 /** 201. */
 export const CreateSessionReply = plain(() => ({
@@ -56,7 +54,6 @@ export const ListSessionsQuery = plain(() => ({
   since: v.optional(text),
   model: v.optional(text),
 }));
-export type ListSessionsQuery = v.InferOutput<typeof ListSessionsQuery>;
 
 /** A row of `GET /sessions`, with the fields of both descriptions; what is not known is null. */
 export const SessionRow = plain(() => ({
@@ -123,7 +120,6 @@ export type SessionSnapshot = v.InferOutput<typeof SessionSnapshot>;
 
 /** The query of `DELETE /sessions/{id}`: a dry run deletes nothing and says what would go. */
 export const DeleteSessionQuery = plain(() => ({ dry_run: v.optional(flag) }));
-export type DeleteSessionQuery = v.InferOutput<typeof DeleteSessionQuery>;
 
 /** 200 in the place of 204, for a dry run and for a request with `Prefer: return=representation`. */
 export const DeleteSessionReply = plain(() => ({
@@ -147,7 +143,6 @@ export type TurnReply = v.InferOutput<typeof TurnReply>;
 
 /** `POST /session/{id}/message`. */
 export const MessageBody = plain(() => ({ text: v.pipe(text, v.minLength(1)), content: v.optional(Content) }));
-export type MessageBody = v.InferOutput<typeof MessageBody>;
 
 /** 202. */
 export const MessageReply = plain(() => ({ message_id: text }));
@@ -155,14 +150,12 @@ export type MessageReply = v.InferOutput<typeof MessageReply>;
 
 /** `POST /sessions/{id}/title`: one line; a blank one takes the title away. */
 export const TitleBody = plain(() => ({ title: text }));
-export type TitleBody = v.InferOutput<typeof TitleBody>;
 
 export const TitleReply = plain(() => ({ session_id: text, title: text }));
 export type TitleReply = v.InferOutput<typeof TitleReply>;
 
 /** `POST /sessions/{id}/fork`: at the end of `turn` (0-based), the last one unless named. */
 export const ForkBody = plain(() => ({ turn: v.optional(count) }));
-export type ForkBody = v.InferOutput<typeof ForkBody>;
 
 /** 201. */
 export const ForkReply = plain(() => ({ session_id: text, parent_id: text, session_token: text }));
@@ -178,7 +171,7 @@ export const PermissionBody = plain(() => ({
   /** The id of one of the request's `choices`, which then counts in place of the decision. */
   choice: v.optional(v.string()),
   shown: v.optional(v.string()),
-  /** With a no: what the model is told about why. */
+  /** With a no: why, for the model to read. */
   reason: v.optional(v.pipe(v.string(), v.maxLength(2000))),
 }));
 export type PermissionBody = v.InferOutput<typeof PermissionBody>;
@@ -196,7 +189,6 @@ export type QuestionsReply = v.InferOutput<typeof QuestionsReply>;
 
 /** `POST /sessions/{id}/questions/{qid}`: the name of an option or any text; null where the person does not want to answer. */
 export const QuestionBody = plain(() => ({ answer: v.nullable(v.pipe(v.string(), v.maxLength(100_000))) }));
-export type QuestionBody = v.InferOutput<typeof QuestionBody>;
 
 export const QuestionReply = plain(() => ({ answered: v.literal(true) }));
 export type QuestionReply = v.InferOutput<typeof QuestionReply>;
@@ -208,7 +200,6 @@ export const ToolApproveBody = plain(() => ({
   approved: v.boolean(),
   shown: v.optional(v.string()),
 }));
-export type ToolApproveBody = v.InferOutput<typeof ToolApproveBody>;
 
 export const ToolApproveReply = plain(() => ({ resolved: v.literal(true), approved: v.boolean() }));
 export type ToolApproveReply = v.InferOutput<typeof ToolApproveReply>;
@@ -221,7 +212,6 @@ export const RewindBody = plain(() => ({
   force: v.optional(v.boolean()),
   dry_run: v.optional(v.boolean()),
 }));
-export type RewindBody = v.InferOutput<typeof RewindBody>;
 
 /** `conflicts` are files that somebody else has changed since; they are left alone. */
 export const RewindReply = plain(() => ({
@@ -259,7 +249,6 @@ export type TranscriptFormat = v.InferOutput<typeof TranscriptFormat>;
 
 /** The query of `GET /sessions/{id}/transcript`; html unless named. */
 export const TranscriptQuery = plain(() => ({ format: v.optional(TranscriptFormat) }));
-export type TranscriptQuery = v.InferOutput<typeof TranscriptQuery>;
 
 /** `POST /sessions/{id}/share`. `url` is for the sink `http`; a file is named by its session, so a `path` is refused. */
 export const ShareBody = plain(() => ({
@@ -268,7 +257,6 @@ export const ShareBody = plain(() => ({
   url: v.optional(text),
   path: v.optional(v.never()),
 }));
-export type ShareBody = v.InferOutput<typeof ShareBody>;
 
 export const ShareReply = variant("sink", () => ({
   file: plain(() => ({ format: TranscriptFormat, path: text })),

@@ -12,7 +12,6 @@ export const StreamQuery = plain(() => ({
   from: v.optional(text),
   until: v.optional(v.picklist(["end", "turn", "never"])),
 }));
-export type StreamQuery = v.InferOutput<typeof StreamQuery>;
 
 /**
  * The query of `GET /events`. `session` is repeated: an id, or `id:seq` to go on after a record. `list=true` adds every change of a row of
@@ -22,7 +21,6 @@ export const ManyQuery = plain(() => ({
   session: v.optional(text),
   list: v.optional(v.picklist(["true", "false"])),
 }));
-export type ManyQuery = v.InferOutput<typeof ManyQuery>;
 
 /** Event name of `GET /events` -> its data. Its ids are `id:seq` of each session, joined by commas. */
 export const manyStream = {
@@ -35,7 +33,7 @@ export const manyStream = {
 export const EndData = plain(() => ({ session_id: text, success: v.boolean() }));
 export type EndData = v.InferOutput<typeof EndData>;
 
-/** Stands where records of the log cannot be read: in both streams as `event: notice` without an id, and where a log is told whole. */
+/** Stands where records of the log cannot be read: in both streams as `event: notice` without an id, and where a reply holds a whole log. */
 export const Loss = plain(() => ({
   type: v.literal("notice"),
   turn: v.null(),

@@ -74,7 +74,7 @@ function createConversation(payload: Oracle["payload"], judgeError: (error: unkn
     const method = String(frame["method"]);
     const problems = strangers(frame, ["jsonrpc", "id", "method", "params"]);
     if (!("id" in frame)) return [...problems, ...payload(method, other(sender), "notification", frame["params"])];
-    if (!isId(frame["id"])) problems.push("id is no string, integer or null");
+    if (!isId(frame["id"])) problems.push("id is not a string, an integer or null");
     if (asked.has(key(sender, frame["id"]))) problems.push(`id ${JSON.stringify(frame["id"])} is in use`);
     asked.set(key(sender, frame["id"]), method);
     return [...problems, ...payload(method, other(sender), "request", frame["params"])];

@@ -1,4 +1,4 @@
-/** Standard ACP v1: what editors speak. The rows are loaded behind the answer to `initialize`. */
+/** Standard ACP v1: what editors speak. The rows are loaded after the answer to `initialize`. */
 import { STANDARD } from "../choose-dialect.js";
 import type { Dialect, DialectContext } from "../dialect.js";
 import { standardError } from "../wire-error.js";
@@ -9,7 +9,7 @@ export const standardDialect: Dialect = {
   name: STANDARD,
   methodNames: async () => Object.keys((await import("./methods.js")).METHODS),
   open(context, hello) {
-    // Whoever says hello asks for a session next. Should this fail, that call says why.
+    // A client that initializes asks for a session next. Should this fail, that call says why.
     setImmediate(() => void import("./rows.js").catch(() => {}));
     return {
       welcome: welcome(context),

@@ -61,7 +61,7 @@ export interface Held {
   /** Looks whether this process still holds the session, and aborts `lost` when it does not. Absent where only a write can tell. */
   isHeld?(): boolean;
   /**
-   * Writes the batch behind what is there, all of it or a beginning. Returns how many records survive the process now: fewer than
+   * Writes the batch after what is there, all of it or a beginning. Returns how many records survive the process now: fewer than
    * given when the store is full. Throws StoreError `fenced` when another process has taken over. The next batch is given when
    * this one is done.
    */

@@ -124,7 +124,7 @@ export function createStore<E extends EventBody, S extends object>(
         log.writer = null;
         if (logs.get(id) !== log) return;
         if (closed || log.broadcast.readers === 0) return end(id);
-        // The readers stay, and follow whoever writes next.
+        // The readers stay, and follow the next writer.
         try {
           watch(id, log);
         } catch (error) {

@@ -69,13 +69,13 @@ export function lineTs(line: string): string {
  * An entry appended by this process. Its line is put together when somebody asks for it; the file store sets its
  * checksum when it encodes the bytes, and this entry computes it only for a reader who asks sooner.
  *
- * A class, here and below: streams and replays make entries by the hundred thousand, and an object with a prototype of ours
+ * A class, here and below: streams and replays make hundreds of thousands of entries, and an object with a prototype of its own
  * costs six times as much otherwise.
  */
 export class AppendedEntry<E extends EventBody> implements Entry<E> {
   readonly seq: number;
   readonly type: string;
-  /** What stands behind the checksum in the line. */
+  /** What stands after the checksum in the line. */
   readonly tail: string;
   checksum = -1;
   readonly #body: E;
@@ -259,7 +259,7 @@ function lineHead(seq: number): string {
   return `${SEQ}${seq}${ID}`;
 }
 
-/** What stands behind it, from the body's JSON. */
+/** What stands after it, from the body's JSON. */
 function lineTail(body: string, ts: string): string {
   return `",${body.slice(1, -1)},"ts":"${ts}"}`;
 }

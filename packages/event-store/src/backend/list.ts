@@ -64,7 +64,7 @@ export function formatPlace(place: Place): string {
 }
 
 /**
- * Throws `invalid_id` for a text that is no cursor of a page.
+ * Throws `invalid_id` for a text that is not a cursor of a page.
  *
  * @example
  * const [touched, id] = parsePlace(query.after);

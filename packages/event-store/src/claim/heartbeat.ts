@@ -10,7 +10,7 @@ export interface Heartbeat {
   /** Writes the first beat and keeps beating. Idempotent; called by the first claim. */
   start(): void;
   /**
-   * How often this process was found not to have beaten in time, so that somebody may have taken a claim of ours: a holder
+   * How often this process was found not to have beaten in time, so that another process may have taken one of its claims: a holder
    * that sees it change looks at its claim again before it writes. A process that was frozen beats before it does anything
    * else, so lateness itself would go unnoticed.
    */

@@ -85,7 +85,7 @@ function openTail<E extends EventBody>(directory: string): Tail<E> {
     return chain.segments[at + 1];
   };
 
-  /** False when there was nothing to take. Lost records leave a gap: whoever meets it reads them from the log. */
+  /** False when there was nothing to take. Lost records leave a gap: a reader that meets it reads the log. */
   const take = (entries: LogEntry<E>[] | null, out: Entry<E>[]): boolean => {
     for (const entry of entries ?? []) {
       if ("last" in entry || entry.seq <= lastSeq) continue;

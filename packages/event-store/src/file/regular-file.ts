@@ -46,7 +46,7 @@ export function takeChunkBack(chunk: Buffer): void {
 /** The memory that logs are read through, lent in turn: under load, fresh chunks would stay with the allocator. */
 const spare: Buffer[] = [];
 
-/** True for what cannot be opened whoever asks: a socket, or a link that cannot be followed. */
+/** True for what no process can open: a socket, or a link that cannot be followed. */
 function isImpostor(path: string, { code }: NodeJS.ErrnoException): boolean {
   return code === "ENXIO" || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }

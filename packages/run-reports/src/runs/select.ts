@@ -28,14 +28,8 @@ export interface RunQuery {
   readonly prefixes?: readonly string[];
 }
 
-export interface SelectedRuns {
-  readonly runs: Run[];
-  /** Where the next page begins; null on the last one. */
-  readonly next: string | null;
-}
-
-/** The runs a query asks for, newest first. Throws ReportError `invalid_query`. */
-export async function selectRuns(store: RunStore, query: RunQuery): Promise<SelectedRuns> {
+/** The runs a query asks for, newest first, and where the next page begins. Throws ReportError `invalid_query`. */
+export async function selectRuns(store: RunStore, query: RunQuery) {
   const since = parseSince(query.since, query.now);
   const model = modelFilter(query.model)?.toLowerCase() ?? null;
   const limit = query.limit != null && query.limit > 0 ? query.limit : Number.POSITIVE_INFINITY;

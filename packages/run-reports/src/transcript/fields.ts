@@ -1,4 +1,4 @@
-/** Lenient reading of what a log holds: older programs, other agents and damage all leave odd values behind. */
+/** Lenient reading of what a log holds: older programs, other agents and damage all leave odd values. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 

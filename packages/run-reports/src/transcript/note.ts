@@ -2,7 +2,7 @@ import type { SessionRecord } from "@chimera/acp-schema/events";
 import type { Block, NoteLevel } from "./block.js";
 import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
 
-/** What happened to the session rather than in the conversation, in a sentence; null for a record that is no such thing. */
+/** What happened to the session rather than in the conversation, in a sentence; null for every other record. */
 export function noteOf(record: SessionRecord, fields: Fields): Block | null {
   const row = NOTES[record.type];
   if (row === undefined) return null;

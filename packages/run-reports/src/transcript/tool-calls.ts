@@ -29,7 +29,7 @@ export function createToolCalls() {
     return mine;
   };
 
-  const told = (call: Call, fields: Fields, status: "ok" | "failed" | "unfinished"): Block => {
+  const blockOf = (call: Call, fields: Fields, status: "ok" | "failed" | "unfinished"): Block => {
     const shown = contentDiffs(fields["content"]);
     const exact = takeEdits(call, new Set(shown.map((diff) => diff.path)));
     const covered = new Set(exact.map((diff) => diff.path));
@@ -50,7 +50,7 @@ export function createToolCalls() {
   const rows: Readonly<Record<string, (record: SessionRecord, fields: Fields) => Block[]>> = {
     tool_call(record, fields) {
       const call = callOf(fields);
-      if ("result" in fields) return [told(call, fields, "ok")];
+      if ("result" in fields) return [blockOf(call, fields, "ok")];
       open.set(textOf(fields["call_id"]) || `seq ${record.seq}`, call);
       return [];
     },
@@ -63,7 +63,7 @@ export function createToolCalls() {
       const id = textOf(fields["call_id"]);
       const call = open.get(id) ?? callOf(fields);
       open.delete(id);
-      return [told(call, fields, fields["success"] === false ? "failed" : "ok")];
+      return [blockOf(call, fields, fields["success"] === false ? "failed" : "ok")];
     },
     permission_request(_record, fields) {
       const call = open.get(textOf(fields["call_id"]));
@@ -93,7 +93,7 @@ export function createToolCalls() {
     *leftOver(): Iterable<Block> {
       for (const [id, call] of [...open]) {
         open.delete(id);
-        yield told(call, {}, "unfinished");
+        yield blockOf(call, {}, "unfinished");
       }
       asked.clear();
       for (const diff of edits) yield { kind: "edit", diff };

@@ -89,7 +89,7 @@ export function mkdirIfMissing(address: string | Buffer, mode: number): void {
 
 // --- internal ---
 
-/** What the path names is no directory, or a link. */
+/** The path names something that is not a directory, or a link. */
 function isElsewhere(error: unknown): boolean {
   return ["ENOTDIR", "ELOOP", "EMLINK"].includes(errnoOf(error) ?? "");
 }

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { StoreError, storageError } from "../../errors.js";
 
-/** True for a session's directory. Not for a link to one: what is written behind it would land wherever it leads. */
+/** True for a session's directory. Not for a link to one: a write through it would land wherever it leads. */
 export function isSessionDirectory(path: string): boolean {
   return entryAt(path)?.isDirectory() === true;
 }
@@ -117,7 +117,7 @@ function unseenName(directory: string, why: "new" | "deleted" | "replaced"): str
   return join(dirname(directory), `.${why}-${basename(directory)}-${randomBytes(4).toString("hex")}`);
 }
 
-/** What cannot be removed is no reason to hide why it has to be. */
+/** Never throws: the error that made the removal necessary is the one to report. */
 function discard(directory: string): void {
   try {
     rmSync(directory, { recursive: true, force: true });

@@ -98,7 +98,7 @@ function link(candidates: readonly Candidate[], highest: number): ChainSegment[]
 
   let end: Candidate | undefined;
   for (const candidate of candidates) {
-    // A damaged header says no age: such a segment counts as the end only by starting behind everything else.
+    // A damaged header says no age: such a segment counts as the end only when it starts after every other one.
     if (candidate.header === null || end === undefined || !isOlder(candidate, end)) end = candidate;
   }
   const chain: ChainSegment[] = [];
@@ -129,7 +129,7 @@ function holdsRecord(path: string, first: number): boolean {
   return found || parser.finishLog().entries.some(isRecord);
 }
 
-/** `unborn`: nothing was written yet, or it is no file at all, so the segment does not exist. */
+/** `unborn`: nothing was written yet, or it is not a file, so the segment does not exist. */
 function readHeader(path: string): SegmentHeader | null | "unborn" {
   const file = openRegular(path);
   if (file === null) return "unborn";

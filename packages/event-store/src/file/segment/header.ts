@@ -13,7 +13,7 @@ export interface SegmentHeader {
   readonly fence: number;
   /**
    * How often this writer had written records anew after a failed sync when it began the segment. What it began before the
-   * last time is no part of the log unless a later segment names it. Not written while 0.
+   * last time is not part of the log unless a later segment names it. Not written while 0.
    */
   readonly rewrites?: number;
   readonly prev: { readonly name: string; readonly bytes: number } | null;

@@ -19,7 +19,7 @@ export interface PagedSegment {
 }
 
 /**
- * The page at a place, and those behind it that came along with its bytes. They are made when the bytes are there: what waits for
+ * The page at a place, and those after it that came along with its bytes. They are made when the bytes are there: what waits for
  * the disk grows old meanwhile, and would make old of them.
  */
 export async function readPages<E extends EventBody>(
@@ -95,7 +95,7 @@ function openPage<E extends EventBody>(segment: PagedSegment, place: Place): Ope
 }
 
 /**
- * Goes on with the next bytes; none are the end of the segment. A page is done when it holds a record and nothing behind that is
+ * Goes on with the next bytes; none are the end of the segment. A page is done when it holds a record and nothing after that is
  * unreadable, so that the next one can be read by itself.
  */
 function takePiece<E extends EventBody>(open: OpenPage<E>, piece: Buffer): Page<E> | null {

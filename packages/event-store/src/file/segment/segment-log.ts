@@ -96,7 +96,7 @@ export function createSegmentLog(options: {
     writtenSeq = entries[entries.length - 1]?.seq ?? writtenSeq;
   };
 
-  /** Drops what a failed write may have left behind the last whole record. */
+  /** Drops what a failed write may have left after the last whole record. */
   const cutTo = (file: SegmentFile, size: number): void => {
     try {
       file.cut(size);
@@ -189,7 +189,7 @@ function wholeLines(entries: readonly Entry<EventBody>[], bytes: number): { coun
   return { count, bytes: used };
 }
 
-/** Creates the file with its header; throws without leaving half a header behind that anybody would read. */
+/** Creates the file with its header; when it throws, it leaves no half a header that a reader would meet. */
 function createSegmentFile(directory: () => string, first: number, header: SegmentHeader, openFiles: OpenFiles) {
   const name = segmentName(first, randomBytes(4).toString("hex"));
   const path = (): string => join(directory(), name);
