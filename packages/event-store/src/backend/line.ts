@@ -78,29 +78,33 @@ export class AppendedEntry<E extends EventBody> implements Entry<E> {
   /** What stands after the checksum in the line. */
   readonly tail: string;
   checksum = -1;
+  readonly #ts: string;
   readonly #body: E;
   #line: string | undefined = undefined;
   #event: Stored<E> | undefined = undefined;
 
-  constructor(seq: number, tail: string, body: E) {
+  constructor(seq: number, ts: string, body: E) {
     this.seq = seq;
     this.type = body.type;
-    this.tail = tail;
+    this.tail = lineTail(encodeBody(body), ts);
+    this.#ts = ts;
     this.#body = body;
   }
 
   get line(): string {
-    if (this.#line === undefined) {
-      if (this.checksum < 0) this.checksum = lineChecksum(this.seq, this.tail);
-      this.#line = lineHead(this.seq) + hex8(this.checksum) + this.tail;
-    }
+    this.#line ??= lineHead(this.seq) + this.#digits() + this.tail;
     return this.#line;
   }
 
-  /** The given body with its number, id and time. */
+  /** The given body with its number, id and time. The line is not needed for it: to look into a long one copies it. */
   get event(): Stored<E> {
-    this.#event ??= stamped(this.#body, this.seq, this.line);
+    this.#event ??= stamped(this.#body, this.seq, this.#digits(), this.#ts);
     return this.#event;
+  }
+
+  #digits(): string {
+    if (this.checksum < 0) this.checksum = crc32(blankLine(this.seq, this.tail));
+    return hex8(this.checksum);
   }
 }
 
@@ -147,7 +151,7 @@ export function encodeBatch<E extends EventBody>(
   const ts = stamp();
   const entries: AppendedEntry<E>[] = [];
   for (const event of events) {
-    entries.push(new AppendedEntry(lastSeq + entries.length + 1, lineTail(encodeBody(event), ts), event));
+    entries.push(new AppendedEntry(lastSeq + entries.length + 1, ts, event));
   }
   return entries;
 }
@@ -180,7 +184,7 @@ export function encodeLines(entries: readonly Entry<EventBody>[]): Buffer {
 export function withChecksum<E extends EventBody>(entry: Entry<E>): Entry<E> {
   const bytes = Buffer.from(entry.line);
   if (verifiedSeq(bytes, 0, bytes.length) === entry.seq) return entry;
-  return new AppendedEntry(entry.seq, lineTail(encodeBody(entry.event), entry.event.ts), entry.event);
+  return new AppendedEntry(entry.seq, entry.event.ts, entry.event);
 }
 
 /**
@@ -215,10 +219,10 @@ function startsWith(bytes: Buffer, at: number, text: string): boolean {
   return true;
 }
 
-function stamped<E extends EventBody>(body: E, seq: number, line: string): Stored<E> {
-  const stamps = { seq, id: lineId(line) };
+function stamped<E extends EventBody>(body: E, seq: number, digits: string, ts: string): Stored<E> {
+  const stamps = { seq, id: `evt-${digits}` };
   // Twice, so that the keys come first and a copied record's old stamps do not win.
-  return Object.assign({}, stamps, body, stamps, { ts: lineTs(line) });
+  return Object.assign({}, stamps, body, stamps, { ts });
 }
 
 const ISO_MS = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
@@ -267,11 +271,6 @@ function lineTail(body: string, ts: string): string {
 /** A line whose checksum is still to come. */
 function blankLine(seq: number, tail: string): string {
   return lineHead(seq) + ZEROS + tail;
-}
-
-/** The checksum of a line that was not written yet. */
-function lineChecksum(seq: number, tail: string): number {
-  return crc32(blankLine(seq, tail));
 }
 
 /** Puts its checksum into the blank line at `start..end`, and returns it. */
