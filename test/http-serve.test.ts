@@ -1,5 +1,6 @@
 // What `serve` promises about who may reach it and how it ends, on the built program.
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { get } from "node:https";
 import { connect } from "node:net";
@@ -107,6 +108,20 @@ test("SIGTERM with --drain-timeout lets a turn end, refuses new ones, and then e
   expect([refused.status, refused.body.error]).toEqual([503, "draining"]);
   expect((await frames).map(({ event }) => event)).toContain("agent_result");
   expect(await server.program.exited).toBe(0);
+});
+
+test("the first answer waits for no thread that works on files", { tags: ["needs-linux"] }, async () => {
+  const { child, cwd } = startProgram("otter", ["serve", "--acp"]);
+  const threads = () => readdirSync(`/proc/${child.pid}/task`).length;
+  const ask = async (id: number, method: string, params: object) => {
+    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    let said = "";
+    while (!said.includes(`"id":${id},"result"`)) said += (await once(child.stdout, "data"))[0];
+  };
+  await ask(1, "initialize", { protocolVersion: 1, clientCapabilities: {} });
+  const before = threads();
+  await ask(2, "session/new", { cwd, mcpServers: [] });
+  expect(threads() - before).toBe(12);
 });
 
 test("many sessions sync at once: a server has threads for it, and what it starts does not see how many", {
