@@ -1,6 +1,7 @@
-// The least a server of event streams can be: bare node:http, one journal file a session, one joined write per turn of the loop.
+// The least a server of event streams can be: bare node:http, one journal file a session, one joined write per turn of the loop. A prompt
+// that is a number is put to the model, and what it says is delivered once it is synced.
 import { closeSync, fdatasync, mkdirSync, openSync, writeSync } from "node:fs";
-import { createServer } from "node:http";
+import { Agent, request as ask, createServer } from "node:http";
 import { join } from "node:path";
 
 const [root, port = "0"] = process.argv.slice(2);
@@ -32,6 +33,25 @@ async function burst(session, count, size) {
   send(frames);
 }
 
+const agent = new Agent({ keepAlive: true });
+
+async function converse(session, prompt) {
+  const body = JSON.stringify({ stream: true, messages: [{ role: "user", content: prompt }] });
+  const reply = await new Promise((resolve, reject) => {
+    const sent = ask(`${process.env.OPENAI_BASE_URL}/chat/completions`, { method: "POST", agent }, resolve);
+    sent.on("error", reject).end(body);
+  });
+  for await (const text of reply.setEncoding("utf8")) {
+    const words = [...text.matchAll(/"content":"([^"]*)"/g)].map(([, word]) => word);
+    if (words.length === 0) continue;
+    const id = ++session.last;
+    const frame = `id: ${id}\nevent: text_delta\ndata: ${JSON.stringify({ seq: id, metadata: { text: words.join("") } })}\n\n`;
+    writeSync(session.file, frame);
+    await new Promise((resolve) => fdatasync(session.file, resolve));
+    for (const reader of session.readers) reader.write(frame);
+  }
+}
+
 const server = createServer((request, response) => {
   const json = (status, body) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
@@ -49,8 +69,9 @@ const server = createServer((request, response) => {
   });
   request.on("end", () => {
     if (action === "turns") {
-      const [, count, size] = JSON.parse(body).prompt.split(" ");
-      void burst(sessions.get(id), Number(count), Number(size));
+      const { prompt } = JSON.parse(body);
+      const [, count, size] = prompt.split(" ");
+      void (count ? burst(sessions.get(id), Number(count), Number(size)) : converse(sessions.get(id), prompt));
       return json(202, { session_id: id });
     }
     const session_id = `s${sessions.size}`;

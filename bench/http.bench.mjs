@@ -1,14 +1,17 @@
-// HTTP against a bare node:http server: start, session creation, and fan-out of event streams.
+// HTTP against a bare node:http server: start, session creation, prompts, and fan-out of event streams.
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { isHealthy, post, timeToReaders } from "./http-client.mjs";
+import { startChatModel } from "./chat-model.mjs";
+import { freePort, isHealthy, openReader, post, timeToReaders } from "./http-client.mjs";
 import { cleanEnv, interleave, median, milliseconds, row } from "./report.mjs";
 
+const LIVE = 100;
 const here = dirname(fileURLToPath(import.meta.url));
 const home = mkdtempSync(join(tmpdir(), "chimera-bench-"));
 const floorScript = join(here, "http-floor.mjs");
@@ -20,6 +23,7 @@ const servers = {
 try {
   await startUp();
   await creation();
+  await prompts();
   for (const readers of [1, 50, 500]) await fanOut(readers);
 } finally {
   for (const { child } of Object.values(servers)) child.kill("SIGKILL");
@@ -49,6 +53,68 @@ async function creation() {
   agent.destroy();
   const [ours, floor] = [median(samples.ours), median(samples.floor)];
   row({ name: "POST /session", ours, floor, unit: "ms", target: 3 });
+}
+
+/** A process that answers its first prompts, and a hundred at once. */
+async function prompts() {
+  const model = await startChatModel();
+  const lives = await interleave(
+    {
+      floor: () => promptedLife((port) => [floorScript, join(home, `floor-${port}`), port], model.url),
+      ours: () => promptedLife((port) => [...otter, port, "--log-level", "silent", "--model", "gpt-4o"], model.url),
+    },
+    { runs: 5 },
+  );
+  await model.close();
+  const of = (who, what) => median(lives[who].map((life) => life[what]));
+  const ours = (what) => ({ ours: of("ours", what), floor: of("floor", what), unit: "ms" });
+  row({ name: "first POST /sessions of a process", ...ours("first"), target: "40 ms" });
+  row({
+    name: "what it takes longer than the second",
+    ours: of("ours", "first") - of("ours", "second"),
+    unit: "ms",
+    target: "50 ms",
+  });
+  row({ name: "warm prompt to first chunk, journaled", ...ours("chunk"), target: 1.5 });
+  row({ name: `prompts to ${LIVE} live sessions acknowledged`, ...ours("acknowledged"), target: "200 ms" });
+}
+
+async function promptedLife(args, modelUrl) {
+  const port = await freePort();
+  const env = cleanEnv({ HOME: home, CHIMERA_HOME: home, OPENAI_API_KEY: "x", OPENAI_BASE_URL: modelUrl });
+  const child = spawn(process.execPath, args(String(port)), { env, cwd: home, stdio: "ignore", timeout: 60_000 });
+  while (!(await isHealthy(port))) await pause(3);
+  await pause(300);
+  const agent = new Agent({ keepAlive: true });
+  const create = () => post(port, "/session", {}, agent);
+  const start = () => post(port, "/sessions", { prompt: "1" }, agent);
+  const first = await milliseconds(start);
+  await pause(300);
+  const second = await milliseconds(start);
+  const { session_id: id } = await create();
+  const chunks = [];
+  for (let warm = 0; warm < 8; warm++) {
+    const reader = await openReader(port, id, "next");
+    const seen = reader.sees("text_delta");
+    chunks.push(
+      await milliseconds(() => {
+        void post(port, `/sessions/${id}/turns`, { prompt: "1" }, agent);
+        return seen;
+      }),
+    );
+    await pause(30);
+    reader.close();
+  }
+  const live = [];
+  for (let i = 0; i < LIVE; i++) live.push((await create()).session_id);
+  const prompt = (session) => post(port, `/sessions/${session}/turns`, { prompt: "20" }, agent);
+  await Promise.all(live.map(prompt));
+  await pause(1000);
+  const acknowledged = await milliseconds(() => Promise.all(live.map(prompt)));
+  agent.destroy();
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  return { first, second, chunk: median(chunks.slice(3)), acknowledged };
 }
 
 async function fanOut(readers) {
