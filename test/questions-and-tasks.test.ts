@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { launch, textPrompt } from "./clients/editor.js";
 import { processesWith } from "./clients/processes.js";
+import { connect } from "./peer.js";
+import { startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 import { startServer, until } from "./server.js";
 
@@ -60,15 +62,53 @@ test("an editor that offers forms is asked with one, and a cancel takes the ques
   expect((await second.answer).result.stopReason).toBe("cancelled");
 });
 
-/** A session whose model gives a task to the agent `helper`, which has a script of its own. */
-async function withHelper(head: string, inside: object[]) {
-  const calls = [...inside.map((call) => ({ reply: [call] })), { reply: [{ text: "Looked at it." }] }];
+test.each([
+  { name: "otter", id: "requestId", input: "input", decision: "reply" },
+  { name: "ferret", id: "id", input: "args", decision: "decision" },
+] as const)(
+  "$name's native dialect puts a question as a permission, answered in words or not at all",
+  async (shape) => {
+    const steps = (result: string) => [{ reply: [ask] }, { expect: { result }, reply: [{ text: "Good." }] }];
+    const turns = [{ steps: steps("blue") }, { steps: steps("did not want") }];
+    const file = join(scratchTree({ "script.json": { turns } }), "script.json");
+    const peer = connect(startProgram(shape.name, ["serve", "--acp", "--model", `scripted:${file}`]));
+    await peer.request("initialize", {});
+    const { sessionId } = (await peer.request("session/new", { cwd: peer.program.cwd })).result;
+    const asked = ({ params }: { params?: { kind?: string; update?: { sessionUpdate?: string } } }) =>
+      params?.kind === "permission_request" || params?.update?.sessionUpdate === "permission_request";
+    for (const answer of [{ [shape.decision]: "allow", answer: "blue" }, { [shape.decision]: "deny" }]) {
+      const from = peer.frames.length;
+      const turn = peer.request("session/message", { sessionId, message: "go" });
+      const frame = await peer.find((one) => peer.frames.indexOf(one) >= from && asked(one));
+      const shown = shape.name === "otter" ? frame.params.update : frame.params;
+      expect(shown).toMatchObject({ tool: "ask", [shape.input]: { question: "Which one?", options: ["red", "blue"] } });
+      const reply = await peer.request("permission/respond", { sessionId, [shape.id]: shown[shape.id], ...answer });
+      expect(reply.result).toEqual({ ok: true });
+      expect((await turn).result).toMatchObject({ stopReason: "end_turn", output: "Good." });
+    }
+  },
+);
+
+interface Helper {
+  /** Lines of the front matter of its file. */
+  readonly head?: string;
+  /** How many tasks it is given in one step. */
+  readonly tasks?: number;
+  readonly args?: string[];
+  /** Of both models. */
+  readonly price?: object;
+}
+
+/** A session whose model gives tasks to the agent `helper`, which has a script of its own. */
+async function withHelper(inside: object[][], { head = "max_steps: 99", tasks = 1, args = [], price }: Helper = {}) {
+  const calls = [...inside.map((reply) => ({ reply })), { reply: [{ text: "Looked at it." }] }];
   const given = { call: "task", args: { prompt: "Look at it", agent: "helper" } };
+  const reply = [...(price ? [MILLION] : []), ...Array.from({ length: tasks }, () => given)];
   const files = scratchTree({
-    "outer.json": { turns: [{ steps: [{ reply: [given] }, { reply: [{ text: "Done." }] }] }] },
-    "inner.json": { turns: [{ steps: calls }] },
+    "outer.json": { turns: [{ steps: [{ reply }, { reply: [{ text: "Done." }] }] }], ...(price && { price }) },
+    "inner.json": { turns: [{ steps: calls }], ...(price && { price }) },
   });
-  const server = await startServer(["--model", `scripted:${join(files, "outer.json")}`, "--mode", "auto"]);
+  const server = await startServer(["--model", `scripted:${join(files, "outer.json")}`, "--mode", "auto", ...args]);
   const folder = join(server.program.cwd, ".opencode/agent");
   mkdirSync(folder, { recursive: true });
   writeFileSync(
@@ -79,12 +119,12 @@ async function withHelper(head: string, inside: object[]) {
   return { server, id: body.session_id as string };
 }
 
+const MILLION = { usage: { input: 1_000_000 } };
+const READ = { call: "Read", args: { path: "README.md" } };
+
 test("a task works in a context of its own, its records are nested, and it may do no more than its agent", async () => {
   const write = { call: "Write", args: { path: "made.txt", content: "x" } };
-  const { server, id } = await withHelper("permission: read_only", [
-    { call: "Read", args: { path: "README.md" } },
-    write,
-  ]);
+  const { server, id } = await withHelper([[READ], [write]], { head: "permission: read_only" });
   const frames = await server.all(`/sessions/${id}/events`);
   const nested = frames.filter(({ event }) => event === "task_event").map(({ data }) => data.metadata.event);
   expect(nested.filter(({ type }) => type === "tool_result").map(({ metadata }) => metadata.success)).toEqual([
@@ -97,13 +137,58 @@ test("a task works in a context of its own, its records are nested, and it may d
   expect(frames.filter(({ event }) => event === "tool_call")).toHaveLength(1);
 });
 
-test("a cancel reaches the command of a task", { tags: ["needs-linux"] }, async () => {
+test("a cancel reaches the commands of all tasks", { tags: ["needs-linux"] }, async () => {
   const marker = `sleep 5${Date.now()}`;
-  const { server, id } = await withHelper("max_steps: 9", [{ call: "Bash", args: { command: marker } }]);
+  const { server, id } = await withHelper([[{ call: "Bash", args: { command: marker } }]], { tasks: 2 });
   await until(server.frames(`/sessions/${id}/events`), ({ event }) => event === "task_event");
-  await expect.poll(() => processesWith(marker).length, { timeout: 5000 }).toBeGreaterThan(0);
+  await expect.poll(() => processesWith(marker).length, { timeout: 5000 }).toBeGreaterThan(1);
   await server.ask(`POST /sessions/${id}/cancel`);
   const frames = await server.all(`/sessions/${id}/events`);
   expect(frames.map(({ event }) => event)).toContain("cancelled");
   await expect.poll(() => processesWith(marker), { timeout: 5000 }).toEqual([]);
+});
+
+test("tasks run side by side, and one undo takes back what they wrote", async () => {
+  // Each command waits for the other's mark.
+  const meet = `mkdir -p met && touch met/$$ && for i in $(seq 100); do [ $(ls met | wc -l) -ge 2 ] && exit 0; sleep 0.1; done; exit 1`;
+  const { server, id } = await withHelper([[{ call: "Bash", args: { command: meet } }]], { tasks: 2 });
+  const frames = await server.all(`/sessions/${id}/events`);
+  const nested = frames.filter(({ event }) => event === "task_event").map(({ data }) => data.metadata);
+  expect(new Set(nested.map(({ call_id }) => call_id)).size).toBe(2);
+  const results = nested.filter(({ event }) => event.type === "tool_result");
+  expect(results.map(({ event }) => event.metadata.success)).toEqual([true, true]);
+  expect(existsSync(join(server.program.cwd, "met"))).toBe(true);
+  expect((await server.ask(`POST /sessions/${id}/undo`, { body: {} })).body).toMatchObject({ conflicts: [] });
+  expect(existsSync(join(server.program.cwd, "met"))).toBe(false);
+});
+
+test("a turn and its tasks have one budget of steps, whatever the agent of the tasks says", async () => {
+  const options = { tasks: 2, args: ["--max-steps", "5"] };
+  const { server, id } = await withHelper([[READ], [READ], [READ], [READ]], options);
+  const frames = await server.all(`/sessions/${id}/events`);
+  const steps = frames.filter(({ data }) => data.metadata?.event?.type === "tool_call").length;
+  expect(steps).toBe(4);
+  expect(frames.findLast(({ event }) => event === "agent_result")?.data.metadata).toMatchObject({
+    success: false,
+    error: "the limit of 5 steps is reached",
+  });
+});
+
+test("a turn and its tasks have one budget of dollars, and ask once when it is spent", async () => {
+  const options = { tasks: 2, args: ["--max-cost", "2.5"], price: { input: 1, output: 1 } };
+  const spend = [MILLION, READ];
+  const { server, id } = await withHelper([spend, spend, spend, spend], options);
+  const frames = await until(
+    server.frames(`/sessions/${id}/events`),
+    ({ event }) => event === "permission_request" || event === "agent_result",
+  );
+  const { permission_id, args } = frames.at(-1)!.data.metadata;
+  expect(args).toEqual({ spent_usd: 3, limit_usd: 2.5 });
+  const path = `POST /sessions/${id}/permissions/${permission_id}`;
+  expect((await server.ask(path, { body: { decision: "deny" } })).status).toBe(200);
+  const all = await server.all(`/sessions/${id}/events`);
+  expect(all.filter(({ event }) => event === "permission_request")).toHaveLength(1);
+  expect(all.findLast(({ event }) => event === "usage")?.data.metadata).toMatchObject({ total_usd: 3, input: 3e6 });
+  const results = all.filter(({ event }) => event === "tool_result").map(({ data }) => data.metadata);
+  expect(results.filter(({ error }) => error === "the cost limit is reached")).toHaveLength(2);
 });

@@ -6,6 +6,7 @@ import { createOutbox, type Outbox } from "@chimera/acp-schema/outbox";
 import { callsOf } from "@chimera/acp-schema/parts";
 import type { Jobs } from "./jobs-port.js";
 import { createCallIds } from "./loop/draft.js";
+import type { Shared } from "./loop/limits.js";
 import { type Clock, systemClock } from "./loop/patience.js";
 import type { Delegate, Progress, Run, Trace } from "./loop/run.js";
 import { type Compact, summarise } from "./loop/summary.js";
@@ -28,6 +29,8 @@ export interface AgentOptions {
   readonly jobs?: Jobs;
   /** @defaultValue there is no other agent */
   readonly delegate?: Delegate;
+  /** For a task: what it shares with the turn that it is part of. */
+  readonly shared?: Shared;
   /** Adds to what a tool answered before the model reads it. */
   readonly annotate?: Run["annotate"];
   /** How a conversation is summed up that grows too long. @defaultValue `summarise`: the model is asked */
@@ -84,7 +87,7 @@ async function openRun(
   context: AgentContext,
   { outbox, progress, traced }: { outbox: Outbox<AgentEvent>; progress: Progress; traced: Run["traced"] },
 ): Promise<Run> {
-  const { tools = [], systemPrompt = "", spill, annotate, jobs, delegate } = options;
+  const { tools = [], systemPrompt = "", spill, annotate, jobs, delegate, shared } = options;
   const { workspace, signal, ask } = context;
   const [model, offered, system] = await Promise.all([
     options.resolveModel(turn.settings.model),
@@ -114,7 +117,7 @@ async function openRun(
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     plan: createPlan(outbox.push, keepsTodo(turn)),
-    spending: createSpending(model, turn.settings.spentUsd),
+    spending: createSpending(model, shared?.spending ?? turn.settings.spentUsd),
     context: modelContext,
     window: createWindow(model, { system, tools: toolbox.tools }),
     compact: options.compact ?? summarise,
@@ -123,6 +126,7 @@ async function openRun(
     ...(annotate && { annotate }),
     ...(jobs && { jobs }),
     ...(delegate && { delegate }),
+    ...(shared && { shared }),
     ...(context.question && { question: context.question }),
     ...(spill ? { spill: (name: string, text: string) => spill(turn, name, text) } : {}),
   };

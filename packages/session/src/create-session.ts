@@ -5,6 +5,7 @@ import { isStoreError } from "@chimera/event-store";
 import type { Direction } from "@chimera/snapshot-store";
 import { namedError, SessionError } from "./errors.js";
 import type { Journal } from "./journal.js";
+import { PERMISSION, QUESTION } from "./kinds-of-question.js";
 import { limits } from "./limits.js";
 import { acceptPrompt, type PromptDeps } from "./prompt.js";
 import type { RewindOptions } from "./rewind.js";
@@ -12,7 +13,6 @@ import type { OwnedSession, ReadableSession, Session } from "./session.js";
 import { createParts, type Parts, type SessionBirth, type SessionDeps } from "./session-parts.js";
 import { changeEvent, type SettingChange } from "./settings.js";
 import { NEVER_RAN } from "./turn-run.js";
-import type { WorkQueue } from "./work-queue.js";
 import { composeWorkspace } from "./workspace.js";
 
 export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSession {
@@ -103,7 +103,7 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "
 type Commands = Omit<Session, keyof ReadableSession>;
 
 function commandsOf(parts: Parts, view: ReadableSession, session: () => Session): Commands {
-  const { writer, journal, queue, permissions, activity, change } = parts;
+  const { writer, journal, queue, broker, activity, change } = parts;
   const requireOpen = () => {
     if (parts.life.closing) throw new SessionError("session_closed", `session ${view.id} is closed; load it again`);
   };
@@ -129,7 +129,7 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
       if (turn === undefined) return false;
       if (queue.current?.turn === turn) {
         if (!queue.cancel()) return false;
-        permissions.release("cancel");
+        broker.release("cancel");
         return true;
       }
       if (queue.forget((waiting) => waiting === turn).length === 0) return false;
@@ -138,11 +138,11 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
     },
     answer(permissionId, answer, origin, shown) {
       activity.touch();
-      return permissions.answer(permissionId, answer, origin, shown);
+      return broker.answer(PERMISSION, permissionId, answer, { origin, shown });
     },
     answerQuestion(questionId, answer, origin) {
       activity.touch();
-      return parts.questions.answer(questionId, answer, origin);
+      return broker.answer(QUESTION, questionId, answer, { origin });
     },
     async set(setting, origin) {
       requireOpen();
@@ -213,7 +213,7 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
     written: () => writer.written(),
     onEnded: () => writer.durable(),
     onError: (error) => parts.onError(error, writer.id),
-    memory: createMemory(journal, queue),
+    memory: createMemory(parts),
     workspace: composeWorkspace({
       cwd: birth.cwd,
       directories: birth.directories,
@@ -244,7 +244,7 @@ const UNCOVERED = {
   quota: "it has more files, or larger ones, than are kept",
 } as const;
 
-function createMemory(journal: Journal, queue: WorkQueue): EngineMemory {
+function createMemory({ journal, queue, life }: Parts): EngineMemory {
   return {
     recall: () => journal.conversation.facts.memory,
     async remember(state) {
@@ -253,7 +253,10 @@ function createMemory(journal: Journal, queue: WorkQueue): EngineMemory {
         throw new SessionError("invalid_setting", `an engine may remember ${limits.memoryBytes} bytes, not ${bytes}`);
       await journal.accept({ type: "agent_session", metadata: { state } }, { turn: queue.current?.turn ?? null });
     },
-    emit: (event) => journal.recorder.add(event, { turn: queue.current?.turn ?? null }),
+    emit(event) {
+      // What still runs in a session that closes is ended on record by the session.
+      if (!life.closing) journal.recorder.add(event, { turn: queue.current?.turn ?? null });
+    },
   };
 }
 
@@ -278,9 +281,9 @@ function lifeOf(parts: Parts): Life {
 }
 
 async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Promise<void> {
-  const { queue, permissions, journal, writer } = parts;
+  const { queue, broker, journal, writer } = parts;
   const dropped = queue.stop();
-  permissions.release(by);
+  broker.release(by);
   await queue.idle();
   try {
     journal.endInterrupted(new Set());

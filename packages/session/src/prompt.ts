@@ -6,12 +6,12 @@ import type { Agent, EngineMemory, McpServer, Turn, TurnSettings } from "@chimer
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "@chimera/acp-schema/policy";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
+import type { Broker } from "./broker.js";
 import { SessionError } from "./errors.js";
 import type { Journal, Place } from "./journal.js";
+import { PERMISSION, QUESTION } from "./kinds-of-question.js";
 import { limits } from "./limits.js";
-import type { Permissions } from "./permissions.js";
 import { consulting } from "./policy.js";
-import type { Questions } from "./questions.js";
 import type { Accepted, PromptInput, ResolvedCommand } from "./session.js";
 import type { Settings } from "./settings.js";
 import { titleFrom } from "./summary.js";
@@ -24,8 +24,7 @@ export interface PromptDeps {
   readonly agent: Agent;
   readonly journal: Journal;
   readonly queue: WorkQueue;
-  readonly permissions: Permissions;
-  readonly questions: Questions;
+  readonly broker: Broker;
   readonly policy: Policy;
   readonly snapshots: SessionSnapshots | null;
   readonly workspace: SessionWorkspace;
@@ -117,11 +116,11 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
       signal,
       session: deps.memory,
       flags: deps.settings,
-      question: (question) => deps.questions.ask(question, accepted.place, signal),
+      question: (question) => deps.broker.ask(QUESTION, question, accepted.place, signal),
       ask: consulting({
         policy: deps.policy,
         place: placeOf,
-        ask: (question) => deps.permissions.ask(question, accepted.place, signal),
+        ask: (question) => deps.broker.ask(PERMISSION, question, accepted.place, signal),
         record: run.record,
         approveEdits: deps.approveEdits,
       }),
@@ -147,7 +146,7 @@ async function recover({ journal, queue, onError }: PromptDeps, error: unknown):
 }
 
 function startTurn(
-  { journal, queue, permissions, snapshots, workspace, written, onError }: PromptDeps,
+  { journal, queue, broker, snapshots, workspace, written, onError }: PromptDeps,
   { place }: AcceptedPrompt,
   signal: AbortSignal,
   keepsFiles: boolean,
@@ -166,7 +165,7 @@ function startTurn(
     }
   };
   const settle = async (): Promise<void> => {
-    permissions.release("cancel");
+    broker.release("cancel");
     try {
       // What was said goes out before the work of ending the turn.
       await written();

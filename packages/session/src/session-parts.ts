@@ -1,4 +1,4 @@
-/** The parts of one session, each made from those before it: queue, journal, settings, permissions, undo, summary. */
+/** The parts of one session, each made from those before it: queue, journal, settings, broker, undo, summary. */
 import type { Agent, TurnSettings } from "@chimera/acp-schema/agent";
 import type { Conversation } from "@chimera/acp-schema/conversation";
 import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
@@ -7,10 +7,8 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Attachments } from "./attachments.js";
+import { type Broker, createBroker } from "./broker.js";
 import { createJournal, type Journal } from "./journal.js";
-import { limits } from "./limits.js";
-import { createPermissions, type Permissions } from "./permissions.js";
-import { createQuestions, type Questions } from "./questions.js";
 import { isRecorded } from "./recover.js";
 import { createRewind, type Rewind } from "./rewind.js";
 import type { PromptInput, ResolvedCommand, Session } from "./session.js";
@@ -68,8 +66,7 @@ export interface Parts extends SessionDeps {
   readonly writer: LogWriter<SessionEvent>;
   readonly queue: WorkQueue;
   readonly journal: Journal;
-  readonly permissions: Permissions;
-  readonly questions: Questions;
+  readonly broker: Broker;
   readonly rewind: Rewind;
   readonly settings: () => Settings;
   readonly activity: Activity;
@@ -105,19 +102,9 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     onError,
   });
   const settings = createSettings(birth.made, () => journal.conversation.settings);
-  const asking = { journal, attachments, timeoutSeconds: deps.permissionTimeout };
-  const questions = createQuestions({
-    ...asking,
-    newId: () => `question-${deps.newId()}`,
-    timeoutSeconds: deps.permissionTimeout || limits.questionSeconds,
-  });
-  const broker = createPermissions({ ...asking, newId: () => `perm-${deps.newId()}` });
-  const release: Permissions["release"] = (by) => {
-    broker.release(by);
-    questions.release(by);
-  };
-  attachments.onDeserted(() => release("rule"));
-  const permissions = { ...broker, release };
+  const { newId, permissionTimeout: timeoutSeconds } = deps;
+  const broker = createBroker({ journal, attachments, newId, timeoutSeconds });
+  attachments.onDeserted(() => broker.release("rule"));
   const change = (event: AgentEvent, origin?: string): Promise<void> => {
     journal.endInterrupted(queue.busy());
     return journal.accept(event, { turn: null, origin });
@@ -140,8 +127,7 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     writer,
     queue,
     journal,
-    permissions,
-    questions,
+    broker,
     settings,
     activity,
     life,

@@ -162,6 +162,8 @@ const LISTED: ReadonlySet<string> = new Set([
   "user_message",
   "permission_request",
   "permission_resolved",
+  "question_asked",
+  "question_answered",
   "title_changed",
   "model_changed",
   "sharing_changed",

@@ -18,21 +18,19 @@ export interface TaskParts {
 const SHOWN = new Set(["tool_call", "tool_result", "file_edit", "notice", "error"]);
 
 export function createDelegate({ turn, context, outfit, agents }: TaskParts): Delegate {
-  return async ({ callId, prompt, agent: name, emit, spending, signal }) => {
+  return async ({ callId, prompt, agent: name, emit, spending, limits, signal }) => {
     const takers = agents.filter(({ hidden }) => !hidden);
     const definition = takers.find((one) => one.name === name);
     if (!definition) {
       const output = `There is no agent named ${JSON.stringify(name)}. There are: ${takers.map((one) => one.name).join(", ")}.`;
       return { success: false, output, error: "unknown_agent" };
     }
-    const spent = spending.total;
     const idOf = (id: string) => `${callId}/${id}`;
     const record = (event: AgentEvent) => emit({ type: "task_event", metadata: { call_id: callId, event } });
     const settings = {
       ...turn.settings,
       model: definition.model ?? turn.settings.model,
-      maxSteps: definition.maxSteps ?? turn.settings.maxSteps,
-      spentUsd: spent,
+      maxSteps: definition.maxSteps,
       allowedTools: null,
     };
     const own = {
@@ -43,7 +41,7 @@ export function createDelegate({ turn, context, outfit, agents }: TaskParts): De
       seen: [],
       settings,
     };
-    const inner = createAgent(outfit(definition))(own, {
+    const inner = createAgent({ ...outfit(definition), shared: { spending, limits } })(own, {
       ...context,
       signal,
       ask: (request: AskRequest) =>
@@ -65,8 +63,7 @@ export function createDelegate({ turn, context, outfit, agents }: TaskParts): De
     };
     for await (const event of inner) {
       if (event.type === "text_delta") said += event.metadata.text;
-      else if (event.type === "usage")
-        spending.absorb(callId, { ...event.metadata, total_usd: event.metadata.total_usd - spent });
+      else if (event.type === "usage") emit({ type: "usage", metadata: spending.state() });
       else if (event.type === "agent_result") {
         const { success, output, error } = event.metadata;
         outcome = success
@@ -78,7 +75,6 @@ export function createDelegate({ turn, context, outfit, agents }: TaskParts): De
       }
     }
     flush();
-    emit({ type: "usage", metadata: spending.state() });
     return outcome;
   };
 }

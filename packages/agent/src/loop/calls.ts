@@ -136,7 +136,7 @@ async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void
     if (refusal) return failed(refusal.why, refusal.error);
     // Announced calls wait for their turn and for permission; from here on this one runs.
     emit({ type: "tool_update", metadata: { call_id: call.id } });
-    const { workspace, signal, spill, jobs, question, delegate, spending } = run;
+    const { workspace, signal, spill, jobs, question, delegate, spending, limits } = run;
     const context = {
       callId: call.id,
       workspace,
@@ -146,7 +146,7 @@ async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void
       ...(spill && { spill }),
       ...(jobs && { jobs }),
       ...(question && { question }),
-      ...(delegate && { delegate: (task: Task) => delegate({ ...task, emit, spending, signal }) }),
+      ...(delegate && limits && { delegate: (task: Task) => delegate({ ...task, emit, spending, limits, signal }) }),
     };
     const running = run.traced(async () => {
       const outcome = await tool.run(input, context);

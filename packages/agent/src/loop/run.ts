@@ -5,6 +5,7 @@ import type { Jobs } from "../jobs-port.js";
 import type { EffortChoice, Model } from "../providers/model.js";
 import type { Task, ToolContext, ToolOutcome } from "../tool.js";
 import type { CallIds } from "./draft.js";
+import type { Limits, Shared } from "./limits.js";
 import type { Clock } from "./patience.js";
 import type { Repeats } from "./repeats.js";
 import type { Compact } from "./summary.js";
@@ -41,13 +42,17 @@ export interface Run {
   readonly window: Window;
   readonly compact: Compact;
   readonly ids: CallIds;
+  /** Of a task: what it shares with its turn. */
+  readonly shared?: Shared;
+  /** Made with the first step. */
+  limits?: Limits;
   /** Made with the first call. */
   repeats?: Repeats;
   readonly progress: Progress;
 }
 
 /** Has another agent work on a task within this turn. */
-export type Delegate = (task: Task & Pick<Run, "emit" | "spending" | "signal">) => Promise<ToolOutcome>;
+export type Delegate = (task: Task & Shared & Pick<Run, "emit" | "signal">) => Promise<ToolOutcome>;
 
 /** What a turn has done so far. */
 export interface Progress {

@@ -1,4 +1,4 @@
-/** A turn: step after step until one of its typed endings. Limits that may be lifted pause it and ask. */
+/** A turn: step after step until one of its typed endings. */
 import type { StopReason } from "@chimera/acp-schema/events";
 import { AgentError, asAgentError } from "../errors.js";
 import { sealOfCall } from "../providers/exchange.js";
@@ -6,6 +6,7 @@ import { callsInText, prepareCall } from "./call.js";
 import { announcement, runCalls } from "./calls.js";
 import { compactHistory } from "./compaction.js";
 import { type Draft, type RawCall, sealOf, tell } from "./draft.js";
+import { createLimits } from "./limits.js";
 import { abortable } from "./patience.js";
 import { createPursuit, nextReply, type Pursuit } from "./reply.js";
 import type { Progress, Run } from "./run.js";
@@ -43,11 +44,6 @@ export async function runTurn(
 
 // --- internal ---
 
-interface Reached {
-  readonly reason: "max_tokens" | "max_turn_requests";
-  readonly error: string;
-}
-
 /** Replies in a row that a provider may pause. */
 const MOST_PAUSES = 10;
 
@@ -69,10 +65,10 @@ async function sumUp(run: Run, focus: string): Promise<Ending> {
 }
 
 async function runSteps(run: Run): Promise<Ending> {
-  const [steps, cost] = [stepLimit(run), costLimit(run)];
+  run.limits = createLimits(run);
   const pursuit = createPursuit();
   for (;;) {
-    const ending = (await steps()) ?? (await cost()) ?? (await runStep(run, pursuit));
+    const ending = (await run.limits.reached()) ?? (await runStep(run, pursuit));
     if (ending) return ending;
   }
 }
@@ -130,97 +126,4 @@ async function act(run: Run, draft: Draft): Promise<void> {
   context.messages.push({ role: "assistant", parts: draft.parts.take() });
   context.messages.push(...(await runCalls(run, calls)));
   run.repeats?.endStep();
-}
-
-/** Steps between two questions where no limit is set. */
-const STEPS_BETWEEN = 100;
-
-/** What forbids another request; null when nothing does. A limit that may be lifted pauses the turn and asks whether to go on. */
-type Limit = () => Promise<Reached | null>;
-
-function stepLimit(run: Run): Limit {
-  const { maxSteps } = run.turn.settings;
-  const { progress } = run;
-  if (maxSteps !== null) {
-    const reached: Reached = { reason: "max_turn_requests", error: `the limit of ${maxSteps} steps is reached` };
-    // Written so that a limit that is not a number ends the turn instead of never being reached.
-    return async () => (progress.steps < maxSteps ? null : reached);
-  }
-  let next = STEPS_BETWEEN;
-  return async () => {
-    const { steps } = progress;
-    if (steps < next) return null;
-    next = steps + STEPS_BETWEEN;
-    const { autoApproveWrites, autoApproveExecute } = run.flags();
-    // Who wants no questions gets none, and where nobody is there to be asked the work goes on: only a person's no ends it.
-    if (autoApproveWrites && autoApproveExecute) return null;
-    const answer = await ask(run, {
-      tool: "continue_over_steps",
-      args: { steps },
-      title: `Go on? ${steps} steps are taken`,
-      unanswered: true,
-    });
-    if (answer === "always") next = Number.POSITIVE_INFINITY;
-    return answer ? null : { reason: "max_turn_requests", error: `stopped after ${steps} steps, as it was answered` };
-  };
-}
-
-function costLimit(run: Run): Limit {
-  const { maxCostUsd } = run.turn.settings;
-  if (maxCostUsd === null) return async () => null;
-  const { spending, model } = run;
-  let limit = maxCostUsd;
-  let unpriced = model.price === null;
-  return async () => {
-    const question = { tool: "continue_over_budget", unanswered: false };
-    const args = { spent_usd: spending.total, limit_usd: limit };
-    if (unpriced) {
-      const why = `what ${model.id} costs is not known, so the cost limit of ${dollars(limit)} cannot be kept`;
-      unpriced = !(await ask(run, {
-        ...question,
-        args: { ...args, priced: false },
-        title: `Go on? ${why.charAt(0).toUpperCase()}${why.slice(1)}`,
-      }));
-      return unpriced ? { reason: "max_tokens", error: why } : null;
-    }
-    if (spending.total < limit) return null;
-    const title = `Go on? ${dollars(spending.total)} of ${dollars(limit)} is spent`;
-    if (!(await ask(run, { ...question, args, title })))
-      return { reason: "max_tokens", error: "the cost limit is reached" };
-    // As much again, from where we are: the question comes back when that is spent too.
-    limit = spending.total + Math.max(maxCostUsd, 0.01);
-    return null;
-  };
-}
-
-function dollars(amount: number): string {
-  return `$${amount.toFixed(4)}`;
-}
-
-interface Question {
-  readonly tool: string;
-  readonly args: Record<string, unknown>;
-  readonly title: string;
-  /** Whether to go on where nobody answers. */
-  readonly unanswered: boolean;
-}
-
-/** Null for no. `always` is not among the answers that are offered; a client that sends it all the same means yes, for this turn. */
-async function ask(run: Run, { tool, args, title, unanswered }: Question): Promise<"once" | "always" | null> {
-  const call_id = run.ids.take(`${tool}-${run.turn.number}`);
-  const startedAt = run.clock.now();
-  let success = false;
-  run.emit({ type: "tool_call", metadata: { call_id, tool, args, kind: "other", title, locations: [] } });
-  try {
-    await run.taken();
-    const request = { call_id, tool, args, risk: "medium" as const, options: ["allow", "deny"] as const };
-    const { decision, by } = await abortable(run.ask(request), run.signal, 0);
-    success = decision === "allow" || decision === "always" || (unanswered && by !== "client");
-    if (!success) return null;
-    return decision === "always" ? "always" : "once";
-  } finally {
-    const output = success ? "Going on." : "Not allowed to go on.";
-    const duration_ms = Math.max(0, Math.round(run.clock.now() - startedAt));
-    run.emit({ type: "tool_result", metadata: { call_id, success, output, duration_ms } });
-  }
 }

@@ -94,8 +94,8 @@ export function createWindow(
 /** What a turn used and cost, kept as the full state that each usage event carries. */
 export interface Spending {
   add(usage: Usage): void;
-  /** What a task alone has used so far, by its call: the turn pays for it. */
-  absorb(task: string, usage: Metadata<"usage">): void;
+  /** What a task used: the turn pays for it. */
+  absorb(used: Used): void;
   /** Of this turn, in US dollars. */
   readonly cost: number;
   /** Of the session, this turn included. */
@@ -107,48 +107,50 @@ export interface Spending {
   state(): Metadata<"usage">;
 }
 
-export function createSpending(model: Pick<Model, "price" | "contextWindow">, spentUsd: number): Spending {
+interface Used extends Record<"input" | "output" | "cache" | "reasoning", number> {
+  /** In US dollars. */
+  readonly cost: number;
+}
+
+/** @param before what the session had spent, or who pays: the turn that a task is part of. */
+export function createSpending(model: Pick<Model, "price" | "contextWindow">, before: number | Spending): Spending {
   const { price } = model;
   const size = tokens(model.contextWindow);
   const sum = { input: 0, output: 0, cache: 0, reasoning: 0 };
-  const tasks = new Map<string, Metadata<"usage">>();
   let cost = 0;
   let used = 0;
   const usedBy = (usage: Usage): number =>
     tokens(usage.input) + tokens(usage.cacheRead) + tokens(usage.cacheWrite) + tokens(usage.output);
+  const total = () => (typeof before === "number" ? before + cost : before.total);
+  const absorb = (more: Used): void => {
+    for (const key of ["input", "output", "cache", "reasoning"] as const) sum[key] += more[key];
+    cost += more.cost;
+    if (typeof before !== "number") before.absorb(more);
+  };
   return {
     usedBy,
+    absorb,
     add(usage) {
       const [input, output, cacheRead, cacheWrite] = [usage.input, usage.output, usage.cacheRead, usage.cacheWrite].map(
         tokens,
       ) as [number, number, number, number];
-      sum.input += input + cacheWrite;
-      sum.output += output;
-      sum.cache += cacheRead;
-      sum.reasoning += tokens(usage.reasoning);
       used = usedBy(usage);
-      if (!price) return;
-      cost +=
-        (input * price.input + output * price.output + cacheRead * price.cacheRead + cacheWrite * price.cacheWrite) /
-        1_000_000;
-    },
-    absorb(task, usage) {
-      const before = tasks.get(task);
-      for (const key of ["input", "output", "cache", "reasoning"] as const)
-        sum[key] += usage[key] - (before?.[key] ?? 0);
-      cost += usage.total_usd - (before?.total_usd ?? 0);
-      tasks.set(task, usage);
+      const millionths = price
+        ? input * price.input + output * price.output + cacheRead * price.cacheRead + cacheWrite * price.cacheWrite
+        : 0;
+      const reasoning = tokens(usage.reasoning);
+      absorb({ input: input + cacheWrite, output, cache: cacheRead, reasoning, cost: millionths / 1_000_000 });
     },
     get cost() {
       return cost;
     },
     get total() {
-      return spentUsd + cost;
+      return total();
     },
     fill(filled) {
       used = tokens(filled);
     },
-    state: () => ({ ...sum, total_usd: spentUsd + cost, priced: price !== null, used, size }),
+    state: () => ({ ...sum, total_usd: total(), priced: price !== null, used, size }),
   };
 }
 
