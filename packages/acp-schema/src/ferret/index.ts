@@ -69,7 +69,13 @@ export type BridgeStatusResponse = v.InferOutput<typeof BridgeStatusResponse>;
 /** The answer to a `permission_request`: ferret's form, which also remembers a no, beside otter's. */
 export const PermissionRespondRequest = v.union(
   [
-    plain(() => ({ sessionId: v.string(), id: v.string(), decision: Decision, shown: v.optional(v.string()) })),
+    plain(() => ({
+      sessionId: v.string(),
+      id: v.string(),
+      decision: Decision,
+      shown: v.optional(v.string()),
+      answer: v.optional(v.string()),
+    })),
     otter.PermissionRespondRequest,
   ],
   `sessionId, id and decision (${Decision.options.join(", ")}) or requestId and reply (allow, deny, always) are required`,

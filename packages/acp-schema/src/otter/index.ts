@@ -194,6 +194,8 @@ export const PermissionRespondRequest = plain(() => ({
   reply: PermissionReply,
   /** The digest of what was shown; a wrong one is refused. */
   shown: v.optional(v.string()),
+  /** To a question of the agent: an option's name, or any words. */
+  answer: v.optional(v.string()),
 }));
 
 export const PermissionRespondResponse = plain(() => ({ ok: v.literal(true) }));

@@ -61,12 +61,19 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
   const respond = async (
     permissionId: string,
     decision: Decision,
-    { sessionId, shown }: { sessionId?: string; shown?: string | undefined },
+    { sessionId, shown, answer }: { sessionId?: string; shown?: string | undefined; answer?: string | undefined },
   ): Promise<{ ok: true }> => {
     const core = await context.core();
     const candidates = sessionId === undefined ? core.sessions.live() : [(await find(sessionId)).session];
+    const asks = candidates.find(({ openQuestions }) => openQuestions.has(permissionId));
+    // Only a yes with words is an answer.
+    if (asks) await asks.answerQuestion(permissionId, decision === "allow" ? (answer ?? null) : null, context.origin);
+    if (asks) return { ok: true };
     const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
-    if (!session) throw new RpcError(ErrorCode.invalidParams, `no open permission ${permissionId}`, { permissionId });
+    if (!session)
+      throw new RpcError(ErrorCode.invalidParams, `there is no unanswered permission ${permissionId}`, {
+        permissionId,
+      });
     await session.answer(permissionId, decision, context.origin, shown);
     return { ok: true };
   };
@@ -156,7 +163,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     },
     "permission/respond": (answer) =>
       "requestId" in answer
-        ? respond(answer.requestId, answer.reply, { shown: answer.shown })
+        ? respond(answer.requestId, answer.reply, { shown: answer.shown, answer: answer.answer })
         : respond(answer.id, answer.decision, answer),
     "tool/approve": async (params) => {
       const permissionId = "permissionId" in params ? params.permissionId : params.permission_id;

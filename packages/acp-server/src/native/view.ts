@@ -21,6 +21,9 @@ const TURN_METHODS: Readonly<Partial<Record<SessionEvent["type"], string>>> = {
   error: "error",
 };
 
+/** What such a client is asked comes as an update all the same: there is no other way to ask it. */
+const ASKING: ReadonlySet<string> = new Set(["permission_request", "question_asked"]);
+
 export interface NativeView extends SessionView {
   /** From here on this client gets camelCase notifications for this session. */
   useTurnNotifications(): void;
@@ -42,7 +45,7 @@ export function nativeView(id: string, projection: NativeProjection, shown: numb
         return [lostFrame(id, entry)];
       }
       if (projection.types.has(entry.type)) eventId++;
-      if (turnClient && entry.type !== "permission_request") {
+      if (turnClient && !ASKING.has(entry.type)) {
         const method = TURN_METHODS[entry.type as SessionEvent["type"]];
         // The record's own line is the payload; only the session's id joins it.
         return method

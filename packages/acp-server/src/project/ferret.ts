@@ -28,6 +28,15 @@ const projectors: Projectors = {
     kind: "permission_request",
     payload: { id: permission_id, tool, args, risk, ...(shown !== undefined && { shown }) },
   }),
+  question_asked: ({ metadata: { question_id, question, options } }) => ({
+    kind: "permission_request",
+    payload: {
+      id: question_id,
+      tool: "ask",
+      args: { question, options: options.map(({ name }) => name) },
+      risk: "low",
+    },
+  }),
   sandbox_violation: ({ metadata }) => ({ kind: "sandbox_violation", payload: metadata }),
   approval_changed: ({ metadata }) => ({ kind: "approval_changed", payload: metadata }),
   usage: ({ metadata: { input, output, cache, reasoning, total_usd } }) => ({

@@ -9,7 +9,14 @@ export interface NativeProjection {
   params(record: SessionRecord): object;
 }
 
-type Notifying = "text_delta" | "tool_call" | "tool_result" | "usage" | "permission_request" | "cancelled";
+type Notifying =
+  | "text_delta"
+  | "tool_call"
+  | "tool_result"
+  | "usage"
+  | "permission_request"
+  | "question_asked"
+  | "cancelled";
 
 const updates: { [T in Notifying]: (record: RecordOf<T>) => SessionUpdate } = {
   text_delta: ({ metadata }) => ({
@@ -44,6 +51,14 @@ const updates: { [T in Notifying]: (record: RecordOf<T>) => SessionUpdate } = {
     input: metadata.args,
     options: metadata.options.filter(isReply),
     ...(metadata.shown !== undefined && { shown: metadata.shown }),
+  }),
+  // This dialect asks for nothing but permission, so that a question is one: the answer is a word beside the yes.
+  question_asked: ({ metadata: { question_id, question, options } }) => ({
+    sessionUpdate: "permission_request",
+    requestId: question_id,
+    tool: "ask",
+    input: { question, options: options.map(({ name }) => name) },
+    options: ["allow", "deny"],
   }),
   cancelled: ({ metadata }) => ({
     sessionUpdate: "agent_message_chunk",
