@@ -45,6 +45,7 @@ test("over HTTP each is a row with every field, and is shown as it is", async ()
     state: "persisted",
     status: "idle",
     permissions: [],
+    questions: [],
     engine: null,
     owner: null,
     shared: false,

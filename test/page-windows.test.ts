@@ -31,7 +31,7 @@ test("two windows and an ACP client share a session: what one is asked, another 
   await one.page.getByRole("alertdialog").getByText("touch permitted").first().waitFor();
   await other.page
     .getByRole("alertdialog")
-    .getByRole("button", { name: /^Allow/ })
+    .getByRole("button", { name: /^Allow once/ })
     .click();
   await one.page.getByRole("alertdialog").waitFor({ state: "detached" });
   expect((await reply.answer).result.stopReason).toBe("end_turn");
@@ -44,7 +44,10 @@ test("two windows and an ACP client share a session: what one is asked, another 
   );
   expect(asked.params.sessionId).toBe(sessionId);
   await other.page.locator(".turn").getByText("from the page").waitFor();
-  await one.page.getByRole("alertdialog").getByRole("button", { name: /^Deny/ }).click();
+  await one.page
+    .getByRole("alertdialog")
+    .getByRole("button", { name: /^Reject/ })
+    .click();
   for (const { page } of [one, other]) await page.locator(".turn").getByText("Second is done.").waitFor();
   await editor.find((frame) => frame.params?.update?.content?.text === "Second is done.");
   // Each window sees the editor and the other window.

@@ -35,7 +35,7 @@ test(
     await question.getByText('(name = "world")').waitFor();
     expect(await question.innerText()).toContain("export const greet = (name) =>");
     expect(readFileSync(join(cwd, "greet.js"), "utf8")).toBe(GREET);
-    await question.getByRole("button", { name: /^Deny/ }).click();
+    await question.getByRole("button", { name: /^Reject/ }).click();
     await page.getByText("Left as it is.").waitFor();
     expect(readFileSync(join(cwd, "greet.js"), "utf8")).toBe(GREET);
 

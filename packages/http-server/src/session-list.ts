@@ -65,6 +65,7 @@ export function rowOf(summary: Summary, touched: number, session: Session | null
     state: session ? "live" : "persisted",
     status: summary.state,
     permissions: [...(session?.openPermissions.values() ?? [])],
+    questions: [...(session?.openQuestions.values() ?? [])],
     working_dir: summary.cwd || null,
     created_at: created === null ? null : created / 1000,
     last_touched: touched / 1000,

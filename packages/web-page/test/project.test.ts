@@ -48,3 +48,19 @@ test("types that nobody knows, and calls that were never announced, change nothi
   );
   expect(turns).toEqual([]);
 });
+
+test("what happens in a task is inside its card, and a job is a card of its own", () => {
+  const inside = (type: string, metadata: object) => ({ call_id: "c", event: { type, metadata } });
+  const [turn] = project(
+    ["tool_call", 0, call],
+    ["task_event", 0, inside("tool_call", { ...call, call_id: "c/read" })],
+    ["task_event", 0, inside("text_delta", { text: "Seen." })],
+    ["job_started", 0, { job_id: "job-1", call_id: "c", command: "serve" }],
+    ["job_output", 0, { job_id: "job-1", stream: "stdout", chunk: "up" }],
+    ["job_ended", null, { job_id: "job-1", exit_code: null, by: "session" }],
+  );
+  expect(turn!.items).toMatchObject([
+    { id: "c", inside: [{ type: "call", id: "c/read" }, { type: "text" }] },
+    { id: "job-1", state: "done", progress: "up", decision: "ended by the session" },
+  ]);
+});

@@ -59,10 +59,11 @@ export const ListSessionsQuery = plain(() => ({
 export const SessionRow = plain(() => ({
   session_id: text,
   state: v.picklist(["live", "persisted"]),
-  /** Whether a turn runs, or waits for the answer to a permission request; also in another process. */
+  /** Whether a turn runs, or waits for an answer; also in another process. */
   status: v.picklist(["idle", "running", "waiting"]),
   /** What it waits for somebody to answer, where this server has it loaded. */
   permissions: v.array(PermissionRequest),
+  questions: v.array(QuestionAsked),
   working_dir: v.nullable(text),
   created_at: v.nullable(epochSeconds),
   last_touched: v.nullable(epochSeconds),

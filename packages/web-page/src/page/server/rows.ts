@@ -15,9 +15,9 @@ export const nextPage = signal<string | null>(null);
 export const rows = computed(() =>
   [...byId.value.values()].sort((a, b) => (b.last_touched ?? 0) - (a.last_touched ?? 0)),
 );
-/** Every permission that waits for an answer, with its session. */
+/** Everything that waits for an answer, with its session. */
 export const waiting = computed(() =>
-  rows.value.flatMap((row) => row.permissions.map((permission) => ({ row, permission }))),
+  rows.value.flatMap((row) => [...row.permissions, ...row.questions].map((asked) => ({ row, asked }))),
 );
 
 export function rowOf(id: string): SessionRow | undefined {

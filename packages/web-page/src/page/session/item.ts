@@ -37,7 +37,9 @@ export interface CallItem extends Base {
   durationMs: number | null;
   content: readonly ToolContent[];
   edits: Metadata<"file_edit">[];
-  /** How its permission was decided. */
+  /** What happened in a task. */
+  inside: readonly Item[];
+  /** How its permission was decided, or its question answered. */
   decision: string | null;
 }
 

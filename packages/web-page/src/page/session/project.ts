@@ -22,6 +22,7 @@ export function createProjection(): Projection {
     calls: new Map(),
     open: new Map(),
     changed: new Set(),
+    tasks: new Map(),
     added: 0,
   };
   return {
@@ -55,6 +56,8 @@ interface State {
   /** The text that still grows, by its turn: the prompt of a later turn does not end it. */
   readonly open: Map<number | null, TextItem>;
   readonly changed: Set<Item>;
+  /** By the call of each task. */
+  readonly tasks: Map<string, Projection>;
   added: number;
 }
 
@@ -113,6 +116,7 @@ const RULES: { readonly [T in RecordType]?: Rule<T> } = {
       durationMs: null,
       content: [],
       edits: [],
+      inside: [],
       decision: null,
     };
     state.calls.set(call_id, call);
@@ -134,6 +138,33 @@ const RULES: { readonly [T in RecordType]?: Rule<T> } = {
     const waiting = callsOf(state, turn).find((call) => call.state === "waiting");
     if (waiting) update(state, waiting.id, { state: "running", decision: `${decision} (${by})` });
   },
+  question_asked: (state, { call_id }) => update(state, call_id, { state: "waiting" }),
+  question_answered(state, { answer }, { turn }) {
+    const waiting = callsOf(state, turn).find((call) => call.state === "waiting");
+    if (waiting) update(state, waiting.id, { state: "running", decision: answer ?? "no answer" });
+  },
+  task_event(state, { call_id, event }) {
+    const task = state.tasks.get(call_id) ?? createProjection();
+    state.tasks.set(call_id, task);
+    task.apply({ ...event, turn: 0 } as SessionRecord);
+    for (const item of task.takeChanged()) state.changed.add(item);
+    update(state, call_id, { inside: task.turns.flatMap(({ items }) => items) });
+  },
+  // A job outlives its call, so it is a card of its own.
+  job_started: (state, { job_id, command }, record) =>
+    RULES.tool_call!(
+      state,
+      { call_id: job_id, tool: "job", args: { command }, kind: "execute", title: command, locations: [] },
+      record,
+    ),
+  job_output: (state, { job_id, stream, chunk }, record) =>
+    RULES.tool_progress!(state, { call_id: job_id, stream, chunk }, record),
+  job_ended: (state, { job_id, exit_code, by }) =>
+    update(state, job_id, {
+      state: by === "itself" && exit_code !== 0 ? "failed" : "done",
+      decision:
+        by === "itself" ? `exit code ${exit_code ?? "unknown"}` : `ended by the ${by === "stop" ? "agent" : by}`,
+    }),
   file_edit(state, edit, { turn }) {
     const call = callsOf(state, turn).findLast((one) => one.durationMs === null);
     if (call) update(state, call.id, { edits: [...call.edits, edit] });

@@ -28,7 +28,7 @@ export function ItemView({ item }: { readonly item: Item }) {
     case "call":
       return (
         <div class="item">
-          <ToolCall item={item} />
+          <ToolCall item={item} show={(inside) => <ItemView item={inside} key={inside.key} />} />
         </div>
       );
     case "plan":

@@ -76,6 +76,7 @@ export function SessionHead({ session }: { readonly session: OpenedSession }) {
         {usage && (
           <span title="Cost of this session">{usage.priced ? dollars(usage.total_usd) : "no price known"}</span>
         )}
+        {row?.owner && <span>{`${row.owner}’s${row.shared ? ", shared" : ""}`}</span>}
         <Others id={id} />
         <a href={addressOf({ view: "changes", id })}>Changes</a>
         <RewindButtons session={session} />

@@ -71,7 +71,7 @@ export function SessionList() {
 const STATES = { idle: "", running: "running", waiting: "waits for you" } as const;
 
 function Row({ row }: { readonly row: SessionRow }) {
-  const { session_id: id, status, success, working_dir, engine, cost_usd, last_touched } = row;
+  const { session_id: id, status, success, working_dir, engine, owner, cost_usd, last_touched } = row;
   const place = route.value;
   const isHere = "id" in place && place.id === id;
   const state = STATES[status] || (success === false ? "failed" : "");
@@ -81,7 +81,7 @@ function Row({ row }: { readonly row: SessionRow }) {
         <span class="title">{titleOf(row)}</span>
         {state && <span class={`badge ${status} ${success === false ? "failed" : ""}`}>{state}</span>}
         <span class="about">
-          {[working_dir?.split(/[\\/]/).at(-1), engine, cost_usd ? dollars(cost_usd) : null, ago(last_touched)]
+          {[working_dir?.split(/[\\/]/).at(-1), engine, owner, cost_usd ? dollars(cost_usd) : null, ago(last_touched)]
             .filter(Boolean)
             .join(" · ")}
         </span>

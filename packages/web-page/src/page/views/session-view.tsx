@@ -4,9 +4,9 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { generation, openedSession, unknown } from "../server/stream.js";
 import type { ShownTurn } from "../session/item.js";
 import type { OpenedSession } from "../session/opened.js";
+import { AskedView, idOf } from "./asked.js";
 import { Composer } from "./composer.js";
 import { ItemView } from "./item-view.js";
-import { Permission } from "./permission.js";
 import { SessionHead } from "./session-head.js";
 
 /** Items of a long session that are on the page at first, and how many more come with each step back. */
@@ -30,7 +30,8 @@ function LiveSession({ id }: { readonly id: string }) {
   const session = useMemo(() => openedSession(id), [id]);
   const asked = useComputed(() => {
     session.changed.value;
-    return session.isBusy ? [...session.conversation.openPermissions.values()] : [];
+    const { openPermissions, openQuestions } = session.conversation;
+    return session.isBusy ? [...openPermissions.values(), ...openQuestions.values()] : [];
   });
   const isBusy = useComputed(() => {
     session.changed.value;
@@ -41,7 +42,7 @@ function LiveSession({ id }: { readonly id: string }) {
     <main class="session">
       <SessionHead session={session} />
       <Conversation session={session} isBusy={isBusy.value} />
-      {first && <Permission sessionId={id} permission={first} keys key={first.permission_id} />}
+      {first && <AskedView sessionId={id} asked={first} keys key={idOf(first)} />}
       {asked.value.length > 1 && <p class="more">and {asked.value.length - 1} more after this one</p>}
       <Composer sessionId={id} isBusy={isBusy.value} />
     </main>

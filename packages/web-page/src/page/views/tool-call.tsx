@@ -1,13 +1,15 @@
 /** A tool call as a card: closed when it is done, open while it writes. */
+import type { ComponentChild } from "preact";
 import { useState } from "preact/hooks";
-import type { CallItem } from "../session/item.js";
+import type { CallItem, Item } from "../session/item.js";
 import { parseUnified } from "../text/diff.js";
 import { DiffView } from "./diff-view.js";
 import { Terminal, ToolContents } from "./tool-content.js";
 
 const STATES = { running: "running", waiting: "waits for an answer", done: "done", failed: "failed" } as const;
 
-export function ToolCall({ item }: { readonly item: CallItem }) {
+/** @param show how what happened inside a task is shown. */
+export function ToolCall({ item, show }: { readonly item: CallItem; readonly show: (inside: Item) => ComponentChild }) {
   item.changed.value;
   /** What the person chose; null while they have not. */
   const [chosen, choose] = useState<boolean | null>(null);
@@ -32,6 +34,7 @@ export function ToolCall({ item }: { readonly item: CallItem }) {
       {isOpen && (
         <div class="inside">
           <Arguments args={item.args} />
+          {item.inside.map(show)}
           {item.edits.map(({ path, diff }) => (
             <DiffView key={path} path={path} lines={parseUnified(diff)} />
           ))}
