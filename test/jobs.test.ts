@@ -72,7 +72,8 @@ test("in the terminal: a run shows its job, and leaves nothing running", { tags:
   const cli = join(repositoryRoot, "apps/otter/dist/cli.js");
   const args = [cli, "-p", "go", "--model", `scripted:${join(home, "script.json")}`, "--mode", "auto"];
   const env = { PATH: process.env["PATH"], HOME: home, CHIMERA_HOME: join(home, "data") };
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: home, env });
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: home, env });
   expect(stdout).toContain("Done.");
+  expect(stderr).not.toContain("error");
   expect(await gone(marker)).toBe(true);
 });

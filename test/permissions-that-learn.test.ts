@@ -2,6 +2,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startEditor } from "./editor.js";
+import { connect } from "./peer.js";
+import { startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 import { startServer } from "./server.js";
 
@@ -25,16 +28,19 @@ const turn = (round: number) => ({
   steps: [...work(round).map((call) => ({ reply: [call] })), { reply: [{ text: "Done." }] }],
 });
 
-test("of 20 usual calls at most 6 ask, of 20 alike none, and the widest answers are named as what they are", async () => {
-  const script = join(scratchTree({ "script.json": { turns: [turn(1), turn(2)] } }), "script.json");
-  const server = await startServer(["--model", `scripted:${script}`]);
-  const { cwd } = server.program;
+function setUp(cwd: string): void {
   mkdirSync(join(cwd, "src"), { recursive: true });
   // What npx finds here it does not look for elsewhere.
   mkdirSync(join(cwd, "node_modules/.bin"), { recursive: true });
   writeFileSync(join(cwd, "node_modules/.bin/tsc"), "#!/bin/sh\n", { mode: 0o755 });
   writeFileSync(join(cwd, "package.json"), '{"name":"x","scripts":{"test":"true","build":"true"}}');
   writeFileSync(join(cwd, "a.txt"), LINES.map((n) => `line ${n} 0\n`).join(""));
+}
+
+test("of 20 usual calls at most 6 ask, of 20 alike none, and the widest answers are named as what they are", async () => {
+  const script = join(scratchTree({ "script.json": { turns: [turn(1), turn(2)] } }), "script.json");
+  const server = await startServer(["--model", `scripted:${script}`]);
+  setUp(server.program.cwd);
   const { body } = await server.ask("POST /sessions", { body: { prompt: "one" } });
   const id = body.session_id as string;
   const asked: { tool: string; names: string[] }[] = [];
@@ -67,3 +73,44 @@ test("of 20 usual calls at most 6 ask, of 20 alike none, and the widest answers 
   await answerAll();
   expect(asked.slice(before)).toEqual([]);
 }, 120_000);
+
+test("in an editor 20 alike ask nothing once the widest answers were chosen", async () => {
+  type Option = { readonly optionId: string; readonly kind: string };
+  const widest = ({ options }: { readonly options: readonly Option[] }) => {
+    const wide = options.find(({ optionId }) => optionId === "allow_edits" || optionId === "allow_prefix");
+    const { optionId } = wide ?? options.find(({ kind }) => kind === "allow_always")!;
+    return { outcome: { outcome: "selected", optionId } };
+  };
+  const editor = await startEditor({
+    turns: [turn(1), turn(2)],
+    answers: { "session/request_permission": widest as never },
+  });
+  setUp(editor.program.cwd);
+  const { sessionId } = await editor.open();
+  await editor.prompt(sessionId, "one");
+  const before = editor.asked("session/request_permission").length;
+  expect(before).toBeLessThanOrEqual(6);
+  await editor.prompt(sessionId, "two");
+  expect(editor.asked("session/request_permission")).toHaveLength(before);
+}, 120_000);
+
+test("in the native dialect 20 alike ask nothing after always", async () => {
+  const steps = Array.from({ length: 20 }, (_, n) => ({ reply: [bash(`touch made-${n}`)] }));
+  const calls = { steps: [...steps, { reply: [{ text: "Done." }] }] };
+  const script = join(scratchTree({ "script.json": { turns: [calls, calls] } }), "script.json");
+  const peer = connect(startProgram("otter", ["serve", "--acp", "--model", `scripted:${script}`]));
+  await peer.request("initialize", {});
+  const { sessionId } = (await peer.request("session/new", { cwd: peer.program.cwd })).result;
+  const asked = () =>
+    peer.frames.flatMap(({ params }) =>
+      params?.update?.sessionUpdate === "permission_request" ? [params.update.requestId as string] : [],
+    );
+  const first = peer.request("session/message", { sessionId, message: "one" });
+  for (let n = 1; n <= 20; n++) {
+    await peer.find(() => asked().length === n);
+    await peer.request("permission/respond", { requestId: asked().at(-1), reply: "always" });
+  }
+  expect((await first).result.output).toBe("Done.");
+  expect((await peer.request("session/message", { sessionId, message: "two" })).result.output).toBe("Done.");
+  expect(asked()).toHaveLength(20);
+});
