@@ -38,7 +38,7 @@ export function Changes({ id }: { readonly id: string }) {
         <a href={addressOf({ view: "session", id })}>← Conversation</a>
       </p>
       <h1>Changes</h1>
-      <p class="actions">
+      <p class="answers">
         <RewindButtons session={session} />
       </p>
       <Conflicts left={left.value} rewind={rewind} dismiss={dismiss} />

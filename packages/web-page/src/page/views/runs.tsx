@@ -3,6 +3,7 @@ import type { RunsCostReply } from "@chimera/acp-schema/http";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { attempt, client } from "../server/client.js";
+import { plural } from "../session/project.js";
 import { dollars, tokens } from "./figures.js";
 import { addressOf } from "./route.js";
 
@@ -48,7 +49,7 @@ export function Runs() {
       {totals && by_run && by_model && (
         <>
           <p class="sums">
-            <b>{dollars(totals.cost_usd)}</b> for {totals.runs} runs ({totals.failed_runs} failed),{" "}
+            <b>{dollars(totals.cost_usd)}</b> for {plural(totals.runs, "run")} ({totals.failed_runs} failed),{" "}
             {tokens(totals.tokens)} tokens; half of the runs cost less than {dollars(totals.p50_cost_usd)}
           </p>
           <Chart days={byDay(by_run, Number.parseInt(since.value, 10))} />
