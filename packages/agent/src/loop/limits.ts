@@ -1,23 +1,6 @@
 /** How far a turn and its tasks may go together, in steps and in dollars. Limits that may be lifted pause them and ask. */
 import { abortable } from "./patience.js";
-import type { Run } from "./run.js";
-import type { Spending } from "./window.js";
-
-export interface Limits {
-  /** Asked before each step: the limit that forbids it, or null, and then the step is taken. */
-  reached(): Promise<Reached | null>;
-}
-
-export interface Reached {
-  readonly reason: "max_tokens" | "max_turn_requests";
-  readonly error: string;
-}
-
-/** What a task shares with the turn that it is part of. */
-export interface Shared {
-  readonly spending: Spending;
-  readonly limits: Limits;
-}
+import type { Limits, Reached, Run } from "./run.js";
 
 /** Those of a task hold beside those of its turn. */
 export function createLimits(run: Run): Limits {

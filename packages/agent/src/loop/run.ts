@@ -5,7 +5,6 @@ import type { Jobs } from "../jobs-port.js";
 import type { EffortChoice, Model } from "../providers/model.js";
 import type { Task, ToolContext, ToolOutcome } from "../tool.js";
 import type { CallIds } from "./draft.js";
-import type { Limits, Shared } from "./limits.js";
 import type { Clock } from "./patience.js";
 import type { Repeats } from "./repeats.js";
 import type { Compact } from "./summary.js";
@@ -49,6 +48,22 @@ export interface Run {
   /** Made with the first call. */
   repeats?: Repeats;
   readonly progress: Progress;
+}
+
+export interface Limits {
+  /** Asked before each step: the limit that forbids it, or null, and then the step is taken. */
+  reached(): Promise<Reached | null>;
+}
+
+export interface Reached {
+  readonly reason: "max_tokens" | "max_turn_requests";
+  readonly error: string;
+}
+
+/** What a task shares with the turn that it is part of. */
+export interface Shared {
+  readonly spending: Spending;
+  readonly limits: Limits;
 }
 
 /** Has another agent work on a task within this turn. */
