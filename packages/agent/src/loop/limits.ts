@@ -67,7 +67,7 @@ function unpricedPause(run: Run): Pause {
     if (isAccepted || limit === null) return null;
     const why = `what ${model.id} costs is not known, so the cost limit of ${dollars(limit)} cannot be kept`;
     const args = { spent_usd: spending.total, limit_usd: limit, priced: false };
-    const title = `Go on? ${capital(why)}`;
+    const title = `Go on? ${why.charAt(0).toUpperCase()}${why.slice(1)}`;
     isAccepted = (await ask(run, { tool: "continue_over_budget", args, title, unanswered: false })) !== null;
     return isAccepted ? null : { reason: "max_tokens", error: why };
   };
@@ -92,10 +92,6 @@ function costPause(run: Run): Pause {
 
 function dollars(amount: number): string {
   return `$${amount.toFixed(4)}`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 interface Question {
