@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -56,7 +57,6 @@ it("answers probes whatever name they use, and nothing else", async () => {
   const port = await freePort();
   await startServer(home, port);
   const ask = async (path: string) => {
-    const { request } = await import("node:http");
     const asked = request({ port, path, headers: { host: "balancer.example" } }).end();
     const [response] = await once(asked, "response");
     response.resume();
@@ -81,12 +81,30 @@ for _ in sys.stdin:
     print(child.wait(), flush=True)
 `;
 
-it("takes a socket that a service manager holds: nobody is refused while it is started again", {
-  timeout: 120_000,
+/** Asks on a connection of its own, as a proxy without kept connections does. */
+function askOnce(port: number, method: string, path: string, body?: unknown) {
+  return new Promise<{ status: number; body: Record<string, never> }>((resolve, reject) => {
+    const headers = body === undefined ? {} : { "content-type": "application/json" };
+    const asked = request({ port, method, path, headers, agent: false }, async (answer) => {
+      let text = "";
+      try {
+        for await (const chunk of answer.setEncoding("utf8")) text += chunk;
+        resolve({ status: answer.statusCode!, body: JSON.parse(text || "{}") });
+      } catch (error) {
+        reject(error);
+      }
+    });
+    asked.once("error", reject);
+    asked.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+it("takes a socket that a service manager holds: of the requests during 20 restarts none is refused, cut or turned away", {
+  timeout: 300_000,
   tags: ["needs-python3"],
 }, async () => {
   const home = await makeHome();
-  const command = `${process.execPath} ${OTTER} serve --port 0`;
+  const command = `${process.execPath} ${OTTER} serve --port 0 --log-level error`;
   const env = { PATH: process.env["PATH"], HOME: home, CHIMERA_HOME: join(home, ".chimera") };
   const manager = spawn("/usr/bin/python3", ["-c", MANAGER, command], {
     cwd: home,
@@ -97,20 +115,86 @@ it("takes a socket that a service manager holds: nobody is refused while it is s
   const lines = createInterface({ input: manager.stdout })[Symbol.asyncIterator]();
   const next = async () => Number((await lines.next()).value);
   const port = await next();
-  for (let round = 0; round < 3; round++) {
-    // Asked before the program runs: the connection waits in the socket.
-    const asked = fetch(`http://127.0.0.1:${port}/healthz`);
-    manager.stdin.write("again\n");
-    const pid = await next();
-    onTestFinished(() => {
+  let pid = 0;
+  onTestFinished(() => {
+    try {
+      if (pid > 0) process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  });
+  const lost: string[] = [];
+  let answered = 0;
+  let isOver = false;
+  const client = async () => {
+    while (!isOver) {
       try {
-        process.kill(pid, "SIGKILL");
-      } catch {
-        // It has ended.
+        const made = await askOnce(port, "POST", "/session", {});
+        const path = `/session/${made.body["session_id"]}`;
+        const answers = [
+          made,
+          await askOnce(port, "GET", path),
+          await askOnce(port, "DELETE", path),
+          await askOnce(port, "GET", "/sessions"),
+        ];
+        answered += answers.length;
+        for (const { status, body } of answers) if (status >= 300) lost.push(`${status} ${JSON.stringify(body)}`);
+      } catch (error) {
+        lost.push(String(error));
       }
-    });
-    expect(await (await asked).json()).toEqual({ status: "ok" });
+    }
+  };
+  const clients = Array.from({ length: 4 }, client);
+  for (let round = 0; round < 20; round++) {
+    manager.stdin.write("again\n");
+    pid = await next();
+    const before = answered;
+    await expect.poll(() => answered, { timeout: 60_000 }).toBeGreaterThan(before + 20);
+    if (round === 19) {
+      isOver = true;
+      await Promise.all(clients);
+    }
     process.kill(pid, "SIGTERM");
     expect(await next()).toBe(0);
+  }
+  expect(lost).toEqual([]);
+});
+
+it("lets every turn end that was accepted before it was asked to stop, whatever comes meanwhile", {
+  timeout: 120_000,
+}, async () => {
+  const home = await makeHome();
+  const port = await freePort();
+  const server = await startServer(home, port, "--drain-timeout", "60", "--mode", "auto");
+  const accepted: string[] = [];
+  const refused = new Set<string>();
+  let isOver = false;
+  const client = async () => {
+    while (!isOver) {
+      const prompt = "run `sleep 0.3; echo slept`";
+      const { status, body } = await askOnce(port, "POST", "/sessions", { prompt }).catch((error) => ({
+        status: 0,
+        body: { error: error.code },
+      }));
+      if (status === 201) accepted.push((body as { session_id: string }).session_id);
+      else refused.add(String((body as { error: string }).error));
+      await new Promise((resolve) => setTimeout(resolve, status === 201 ? 0 : 20));
+    }
+  };
+  const clients = Array.from({ length: 4 }, client);
+  await expect.poll(() => accepted.length, { timeout: 30_000 }).toBeGreaterThan(12);
+  server.child.kill("SIGTERM");
+  expect((await server.ended).code).toBe(0);
+  isOver = true;
+  await Promise.all(clients);
+  expect(
+    [...refused].filter((code) => !["draining", "ECONNREFUSED", "ECONNRESET", "shutting_down"].includes(code)),
+  ).toEqual([]);
+  const again = await freePort();
+  await startServer(home, again);
+  for (const id of accepted) {
+    const { body } = await askOnce(again, "GET", `/sessions/${id}`);
+    const { type, metadata } = (body["events"] as { type: string; metadata: { success: boolean } }[]).at(-1)!;
+    expect([id, type, metadata.success]).toEqual([id, "agent_result", true]);
   }
 });

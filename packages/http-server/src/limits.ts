@@ -77,6 +77,8 @@ export const LIMITS = {
   limitRetrySeconds: 10,
   /** How long a client is asked to wait when it cannot be answered for the moment. */
   retryAfterSeconds: 1,
+  /** How long a stop waits for requests that are on their way, and for the beginning of their answers. */
+  answersMs: 250,
   /** How long a stop waits for connections before it cuts them. */
   stopMs: 5000,
   /** A port that was just bound is left to probes for this long before the app is loaded. */

@@ -22,6 +22,10 @@ export interface Listening {
   readonly server: Server;
   /** Resolves when the app answers; rejects when it could not be loaded. */
   readonly ready: Promise<void>;
+  /** Resolves when whatever has been asked is answered, or begins to be, and soon in any case. */
+  answered(): Promise<void>;
+  /** Accepts nothing more. A socket that a service manager holds keeps what comes from now on for the next process. */
+  stopAccepting(): void;
   /** Stops accepting and ends idle connections; the rest have 5 s, and new requests on them get 503. */
   close(): Promise<void>;
 }
@@ -55,6 +59,11 @@ export async function listen(
   let answer: RequestListener | undefined;
   let upgrade: ((incoming: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined;
   let closing = false;
+  let closed: Promise<void> | null = null;
+  const stopAccepting = () =>
+    (closed ??= new Promise<void>((resolve) => {
+      server.close(() => resolve());
+    }));
   const load = async () => {
     const [loaded, { getRequestListener }, { createUpgrade }] = await Promise.all([
       typeof app === "function" ? app(server) : app,
@@ -71,7 +80,14 @@ export async function listen(
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
   });
+  /** Connections that have not asked anything yet, and requests that nothing was answered to. */
+  const silent = new Set<Duplex>();
+  const unanswered = new Set<ServerResponse>();
   const server = await createNodeServer(options.tls, (incoming, outgoing) => {
+    silent.delete(incoming.socket);
+    unanswered.add(outgoing);
+    outgoing.once("close", () => unanswered.delete(outgoing));
+    if (closed) outgoing.shouldKeepAlive = false;
     if (closing) return turnAway(outgoing);
     if (answer) return answer(incoming, outgoing);
     if (options.early?.(incoming, outgoing)) return;
@@ -82,7 +98,14 @@ export async function listen(
     );
   });
   const upgraded = new Set<Duplex>();
+  server.on(options.tls ? "secureConnection" : "connection", (socket: Duplex & { alpnProtocol?: unknown }) => {
+    // One of HTTP/2 carries many requests, none of which says which it is.
+    if (socket.alpnProtocol === "h2") return;
+    silent.add(socket);
+    socket.once("close", () => silent.delete(socket));
+  });
   server.on("upgrade", (incoming, socket, head) => {
+    silent.delete(socket);
     socket.on("error", () => {});
     if (closing) return void socket.destroy();
     upgraded.add(socket);
@@ -98,6 +121,7 @@ export async function listen(
   if (onLines) {
     const { splitLines } = await import("./socket-path.js");
     splitLines(server, (socket) => {
+      silent.delete(socket);
       upgraded.add(socket);
       socket.once("close", () => upgraded.delete(socket));
       onLines(socket);
@@ -122,21 +146,24 @@ export async function listen(
     server,
     ready,
     port: typeof bound === "object" && bound ? bound.port : 0,
-    close: () =>
-      new Promise((resolve) => {
-        closing = true;
-        clearTimeout(grace);
-        const cut = setTimeout(() => {
-          server.closeAllConnections();
-          for (const socket of upgraded) socket.destroy();
-        }, LIMITS.stopMs);
-        const sweep = setInterval(() => server.closeIdleConnections(), 50);
-        server.close(() => {
-          clearTimeout(cut);
-          clearInterval(sweep);
-          resolve();
-        });
-      }),
+    stopAccepting: () => void stopAccepting(),
+    async answered() {
+      const isQuiet = () => silent.size === 0 && [...unanswered].every(({ headersSent }) => headersSent);
+      const last = performance.now() + LIMITS.answersMs;
+      while (!isQuiet() && performance.now() < last) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+    async close() {
+      closing = true;
+      clearTimeout(grace);
+      const cut = setTimeout(() => {
+        server.closeAllConnections();
+        for (const socket of upgraded) socket.destroy();
+      }, LIMITS.stopMs);
+      const sweep = setInterval(() => server.closeIdleConnections(), 50);
+      await stopAccepting();
+      clearTimeout(cut);
+      clearInterval(sweep);
+    },
   };
 }
 

@@ -29,7 +29,10 @@ interface HttpServing {
   /** Everything is bound: the app may be loaded. */
   begin(): void;
   close(): Promise<void>;
-  /** Begins no turn any more and resolves when those that run have ended, or after so many milliseconds. */
+  /**
+   * Begins no turn any more, waits for those that run, at most so many milliseconds, and then accepts nothing more. Resolves when what
+   * has been asked is answered.
+   */
   drain(ms: number): Promise<void>;
   /** Takes another token and certificate, and reads the list of people again. */
   reload(access: Pick<HttpAccess, "authToken" | "tls">): Promise<void>;
@@ -180,11 +183,20 @@ function openHttp(options: HttpOptions): HttpServing {
       await loaded?.people?.reload();
     },
     async drain(ms) {
+      const answered = () => Promise.all(bound.map((listening) => listening.answered()));
       const loaded = await app.opened();
-      if (!loaded) return;
-      loaded.drain();
-      const { sessions } = await options.core();
-      await Promise.race([Promise.all(sessions.live().map((session) => session.idle())), wait(ms)]);
+      if (loaded && ms > 0) {
+        loaded.drain();
+        // A prompt that was let in before that has its turn in a moment.
+        await answered();
+        const { sessions } = await options.core();
+        const busy = () => sessions.live().filter(({ state }) => state !== "idle");
+        const isLate = wait(ms, true, { ref: false });
+        const ended = () => Promise.all(busy().map((session) => session.idle())).then(() => false);
+        while (busy().length > 0 && !(await Promise.race([ended(), isLate])));
+      }
+      for (const listening of bound) listening.stopAccepting();
+      await answered();
     },
     async close() {
       giveUp();

@@ -53,8 +53,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
       log.reopen();
       await serving.reload(http.rereadAccess(invocation, config));
     };
-    const drainMs = config.values.drain_timeout * 1000;
-    if (drainMs > 0) drain = () => serving.drain(drainMs);
+    drain = () => serving.drain(config.values.drain_timeout * 1000);
     ends.push(failureOf(serving.ready, log));
   }
   if (settings.acp) {
