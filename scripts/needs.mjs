@@ -13,10 +13,12 @@ import { delimiter, join } from "node:path";
  */
 export const needs = [
   program("bwrap", "bubblewrap"),
+  { name: "caddy", what: "caddy", isMet: () => isOnPath("caddy") },
   program("chromium"),
   program("curl"),
   program("git"),
   program("jq"),
+  { name: "nginx", what: "nginx", apt: "nginx-light", isMet: () => isOnPath("nginx") || canRun("/usr/sbin/nginx") },
   program("openssl"),
   { name: "promtool", what: "promtool, of Debian's prometheus", isMet: () => isOnPath("promtool") },
   // Commands in a sandbox have the system's own programs alone.

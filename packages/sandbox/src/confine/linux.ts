@@ -56,7 +56,7 @@ export function descriptorsOf(bytes: Buffer): () => number {
 // --- internal ---
 
 const UNAVAILABLE_HINT =
-  "install bubblewrap (apt install bubblewrap, dnf install bubblewrap) or allow unprivileged user namespaces, which both it and util-linux need, or choose sandbox mode off to run commands unconfined";
+  "install bubblewrap (apt install bubblewrap, dnf install bubblewrap) or allow unprivileged user namespaces, which both it and util-linux need (in Docker: --security-opt seccomp=unconfined), or choose sandbox mode off to run commands unconfined";
 
 const PROBE_TIMEOUT_MS = 10_000;
 
