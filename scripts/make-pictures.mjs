@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { chromium } from "playwright-core";
 import { drawScreens } from "./terminal-svg.mjs";
 
@@ -113,14 +114,13 @@ async function converse() {
   const screen = () => tmux("capture-pane", "-e", "-p").replaceAll(root, "~").trimEnd();
   const shows = async (text) => {
     for (let i = 0; i < 200; i++) {
-      if (screen().includes(text)) return pause(150);
+      if (stripVTControlCharacters(screen()).includes(text)) return pause(150);
       await pause(50);
     }
     throw new Error(`the terminal never shows ${text}:\n${screen()}`);
   };
   const screens = [];
   const keep = (seconds) => screens.push({ text: screen(), seconds });
-  const type = (text) => tmux("send-keys", text, "Enter");
   try {
     await shows("Ctrl-C");
     keep(1);
@@ -128,16 +128,21 @@ async function converse() {
     await pause(300);
     keep(1);
     tmux("send-keys", "Enter");
-    await shows("Edit");
+    // One key answers, once the answers are shown.
+    await shows("Edit greet.js, the");
+    await shows("[y]es");
+    keep(3);
+    tmux("send-keys", "-l", "y");
+    await shows("Bash node greet.test.js");
+    await shows("[y]es");
     keep(2);
-    type("y");
-    await shows("Bash");
-    keep(2);
-    type("y");
+    tmux("send-keys", "-l", "y");
     await shows("the test passes");
     await pause(500);
     keep(3);
-    type("/undo");
+    tmux("send-keys", "-l", "/undo");
+    await pause(300);
+    tmux("send-keys", "Enter");
     await shows("1 file restored");
     keep(5);
   } finally {

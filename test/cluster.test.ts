@@ -212,6 +212,15 @@ test("a store is copied into another and back, as often as one likes", {
     JSON.parse(otter("sessions", "show", one.session_id, "--json", "--store", store)).events;
   expect(shown(`file:${back}`)).toEqual(shown(`file:${home}`));
   expect(shown(fresh.url)).toEqual(shown(`file:${home}`));
+  const gc = (...args: string[]) => JSON.parse(otter("sessions", "gc", ...args, "--json", "--store", fresh.url));
+  expect(gc("--max-bytes", "1G")).toMatchObject({ sessions_removed: 0 });
+  expect(gc("--max-bytes", "1", "--dry-run")).toMatchObject({ sessions_removed: 2, dry_run: true });
+  expect(gc("--keep", "1")).toMatchObject({ sessions: [{ why: "count" }] });
+  expect(JSON.parse(otter("sessions", "list", "--json", "--store", fresh.url))).toMatchObject([
+    { session_id: one.session_id },
+  ]);
+  otter("sessions", "delete", one.session_id.slice(-8), "--store", fresh.url);
+  expect(JSON.parse(otter("sessions", "list", "--json", "--store", fresh.url))).toEqual([]);
   expect(otter("doctor", "--store", fresh.url)).toMatch(/PostgreSQL \d+.*without a synchronous standby/);
   await fresh.drop();
 });

@@ -26,8 +26,6 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** What a person can do about it, where that is more than what the error says. */
 export function adviceOn(error: unknown, profile: Profile): string {
-  if (isSessionError(error) && error.code === "session_claimed")
-    return "; it is open there: join it with attach, or end that process";
   if (isCliError(error) && error.code === "unauthorized")
     return `; set ${envName(profile, "SERVER_TOKEN")} to the server's`;
   const { name, code } = (error ?? {}) as { name?: string; code?: string };

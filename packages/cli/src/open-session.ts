@@ -7,6 +7,7 @@ import { localClient } from "./client/local.js";
 import { remoteClient } from "./client/remote.js";
 import type { Server } from "./client/server.js";
 import { CliError } from "./errors.js";
+import { meantId } from "./store.js";
 import { plainLine } from "./terminal/text.js";
 
 /** What is typed as a setting of a session, and how a person switches it in one that a server has open. */
@@ -32,16 +33,16 @@ export async function openSession(
 ): Promise<SessionClient> {
   const { sessions } = core;
   const { cwd, persist, typed = {}, title } = choice;
-  const id = choice.resume ?? (choice.last ? await lastSession(core, cwd) : undefined);
+  const { resume } = choice;
+  const id = resume ? await meantId(sessions.store, resume) : choice.last ? await lastSession(core, cwd) : undefined;
   try {
     const session = id === undefined ? await sessions.create({ cwd, persist }) : await sessions.load(id);
     await keep(session, typed, id === undefined);
     if (title?.trim()) await session.setTitle(title.trim());
     return localClient(core, session, approves);
   } catch (error) {
-    const server = serverHolding(invocation, error);
-    if (server === null || id === undefined) throw error;
-    return join(invocation, server, id, choice);
+    if (id === undefined) throw error;
+    return join(invocation, serverHolding(invocation, error), id, choice);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The stored sessions, to be read: no core, no claim, nothing written. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { type EventStore, isStoreError } from "@chimera/event-store";
+import { type EventStore, isSessionId, isStoreError } from "@chimera/event-store";
 import { type Invocation, type Paths, readConfig } from "@chimera/host";
 import { openStorage, type Storage } from "@chimera/host/storage";
 import { CliError } from "./errors.js";
@@ -18,16 +18,36 @@ export async function openStore(
   return { paths, ...storage };
 }
 
+/** Fewer characters of an id are too easily another session's. */
+const SHORTEST = 4;
+
+/**
+ * The id that a person means: a whole one, or the beginning or the end of exactly one. What fits nothing stays as it was typed: where it
+ * is looked for says that there is no such session.
+ */
+export async function meantId(store: Pick<SessionStore, "list">, typed: string): Promise<string> {
+  return chosenId(typed, async () => (await store.list()).sessions.map(({ id }) => id));
+}
+
+/** The same of ids that are asked for elsewhere. */
+export async function chosenId(typed: string, list: () => Promise<readonly string[]>): Promise<string> {
+  const isWhole: boolean = isSessionId(typed);
+  const ids = isWhole ? [typed] : await list();
+  if (ids.includes(typed) || typed.length < SHORTEST) return typed;
+  const fits = ids.filter((id) => id.startsWith(typed) || id.endsWith(typed));
+  if (fits.length > 1) {
+    const more = fits.length > 3 ? ` and ${fits.length - 3} more` : "";
+    throw new CliError("not_found", `${typed} fits ${fits.length} sessions: ${fits.slice(0, 3).join(", ")}${more}`);
+  }
+  return fits[0] ?? typed;
+}
+
 /** The summary of a session that must be there. */
-export async function requireSummary(store: SessionStore, id: string): Promise<Summary> {
+export async function requireSummary(store: Pick<SessionStore, "readSummary">, id: string): Promise<Summary> {
   const summary = await store.readSummary(id).catch((error: unknown) => {
     if (isStoreError(error) && error.code === "invalid_id") return null;
     throw error;
   });
   if (summary !== null) return summary;
-  const known = await store.has(id).catch(() => false);
-  throw new CliError(
-    "not_found",
-    known ? `session ${id} has neither a summary nor a log` : `there is no session ${id}`,
-  );
+  throw new CliError("not_found", `there is no session ${id}`);
 }

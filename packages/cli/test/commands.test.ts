@@ -1,6 +1,6 @@
 /** One person's day in a fresh home: every command once, what it prints compared. */
 import { existsSync } from "node:fs";
-import { lutimes, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { lutimes, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createPerson, type Person, type Typed } from "./person.js";
@@ -11,6 +11,7 @@ function settled(person: Person, text: string): string {
     .replaceAll(person.home, "HOME")
     .replaceAll(person.cwd, "WORK")
     .replace(/otter-\d{8}T\d{6}-[0-9a-f]{8}/g, "otter-YYYYMMDDTHHMMSS-xxxxxxxx")
+    .replace(/\b\d+(\.\d)?m?s\b/g, "Nms")
     .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z)?/g, (found) => found.replace(/\d/g, "0"));
 }
 
@@ -38,9 +39,7 @@ const ok = ({ code, stdout, stderr }: Typed) => {
 
 test("an empty home has nothing to show", async () => {
   const person = await createPerson();
-  expect(ok(await person.type(["sessions", "list"]))).toMatch(
-    /^SESSION_ID .* PROMPT\n\(no persisted sessions found\)\n$/,
-  );
+  expect(ok(await person.type(["sessions", "list"]))).toMatch(/^ID .* PROMPT\n\(no persisted sessions found\)\n$/);
   expect(JSON.parse(ok(await person.type(["sessions", "list", "--sessions-json"])))).toEqual([]);
   expect(JSON.parse(ok(await person.type(["stats", "--json"]))).total_runs).toBe(0);
   expect(await person.type(["sessions", "search", "x"])).toMatchObject({ code: 1, stdout: "(nothing found)\n" });
@@ -51,8 +50,8 @@ test("sessions: list, show, cost, rename, search, gc", async () => {
   const id = await talk(person);
   const shown = async (...args: string[]) => settled(person, ok(await person.type(args)));
   expect(await shown("sessions", "list")).toMatchInlineSnapshot(`
-    "SESSION_ID                              DATE              MODEL               STEPS      COST  OK   TITLE                                     PROMPT
-    otter-YYYYMMDDTHHMMSS-xxxxxxxx          0000-00-00 00:00  scripted:../scrip…      2   $0.0014  yes  First look                                what is here?
+    "ID                              STARTED           STATE    MODEL                   COST  TITLE                           PROMPT
+    otter-YYYYMMDDTHHMMSS-xxxxxxxx  0000-00-00 00:00  idle     scripted:../scrip…   $0.0014  First look                      what is here?
     "
   `);
   expect(await shown("sessions", "show", id)).toMatchInlineSnapshot(`
@@ -61,8 +60,8 @@ test("sessions: list, show, cost, rename, search, gc", async () => {
     prompt      what is here?
     model       scripted:../script-0.json
     cwd         WORK
-    started     0000-00-00T00:00:00Z
-    ended       0000-00-00T00:00:00Z
+    started     0000-00-00 00:00
+    ended       0000-00-00 00:00
     turns       1
     steps       2
     tool calls  1
@@ -71,24 +70,14 @@ test("sessions: list, show, cost, rename, search, gc", async () => {
     success     true
     path        HOME/.chimera/eventlog/otter-YYYYMMDDTHHMMSS-xxxxxxxx
 
-         1  title_changed        First look
-         2  user_message         what is here?
-         3  turn_start           {"prompt":"msg-0"}
-         4  step_start           {"step":0}
-         5  text_delta           Looking.
-         6  usage                {"input":100,"output":20,"cache":0,"reasoning":0,"total_usd":0.0006,"priced":true,"used":120,"size"…
-         7  tool_call            List .
-         8  plan                 {"entries":[{"content":"List .","priority":"medium","status":"in_progress"}]}
-         9  tool_update          {"call_id":"call-0-0"}
-        10  tool_result          notes.txt
-        11  plan                 {"entries":[{"content":"List .","priority":"medium","status":"completed"}]}
-        12  step_end             {"step":0}
-        13  step_start           {"step":1}
-        14  text_delta           There is *one* file.
-        15  usage                {"input":300,"output":30,"cache":0,"reasoning":0,"total_usd":0.00135,"priced":true,"used":210,"size…
-        16  step_end             {"step":1}
-        17  turn_end             end_turn
-        18  agent_result         There is *one* file.
+    > what is here?
+    Looking. 
+
+    ✓ List . Nms
+
+    There is one file.
+    context 0 % · 2 steps · 1 tool call · $0.0014 · Nms
+
     "
   `);
   expect(await shown("sessions", "cost")).toMatchInlineSnapshot(`
@@ -130,6 +119,64 @@ test("sessions: list, show, cost, rename, search, gc", async () => {
   const whole = JSON.parse(ok(await person.type(["sessions", "show", id, "--json"])));
   expect(Object.keys(whole).join()).toBe("session_id,path,summary,events");
   expect(await person.type(["sessions", "list", "--model", "other"])).toMatchObject({ code: 0 });
+});
+
+test("the beginning or the end of an id is enough, unless several begin or end so", async () => {
+  const person = await createPerson();
+  const [first, second] = [await talk(person), await talk(person)];
+  const tail = first.slice(-8);
+  expect(ok(await person.type(["sessions", "show", tail]))).toContain(`session     ${first}`);
+  expect(ok(await person.type(["export", tail, "md"]))).toContain("### You\n\n```\nwhat is here?\n```");
+  expect(ok(await person.type(["sessions", "rename", tail, "Mine"]))).toBe(`${first} is now called Mine\n`);
+  expect(await person.type(["-p", "/cost", "--resume", tail])).toMatchObject({ code: 0 });
+  expect(await person.type(["sessions", "show", "otter-2"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^otter sessions: otter-2 fits 2 sessions: otter-\S+, otter-\S+\n$/),
+  });
+  expect(await person.type(["sessions", "delete", "nope-nope", tail])).toMatchObject({ code: 2 });
+  expect(ok(await person.type(["sessions", "delete", tail]))).toBe(`${first} is deleted: what is here?\n`);
+  expect(await person.type(["sessions", "show", first])).toMatchObject({ code: 2 });
+  expect(existsSync(join(person.home, ".chimera/eventlog", first))).toBe(false);
+  expect(ok(await person.type(["sessions", "list"]))).toContain(second);
+});
+
+test("sessions gc keeps to an age, a number and a size, and tells before it removes", async () => {
+  const person = await createPerson();
+  const ids: string[] = [];
+  for (let at = 0; at < 4; at++) ids.push(await talk(person));
+  const list = async () =>
+    JSON.parse(ok(await person.type(["sessions", "list", "--json"]))) as { session_id: string }[];
+  const left = async () => (await list()).map(({ session_id }) => session_id).sort();
+  const touch = async (id: string, days: number) => {
+    const directory = join(person.home, ".chimera/eventlog", id);
+    const time = new Date(Date.now() - days * 86_400_000);
+    for (const name of await readdir(directory)) await lutimes(join(directory, name), time, time);
+  };
+  for (const [at, id] of ids.entries()) await touch(id, 40 - 10 * at);
+  const [oldest = "", second = "", third = "", newest = ""] = ids;
+
+  const told = ok(await person.type(["sessions", "gc", "--older-than", "35d", "--keep", "2", "--dry-run"]));
+  expect(told).toMatch(
+    new RegExp(`${second} .* count .*\\n${oldest} .* age .*\\n2 sessions past the limits, .*would be removed`),
+  );
+  expect(await left()).toEqual([...ids].sort());
+  expect(ok(await person.type(["sessions", "gc", "--older-than", "35d"]))).toMatch(/^otter-.* age .*\n1 sessions past/);
+  expect(await left()).toEqual([second, third, newest].sort());
+  ok(await person.type(["sessions", "gc", "--keep", "2"]));
+  expect(await left()).toEqual([third, newest].sort());
+  expect(existsSync(join(person.home, ".chimera/eventlog", second))).toBe(false);
+  const directory = join(person.home, ".chimera/eventlog", newest);
+  const sizes = (await readdir(directory)).map(async (name) => (await stat(join(directory, name))).size);
+  const size = (await Promise.all(sizes)).reduce((sum, one) => sum + one, 0);
+  expect(ok(await person.type(["sessions", "gc", "--max-bytes", "1G"]))).toMatch(/^0 empty/);
+  const report = JSON.parse(ok(await person.type(["sessions", "gc", "--max-bytes", String(size + 50), "--json"])));
+  expect(report).toMatchObject({
+    sessions_removed: 1,
+    sessions: [{ session_id: third, why: "bytes" }],
+    dry_run: false,
+  });
+  expect(await left()).toEqual([newest]);
+  expect(await person.type(["sessions", "gc", "--max-bytes", "much"])).toMatchObject({ code: 2 });
 });
 
 test("sessions gc removes only what the program wrote, wherever its directories point", async () => {

@@ -64,8 +64,8 @@ export function ended(child: ChildProcessWithoutNullStreams): Promise<Typed> {
 export const TOKEN = { OTTER_SERVER_TOKEN: "correct-horse-battery" };
 
 /** A server of this person; resolves to its port. */
-export async function serve(person: Person, model: string): Promise<number> {
-  const child = person.start(["serve", "--port", "0", "--model", model], TOKEN);
+export async function serve(person: Person, model: string, more: readonly string[] = []): Promise<number> {
+  const child = person.start(["serve", "--port", "0", "--model", model, ...more], TOKEN);
   onTestFinished(() => void child.kill("SIGKILL"));
   return new Promise((resolve, reject) => {
     let said = "";

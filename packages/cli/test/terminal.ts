@@ -14,6 +14,8 @@ export interface Terminal {
   press(...keys: string[]): Promise<void>;
   type(text: string): Promise<void>;
   screen(): Promise<string>;
+  /** The screen and all that has scrolled off it. */
+  history(): Promise<string>;
   /** The screen, with its colours. */
   painted(): Promise<string>;
   /** Waits until the screen shows it; fails with the screen. */
@@ -42,7 +44,24 @@ export async function open(
   const tmux = async (...words: string[]) => (await run("tmux", ["-L", socket, ...words], shell)).stdout;
   const settings = Object.entries({ ...person.env, ...env }).map(([key, value]) => `${key}=${quote(value ?? "")}`);
   const command = `cd ${quote(person.cwd)}; env -i TERM=screen-256color LANG=C.UTF-8 ${settings.join(" ")} ${quote(process.execPath)} ${quote(PROGRAM)} ${args.map(quote).join(" ")}; echo EXIT $?; sleep 600`;
-  await tmux("new-session", "-d", "-x", String(columns), "-y", String(rows), "-s", name, command);
+  await tmux(
+    "-f",
+    "/dev/null",
+    "set-option",
+    "-g",
+    "history-limit",
+    "30000",
+    ";",
+    "new-session",
+    "-d",
+    "-x",
+    String(columns),
+    "-y",
+    String(rows),
+    "-s",
+    name,
+    command,
+  );
   onTestFinished(async () => {
     await tmux("kill-server").catch(() => {});
   });
@@ -59,6 +78,7 @@ export async function open(
     ask: async (format) => (await tmux("display-message", "-p", "-t", name, format)).trim(),
     kill: async () => void (await tmux("kill-session", "-t", name)),
     screen: () => tmux("capture-pane", "-p", "-t", name),
+    history: () => tmux("capture-pane", "-p", "-S", "-", "-t", name),
     painted: () => tmux("capture-pane", "-p", "-e", "-t", name),
     async until(pattern) {
       const end = Date.now() + 20_000;

@@ -27,13 +27,20 @@ export async function openCore(source: ConfigSource): Promise<OpenCore> {
   const config = readConfig(source, IN_PROCESS);
   await requireNamed(config);
   const log = openLog(source, config.values);
-  for (const problem of config.problems) log.warn(problem);
+  warnOf(source, config.problems, log);
   const extensions = await startExtensions(source, config, log);
   // Loaded here, so that a program which only says its version does not carry it.
   const { createCore } = await import("./compose.js");
   const { profile, process } = source;
   const core = await createCore({ profile, env: process.env, config, extensions, log });
   return { core, config, log };
+}
+
+/** What is wrong with the configuration: a sentence each for somebody who watches, entries of the log otherwise. */
+export function warnOf({ profile, process }: ConfigSource, problems: readonly string[], log: Log): void {
+  for (const problem of problems)
+    if (process.stderr.isTTY) process.stderr.write(`[${profile.name}] ${problem}\n`);
+    else log.warn(problem);
 }
 
 /** The extensions of a program, in the order of its profile. */

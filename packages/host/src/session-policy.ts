@@ -60,7 +60,7 @@ export function createSessionPolicy({ paths, agents, parts }: SessionPolicyDeps)
   });
   return {
     decide: async (call, place) => (await opened.get()).policy.decide(call, place),
-    remember: async (call, answer, place) => (await opened.get()).policy.remember(call, answer, place),
+    remember: async (...answer) => (await opened.get()).policy.remember(...answer),
     audit: async (entry) => (await opened.get()).policy.audit(entry),
     async problems(cwd) {
       const { rules, projectRules } = await opened.get();

@@ -1,4 +1,5 @@
 /** The one place that opens storage, from one setting: a directory, or a database that several nodes share. */
+import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
@@ -16,6 +17,8 @@ export interface Storage {
   readonly shared: PostgresStorage<SessionEvent, Summary> | null;
   /** Where a session is kept, for people: the directory of its log, or a place in a database. */
   pathOf(id: string): string;
+  /** What a session takes there, in bytes. */
+  sizeOf(id: string): Promise<number>;
 }
 
 export type StorageOptions = Pick<Config, "paths" | "values"> & {
@@ -44,7 +47,12 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     durability: values.durability,
     onTornTail: (session, where) => log?.warn("the log ended in a torn record", { session, where }),
   });
-  return { store, shared: null, pathOf: (id) => join(root, "eventlog", id) };
+  return {
+    store,
+    shared: null,
+    pathOf: (id) => join(root, "eventlog", id),
+    sizeOf: (id) => sizeIn(join(root, "eventlog", id)),
+  };
 }
 
 // --- internal ---
@@ -63,5 +71,17 @@ async function openDatabase(address: string, { values, log }: StorageOptions): P
   });
   if (!shared.server.hasSynchronousStandby)
     log?.warn("the database has no synchronous standby: when its disk dies, acknowledged records are lost", { place });
-  return { store: shared.store, shared, pathOf: (id) => `${place}/${id}` };
+  return { store: shared.store, shared, pathOf: (id) => `${place}/${id}`, sizeOf: shared.sizeOf };
+}
+
+/** A session's directory holds files alone; one that goes meanwhile takes nothing. */
+async function sizeIn(directory: string): Promise<number> {
+  const names = await readdir(directory).catch(() => []);
+  const sizes = names.map((name) =>
+    stat(join(directory, name)).then(
+      ({ size }) => size,
+      () => 0,
+    ),
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

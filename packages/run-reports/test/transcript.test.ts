@@ -34,7 +34,7 @@ const edit = (path: string): Loose => ({
 const markdown = (events: readonly Loose[], summary: object = {}) =>
   render(sourceOf(events, { summary }), { format: "md" });
 /** The document without its heading. */
-const told = async (events: readonly Loose[]) => (await markdown(events)).split("## Events\n")[1];
+const told = async (events: readonly Loose[]) => (await markdown(events)).split("## Conversation\n")[1];
 
 describe("formats", () => {
   it("knows three, html unless told otherwise", () => {
@@ -74,13 +74,13 @@ describe("formats", () => {
 - cost (USD): 0.070000
 - success: true
 
-## Prompt
+## Conversation
+
+### You
 
 \`\`\`
 do the thing
 \`\`\`
-
-## Events
 
 _(no events recorded)_
 `);
@@ -103,7 +103,7 @@ _(no events recorded)_
     const nasty = "```\n# Escaped\n````\n<script>x</script>";
     const document = await markdown([prompt(nasty), call("c", { tool: "a`b", title: "``x\n# y``" })]);
     expect(document).toContain(`\`\`\`\`\`\n${nasty}\n\`\`\`\`\`\n`);
-    expect(document).toContain("### `tool_call` ``a`b`` ``` ``x # y`` ```\n");
+    expect(document).toContain("### ``a`b`` ``` ``x # y`` ```\n");
   });
 });
 
@@ -124,7 +124,7 @@ describe("the story", () => {
     ["Read", "Readable", "`Read` `Readable`"],
     ["Bash", "npm test", "`Bash` `npm test`"],
   ])("names a call of %s titled %s once", async (tool, title, shown) => {
-    expect(await markdown([prompt("a"), call("c", { tool, title })])).toContain(`### \`tool_call\` ${shown}\n`);
+    expect(await markdown([prompt("a"), call("c", { tool, title })])).toContain(`### ${shown}\n`);
     const words = shown.replaceAll("`", "").replace(`${tool} `, "").replaceAll('"', "&quot;");
     const heading = words === tool ? `<b>${tool}</b> <span` : `<b>${tool}</b> ${words} <span`;
     const page = await render(sourceOf([prompt("a"), call("c", { tool, title })]), { format: "html" });
@@ -134,11 +134,9 @@ describe("the story", () => {
   it("joins the pieces of a text, and tells thought and answer apart", async () => {
     const thought = (text: string): Loose => ({ type: "thought_delta", metadata: { text } });
     expect(await told([thought("a"), thought("b"), text("c"), text("d"), thought("e")])).toBe(
-      ["thought_delta:ab", "text_delta:cd", "thought_delta:e"]
+      ["Thought:ab", "Otter:cd", "Thought:e"]
         .map((part) => part.split(":"))
-        .map(
-          ([type, body]) => `\n### \`${type}\`\n\n\`\`\`${type === "text_delta" ? "markdown" : ""}\n${body}\n\`\`\`\n`,
-        )
+        .map(([who, body]) => `\n### ${who}\n\n\`\`\`${who === "Otter" ? "markdown" : ""}\n${body}\n\`\`\`\n`)
         .join(""),
     );
   });
@@ -190,7 +188,7 @@ describe("the story", () => {
       { type: "tool_progress", metadata: { call_id: "c1", stream: "stdout", chunk: "half" } },
       { type: "cancelled", metadata: { output: "" } },
     ]);
-    expect(story).toMatch(/`tool_call` `Edit` `c1`\n\nunfinished\n[\s\S]*half[\s\S]*### `cancelled`\n\ncancelled/);
+    expect(story).toMatch(/### `Edit` `c1`\n\nunfinished\n[\s\S]*half[\s\S]*_cancelled/);
   });
 
   it("tells a queued prompt where its own turn starts", async () => {
@@ -207,13 +205,13 @@ describe("the story", () => {
       { type: "cancelled", turn: 2, metadata: { output: "" } },
       prompt("fourth", "p4", 3),
     ]);
-    expect(story?.match(/first|second|third|fourth|answer \w+|### `cancelled`/g)).toEqual([
+    expect(story?.match(/first|second|third|fourth|answer \w+|_cancelled/g)).toEqual([
       "first",
       "answer one",
       "second",
       "answer two",
       "third",
-      "### `cancelled`",
+      "_cancelled",
       "fourth",
     ]);
   });
@@ -232,8 +230,8 @@ describe("the story", () => {
     expect(story?.match(/heard/g)).toHaveLength(1);
     expect(story).toContain("- [x] `new`");
     expect(story).not.toContain("old");
-    expect(story).toContain("done · 4.0 s · 2 steps · 1 tool call · 1,234 tokens · $0.0500\n");
-    expect(story).toContain("failed · 1 step\n\n```\ntoo late\n```\n");
+    expect(story).toContain("done · 4.0 s · 2 steps · 1 tool call · 1,234 tokens · $0.0500_\n");
+    expect(story).toContain("failed · 1 step_\n\n```\ntoo late\n```\n");
   });
 
   it("says what changed around the conversation", async () => {
@@ -255,7 +253,7 @@ describe("the story", () => {
       { type: "sandbox_violation", metadata: { tool: "Bash", mode: "read-only", reason: "network", command: "curl" } },
       { type: "forked", metadata: { from: "otter-1", at: 9 } },
     ]);
-    expect(story?.match(/^[A-Z].*$/gm)).toEqual([
+    expect(story?.match(/(?<=^> `).*(?=`$)/gm)).toEqual([
       "Model: a → b",
       "Undid 2 turns, 1 file; kept because they changed since: /x",
       "Redid 1 turn, 1 file; left alone: /z (too large)",
@@ -324,7 +322,7 @@ describe("from a store", () => {
     const source = await openTranscript(store, ID);
     log.append([text("later")] as SessionEvent[]);
     const document = await render(source, { format: "md" });
-    expect(document).toContain("## Events (2)");
+    expect(document).toContain("### You\n\n```\na\n```\n\n### Otter\n\n```markdown\nb\n```\n");
     expect(document).not.toContain("later");
   });
 

@@ -9,6 +9,8 @@ export interface Nodes {
   held(): Promise<ReadonlySet<string>>;
   /** True while another node holds the session. */
   isElsewhere(sid: string): Promise<boolean>;
+  /** The bytes of a session's records and its summary, as text. */
+  sizeOf(sid: string): Promise<number>;
   readonly tokens: TokenHashes;
   readonly people: SharedText;
 }
@@ -99,6 +101,12 @@ export function createNodes(
         SELECT 1 FROM chimera.session s JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()
         WHERE s.sid = ${sid} AND s.owner <> ${lease.node}`;
       return rows.length > 0;
+    },
+    async sizeOf(sid) {
+      const [row] = await reads.sql<{ size: string }>`
+        SELECT octet_length(s.summary) + coalesce((SELECT sum(octet_length(line)) FROM chimera.event e WHERE e.sid = s.sid), 0) AS size
+        FROM chimera.session s WHERE s.sid = ${sid}`;
+      return Number(row?.size ?? 0);
     },
     tokens: {
       async read(sid) {

@@ -36,8 +36,7 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
     return shared;
   };
   const openListed = (address: ModelAddress) => {
-    const opening = OPENERS[address.wire](address, env, sharedPost);
-    const served = address.remedy === null ? opening : onOwnServer(opening, address.remedy);
+    const served = explained(OPENERS[address.wire](address, env, sharedPost), address);
     const model = served.then((one) => withServedWindow(withSight(one), address, sharedPost));
     // A script is read anew for every turn: an edit counts at once, and its failures start over.
     return { keep: address.wire !== "scripted", model };
@@ -226,19 +225,24 @@ async function openOllama(address: ModelAddress, env: Env, post: () => Post): Pr
   });
 }
 
-/** A model on a person's own server. Its failure names the guess, since a wrong provider fails like a dead server. */
-async function onOwnServer(opening: Promise<Model>, remedy: string): Promise<Model> {
-  const remedied = (error: unknown): unknown => {
-    if (!isAgentError(error) || !UNSERVED.has(error.code)) return error;
+/**
+ * The model with failures that say what to do: where a key was refused, which one; on a person's own server what the name was taken for,
+ * since a wrong provider fails like a dead server.
+ */
+async function explained(opening: Promise<Model>, { remedy, refusal }: ModelAddress): Promise<Model> {
+  const named = (error: unknown): unknown => {
+    if (!isAgentError(error)) return error;
     const { code, message, retryAfterMs } = error;
+    if (code === "unauthorized") return new AgentError(code, `${refusal} (${message})`, { cause: error, retryAfterMs });
+    if (remedy === null || !UNSERVED.has(code)) return error;
     return new AgentError(code, `${message}; ${remedy}`, { cause: error, retryAfterMs });
   };
   const model = await opening.catch((error: unknown) => {
-    throw remedied(error);
+    throw named(error);
   });
   return {
     ...model,
-    textCalls: true,
+    ...(remedy !== null && { textCalls: true }),
     async *stream(request) {
       let heard = false;
       try {
@@ -247,7 +251,7 @@ async function onOwnServer(opening: Promise<Model>, remedy: string): Promise<Mod
           yield events;
         }
       } catch (error) {
-        throw heard ? error : remedied(error);
+        throw heard ? error : named(error);
       }
     },
   };

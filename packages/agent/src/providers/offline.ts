@@ -38,11 +38,11 @@ function readRequest(prompt: string): { actions: Action[]; unknown: string | nul
   return { actions, unknown: null };
 }
 
+/** Said once a session. */
 const WHOAMI =
-  "I am the offline interpreter, not a language model: no API key is set. Set ANTHROPIC_API_KEY, OPENAI_API_KEY, " +
-  "OPENROUTER_API_KEY or XAI_API_KEY (or run Ollama and choose one of its models) to talk to one.";
+  "No API key is set, so the offline interpreter answers: set ANTHROPIC_API_KEY or another provider's key, or run Ollama.";
 const ABILITIES =
-  "Until then I can do plain things: `list files`, `read FILE`, `search TEXT`, `write FILE: TEXT`, " +
+  "Offline I can do plain things: `list files`, `read FILE`, `search TEXT`, `write FILE: TEXT`, " +
   "`edit FILE replace A with B`, run `COMMAND`, and several of these joined by `and` or `then`.";
 
 type Result = Extract<ModelMessage, { role: "tool" }>;
@@ -54,15 +54,17 @@ function reply(messages: readonly ModelMessage[], tools: readonly ModelTool[]): 
   const asked = prompt?.role === "user" ? prompt.text : "";
   const results = messages.slice(promptAt + 1).filter((message) => message.role === "tool");
   const { actions, unknown } = readRequest(asked);
+  const isFirst = !messages.slice(0, Math.max(0, promptAt)).some((message) => message.role === "assistant");
+  const introduced = (text: string) => say(isFirst ? `${text}\n\n${WHOAMI}` : text);
 
   const failed = results.findIndex((result) => !result.success);
   const retry = failed === results.length - 1 ? secondTry(actions[failed], results[failed]) : null;
-  if (actions.length === 0) return say(`${WHOAMI}\n\n${ABILITIES}`);
-  if (failed >= 0 && !retry) return say(report(actions, results, unknown));
+  if (actions.length === 0) return introduced(ABILITIES);
+  if (failed >= 0 && !retry) return introduced(report(actions, results, unknown));
   const next = retry ?? actions[results.filter((result) => result.success).length];
-  if (!next) return say(report(actions, results, unknown));
+  if (!next) return introduced(report(actions, results, unknown));
   const call = callOf(next, tools, results);
-  if (!call) return say(`${report(actions, results, unknown)}\n\nThere is no tool for: ${next.says}`);
+  if (!call) return introduced(`${report(actions, results, unknown)}\n\nThere is no tool for: ${next.says}`.trim());
   const opening: ModelEvent[] = results.length === 0 ? [{ type: "text", text: `${intent(actions)}\n` }] : [];
   return [...opening, { type: "call", id: "", ...call }, { type: "stop", reason: "calls" }];
 }
@@ -106,7 +108,6 @@ function report(actions: readonly Action[], results: readonly Result[], unknown:
   const left = actions.slice(settled.length).map(({ says }) => says);
   if (left.length > 0) parts.push(`Not done: ${left.join(", ")}.`);
   if (unknown) parts.push(`Not understood: ${JSON.stringify(startOf(unknown, 200))}. ${ABILITIES}`);
-  parts.push(WHOAMI);
   return parts.join("\n\n");
 }
 

@@ -19,6 +19,8 @@ export interface ModelAddress {
   readonly limitField: LimitField | null;
   /** What to say beside the failure when nobody serves the model there; null where the failure says enough. */
   readonly remedy: string | null;
+  /** What to say when the provider refuses the key: whose it is, where it is set, what it was used for, and what to do. */
+  readonly refusal: string;
 }
 
 /** Throws `model_unavailable` when the environment does not say how to reach the provider. */
@@ -37,6 +39,7 @@ export function resolveModel(name: string, env: Env, chain: Chain): ModelAddress
     facts,
     limitField: row.limitField ?? null,
     remedy: row.keyNeeded || !row.baseUrl ? null : remedy(model, route, row.baseUrl.env),
+    refusal: refusal(provider, served, row, env),
   };
 }
 
@@ -62,6 +65,13 @@ function authorization({ keys = [] }: ProviderRow, env: Env): Readonly<Record<st
   const value = key && env[key.env];
   if (!value) return {};
   return key.header === "bearer" ? { authorization: `Bearer ${value}` } : { [key.header]: value };
+}
+
+function refusal(provider: string, model: string, row: ProviderRow, env: Env): string {
+  const set = row.keys?.find(({ env: variable }) => env[variable])?.env;
+  const what = set ? `refuses the key in ${set}` : "wants a key";
+  const first = set ? "check the key and its account" : `set ${keysOf(row) || "one"}`;
+  return `${provider} ${what} for ${model}: ${first}, or choose another model`;
 }
 
 function extraHeaders({ headers = {} }: ProviderRow, env: Env): Record<string, string> {

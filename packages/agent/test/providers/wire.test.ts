@@ -146,7 +146,11 @@ describe.each(wires)("$name", (wire) => {
       { status: 401, writes: ['{"error":{"type":"authentication_error","message":"bad key"}}'] },
     ]);
     const events = await takeTurn(agentOn(wire, server.url));
-    expect(of(events, "error")).toEqual([{ name: "unauthorized", message: "401 bad key", retryable: false }]);
+    // Whose key, where it is set, which model, and what to do.
+    const message = expect.stringMatching(
+      /^\w+ (refuses the key in [A-Z]+_API_KEY|wants a key) for \S+: .*, or choose another model \(401 bad key\)$/,
+    );
+    expect(of(events, "error")).toEqual([{ name: "unauthorized", message, retryable: false }]);
     expect(server.requests).toHaveLength(1);
   });
 

@@ -1,8 +1,10 @@
 /** A conversation's end of a session, in this process or on a server: read records by cursor, send commands. */
 import { MODES, type Mode } from "@chimera/acp-schema/conversation";
 import type { Decision, PromptBlock, SessionRecord } from "@chimera/acp-schema/events";
+import type { SummaryState } from "@chimera/acp-schema/summary";
+import { startOf } from "@chimera/acp-schema/text";
 import type { Choice } from "../conversation/screen.js";
-import { plainLine } from "../terminal/text.js";
+import { localTime, plainLine } from "../terminal/text.js";
 
 export interface SessionClient {
   readonly id: string;
@@ -24,12 +26,8 @@ export interface SessionClient {
   cancel(): Promise<void>;
   /** What is answered to a question of the agent; null: nothing. Somebody else may have been faster. */
   answerQuestion(questionId: string, answer: string | null): Promise<void>;
-  /** False when somebody else answered first. @param details the digest of what the person saw, and why they say no */
-  answer(
-    permissionId: string,
-    decision: Decision,
-    details?: { readonly shown?: string | undefined; readonly reason?: string | undefined },
-  ): Promise<boolean>;
+  /** False when somebody else answered first. @param shown the digest of what the person saw */
+  answer(permissionId: string, answer: PermissionAnswer, shown?: string): Promise<boolean>;
   /** What the session works with now. */
   settings(): Promise<{ readonly model: string; readonly mode: string; readonly agent: string }>;
   /** What each setting can be, and the sessions that can be opened in this one's place. */
@@ -39,6 +37,13 @@ export interface SessionClient {
   /** Forgets what undo would restore files from, unless somebody else may still be at work: a turn, a server's other clients. */
   forgetFiles(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What a person says to a question: one of the four, or one of the answers that the question itself offers; a no may have a reason. */
+export interface PermissionAnswer {
+  readonly decision: Decision;
+  readonly choice?: string;
+  readonly reason?: string;
 }
 
 export interface FollowOptions {
@@ -70,10 +75,17 @@ export function modeChoices(): Choice[] {
   return MODES.map((mode) => ({ value: mode, label: mode, description: MODE_WORDS[mode] }));
 }
 
-/** A session by what it is about. */
+/** A session by what it is about, when it began and what it does. */
 export function sessionChoice(
   id: string,
-  about: { readonly title?: string | null; readonly prompt?: string | null },
+  about: {
+    readonly title: string | null;
+    readonly prompt: string | null;
+    readonly started_at: string | null;
+    readonly state: SummaryState;
+  },
 ): Choice {
-  return { value: id, label: id, description: plainLine(about.title || about.prompt || "") };
+  const { title, prompt, started_at, state } = about;
+  const facts = [localTime(started_at), ...(state === "idle" ? [] : [state]), id.slice(-8)];
+  return { value: id, label: startOf(plainLine(prompt || title || id), 44), description: facts.join(" · ") };
 }

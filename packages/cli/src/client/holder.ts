@@ -1,9 +1,9 @@
 /** Where a session is open: in this process, or in a server of this machine, which then is asked in its place. */
 import type { Session as RemoteSession } from "@chimera/client";
-import { isStoreError } from "@chimera/event-store";
 import { type Invocation, type RunningCore, readClientToken, readConfig, resolvePaths } from "@chimera/host";
 import { addressOf, listPidfiles } from "@chimera/host/pidfile";
 import { isSessionError, type Session } from "@chimera/session";
+import { CliError } from "../errors.js";
 import { createServer, type Server } from "./server.js";
 
 /** What a command does with a session, wherever that is open. */
@@ -18,23 +18,23 @@ export async function whereOpen<T>(
   id: string,
   doing: Doing<T>,
 ): Promise<T> {
-  const found = await sessions.load(id).catch((error: unknown) => {
-    const server = serverHolding(invocation, error);
-    if (server === null) throw error;
-    return server;
-  });
+  const found = await sessions.load(id).catch((error: unknown) => serverHolding(invocation, error));
   if (!("url" in found)) return doing.here(found);
   return found.ask((client) => doing.there(client.sessions.open(id)));
 }
 
-/** @param error what opening the session threw. Null when no server of this program on this machine is the reason. */
-export function serverHolding(invocation: Invocation, error: unknown): Server | null {
-  if (!isSessionError(error) || error.code !== "session_claimed" || !isStoreError(error.cause)) return null;
+/** The server of this machine that has a session open. @param error what opening the session threw; thrown again, in words, where none has. */
+export function serverHolding(invocation: Invocation, error: unknown): Server {
+  if (!isSessionError(error) || error.code !== "session_claimed") throw error;
   const { profile, process } = invocation;
-  const holder = error.cause.holder?.pid;
+  const { holder, sessionId } = error;
   const servers = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run });
-  const found = servers.find(({ pid, alive, socket }) => alive && pid === holder && socket === undefined);
-  if (!found) return null;
+  const found = servers.find(({ pid, alive, socket }) => alive && pid === holder?.pid && socket === undefined);
+  if (!found) {
+    const who = holder?.pid ? ` (${holder.program ?? profile.name}, pid ${holder.pid}, host ${holder.host})` : "";
+    const said = `session ${sessionId ?? ""} is open in another terminal${who}: go on there, or leave it first`;
+    throw new CliError("conflict", said, { cause: error });
+  }
   const url = addressOf(found);
   return createServer(url, readClientToken(invocation, readConfig(invocation), url));
 }

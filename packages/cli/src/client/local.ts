@@ -36,9 +36,10 @@ export function localClient(core: RunningCore, session: Session, approves: boole
         if (!isSessionError(error) || error.code !== "already_resolved") throw error;
       });
     },
-    async answer(permissionId, decision, { shown, reason } = {}) {
+    async answer(permissionId, { decision, choice, reason }, shown) {
       try {
-        await session.answer(permissionId, reason ? { decision, reason } : decision, undefined, shown);
+        const answer = choice ? { choice } : reason ? { decision, reason } : decision;
+        await session.answer(permissionId, answer, undefined, shown);
         return true;
       } catch (error) {
         if (isSessionError(error) && error.code === "already_resolved") return false;

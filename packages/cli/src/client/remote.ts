@@ -5,6 +5,7 @@ import type { Client } from "@chimera/client";
 import { createSlashPalette } from "@chimera/session";
 import type { Choice } from "../conversation/screen.js";
 import { CliError, isCliError } from "../errors.js";
+import { chosenId } from "../store.js";
 import {
   type FollowOptions,
   MOST_OFFERED,
@@ -44,8 +45,8 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
           if (!isCliError(error) || error.code !== "conflict") throw error;
         });
     },
-    async answer(permissionId, decision, { shown, reason } = {}) {
-      const details = { ...(shown !== undefined && { shown }), ...(reason && { reason }) };
+    async answer(permissionId, { decision, ...rest }, shown) {
+      const details = { ...rest, ...(shown !== undefined && { shown }) };
       try {
         await server.ask((client) => client.sessions.open(id).answer(permissionId, decision, details));
         return true;
@@ -60,6 +61,12 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
     async forgetFiles() {},
     async close() {},
   };
+}
+
+/** A session of the server by its id, or by the beginning or end of it. The token of one session may not list the others. */
+export function idThere(server: Server, typed: string): Promise<string> {
+  const list = async (client: Client) => (await client.call("GET /sessions", { query: { limit: "10000" } })).sessions;
+  return chosenId(typed, async () => (await server.ask(list).catch(() => [])).map(({ session_id }) => session_id));
 }
 
 /** The session somebody worked on last, or a new one. */
@@ -115,7 +122,7 @@ const CHOICES: Readonly<Record<"model" | "agent" | "session", (client: Client) =
     })),
   session: async (client) =>
     (await client.call("GET /sessions", { query: { limit: String(MOST_OFFERED) } })).sessions.map((row) =>
-      sessionChoice(row.session_id, row),
+      sessionChoice(row.session_id, { ...row, state: row.status }),
     ),
 };
 

@@ -58,17 +58,18 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   let ending: Ending = { exit: 0 };
   let interruptedAt = Number.NEGATIVE_INFINITY;
   let turnSince = clock();
-  /** What the agent asked and nobody answered yet: the next line that is typed does. */
-  let asked: Metadata<"question_asked"> | null = null;
+  /** What the agent asked and nobody answered yet: the next line that is typed answers the first. */
+  const asked = new Map<string, Metadata<"question_asked">>();
   let past: Past | null = client.head > 0 ? createPast(turns.conversation) : null;
 
   const screen = options.openScreen({
     live: () => {
       const choices = past ? null : questions.choices;
       const isBusy = past !== null || turns.busy || entering > 0;
+      const isAsked = past === null && asked.size > 0 && options.approves;
       return {
         lines: choices === null ? view.lines() : [],
-        status: isBusy && choices === null ? view.label(clock()) || "waiting" : null,
+        status: isBusy && choices === null && !isAsked ? view.label(clock()) || "waiting" : null,
         queued,
         choices,
       };
@@ -137,11 +138,12 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
 
   function submit(text: string): void {
     if (text.trim() === "") return;
-    if (asked && options.approves) {
-      const { question_id, options: named } = asked;
+    const [question] = options.approves ? asked.values() : [];
+    if (question) {
+      const { question_id, options: named } = question;
       const chosen = /^\d+$/.test(text.trim()) ? named[Number(text.trim()) - 1]?.name : undefined;
+      asked.delete(question_id);
       client.answerQuestion(question_id, chosen ?? text.trim()).catch(complain);
-      asked = null;
     } else if (turns.busy || entering > 0) queued.push(text);
     else void enter(text);
     screenChanged();
@@ -220,14 +222,16 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     else if (record.type === "user_message" && echoed[0] === record.metadata.text) echoed.shift();
     else view.apply(record);
     if (options.approves) questions.apply(record);
-    if (record.type === "question_asked") asked = record.metadata;
-    if (record.type === "question_answered") asked = null;
+    if (record.type === "question_asked") asked.set(record.metadata.question_id, record.metadata);
+    if (record.type === "question_asked" && !past) screen.bell();
+    if (record.type === "question_answered") asked.delete(record.metadata.question_id);
     if (SETTING.has(record.type)) refreshSettings();
     if (past && record.seq >= client.head) {
       const before = past;
       past = null;
       showPast(before);
     }
+    if (endsTurn(record.type)) asked.clear();
     if (endsTurn(record.type) && !past) {
       // The Ctrl-C that ended a turn has done its work; the next one starts over.
       interruptedAt = Number.NEGATIVE_INFINITY;

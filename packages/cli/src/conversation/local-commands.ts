@@ -38,9 +38,7 @@ const COMMANDS: readonly LocalCommand[] = [
       const { choices, picks, screen, open } = actions;
       if (argument === "" && !picks) {
         const rows = await choices("session");
-        screen.print(
-          rows.map(({ value, description }) => `${value}  ${description}\n`).join("") || "no other session\n",
-        );
+        screen.print(rows.map(({ value, label }) => `${value}  ${label}\n`).join("") || "no other session\n");
         return null;
       }
       const id = argument || (await pickFrom(actions, "session", await choices("session")));

@@ -1,11 +1,12 @@
 /** Permission requests that wait for an answer, one at a time; other clients may answer them too. */
 import type { Metadata, SessionRecord } from "@chimera/acp-schema/events";
-import type { SessionClient } from "../client/client.js";
+import type { PermissionAnswer, SessionClient } from "../client/client.js";
 import { wrap } from "../terminal/markdown.js";
 import {
   EXTRAS,
   explainAnswers,
   folded,
+  offerLead,
   parseAnswer,
   permissionQuestion,
   permissionWords,
@@ -40,14 +41,16 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
     if (first) void show(first);
   };
   const show = async (request: Request) => {
-    const { lines, asked } = await permissionQuestion(request, style);
+    const { lines, asked, offered } = await permissionQuestion(request, style);
     if (waiting[0] !== request) return;
     const room = size();
     const most = room ? Math.max(8, room.rows - 10) : Number.POSITIVE_INFINITY;
     const note = (hidden: number) => style.yellow(`│ … ${hidden} more lines, ${EXTRAS.all} shows them`);
     const visible = folded(lines, most, note);
     const isFolded = visible.length < lines.length;
-    screen.print([...visible, wrap(asked, room?.columns), ""].join("\n"));
+    const columns = room?.columns;
+    const more = offered.map((name, at) => wrap(name, columns, offerLead(at)));
+    screen.print([...visible, wrap(asked, columns), ...more, ""].join("\n"));
     screen.bell();
     shown = { request, lines, isFolded };
     countsFrom = clock() + (room ? PAUSE_MS : 0);
@@ -62,9 +65,9 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
     if (at === 0 && live()) announce();
     return true;
   };
-  const settle = async (request: Request, decision: Parameters<typeof answer>[1], reason?: string) => {
+  const settle = async (request: Request, said: PermissionAnswer) => {
     drop(request.permission_id);
-    if (!(await answer(request.permission_id, decision, { shown: request.shown, reason })))
+    if (!(await answer(request.permission_id, said, request.shown)))
       screen.print(`${style.yellow("somebody else answered first")}\n`);
   };
 
@@ -104,7 +107,7 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
       const said = text.trim();
       if (said === EXTRAS.help)
         screen.print(
-          explainAnswers(request.options)
+          explainAnswers(request)
             .map((line) => `  ${line}\n`)
             .join(""),
         );
@@ -113,10 +116,10 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
         screen.print(lines.map((line) => `${line}\n`).join(""));
       } else if (said === EXTRAS.reason && request.options.includes("deny")) {
         const reason = (await screen.ask("why not?"))?.trim();
-        if (reason && waiting[0] === request) await settle(request, "deny", reason);
+        if (reason && waiting[0] === request) await settle(request, { decision: "deny", reason });
       } else {
-        const decision = parseAnswer(said, request.options);
-        if (decision) await settle(request, decision);
+        const meant = parseAnswer(said, request);
+        if (meant) await settle(request, meant);
       }
     },
   };

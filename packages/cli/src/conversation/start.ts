@@ -5,6 +5,7 @@ import {
   type Config,
   type Invocation,
   openCore,
+  type RunningCore,
   readClientToken,
   readConfig,
   requireHome,
@@ -12,10 +13,10 @@ import {
   UsageError,
 } from "@chimera/host";
 import { requireOperand } from "../actions.js";
-import type { SessionClient } from "../client/client.js";
-import { createSession, newestOrNew, remoteClient } from "../client/remote.js";
+import { MOST_OFFERED, type SessionClient, sessionChoice } from "../client/client.js";
+import { createSession, idThere, newestOrNew, remoteClient } from "../client/remote.js";
 import { createServer } from "../client/server.js";
-import { EXIT_INTERRUPTED } from "../errors.js";
+import { CliError, EXIT_INTERRUPTED } from "../errors.js";
 import { openSession, readRunFlags, type SessionChoice } from "../open-session.js";
 import { styleFor } from "../output.js";
 import type { Style } from "../terminal/style.js";
@@ -96,11 +97,13 @@ export async function converseHere(invocation: Invocation): Promise<number> {
   try {
     requireHome(config);
     if (approves) await askToTrust(invocation, config, await core.untrusted(cwd));
+    const resume = flags.resume === "" ? await pickSession(invocation, core) : flags.resume;
+    if (resume === null) return 0;
     return await startConversation(invocation, {
       approves,
       remembers: persist,
       prompt: flags.prompt,
-      first: await open({ ...flags, cwd, persist }),
+      first: await open({ ...flags, ...(resume !== undefined && { resume }), cwd, persist }),
       open: (id) => open({ cwd, last: false, persist, ...(id === null ? { typed: flags.typed } : { resume: id }) }),
     });
   } finally {
@@ -113,16 +116,52 @@ export async function attach(invocation: Invocation): Promise<number> {
   const { operands, process } = invocation;
   const url = parseServerUrl(requireOperand(invocation, "a server: attach http://127.0.0.1:5173"));
   const server = createServer(url, readClientToken(invocation, readConfig(invocation), url));
-  const id = operands[1] ?? (await newestOrNew(server));
+  const id = operands[1] ? await idThere(server, operands[1]) : await newestOrNew(server);
   return startConversation(invocation, {
     approves: process.stdin.isTTY === true,
     remembers: true,
     first: await remoteClient(server, id),
-    open: async (other) => remoteClient(server, other ?? (await createSession(server))),
+    open: async (other) => remoteClient(server, other ? await idThere(server, other) : await createSession(server)),
   });
 }
 
 // --- internal ---
+
+/** `--resume` alone: the sessions there are, to choose one. Null when none was chosen. */
+async function pickSession(invocation: Invocation, { sessions }: RunningCore): Promise<string | null> {
+  if (invocation.process.stdin.isTTY !== true) throw new UsageError("--resume needs an id where nobody can choose one");
+  const { sessions: rows } = await sessions.list({ limit: MOST_OFFERED, prompted: true });
+  if (rows.length === 0) throw new CliError("not_found", "there is no session to go on with");
+  const nothing = { lines: [], status: null, queued: [], choices: null };
+  return new Promise((resolve) => {
+    const end = (id: string | null) => {
+      screen.close();
+      resolve(id);
+    };
+    const leave = () => end(null);
+    const screen = screenFor(
+      invocation,
+      styleFor(invocation),
+      openInputHistory(null),
+    )({
+      live: () => nothing,
+      onEntry: leave,
+      onAnswer: leave,
+      onInterrupt: leave,
+      onEscape: leave,
+      onUnfold: () => {},
+      onTakeBack: () => null,
+      onEnd: leave,
+      suggest: () => null,
+    });
+    void screen
+      .pick(
+        "session:",
+        rows.map(({ id, summary }) => sessionChoice(id, summary)),
+      )
+      .then(end);
+  });
+}
 
 /** Asks once about a directory whose files want what only a trusted one gets; the answer is kept. An end of input answers nothing. */
 async function askToTrust({ process }: Invocation, { cwd, trust }: Config, wishes: readonly string[]): Promise<void> {

@@ -14,6 +14,8 @@ interface ViewOptions {
   readonly clock: () => number;
   /** What the session works with now. */
   readonly settings: () => { readonly model: string; readonly mode: string } | null;
+  /** How a person sees what is folded; null folds nothing. @defaultValue a key */
+  readonly more?: string | null;
 }
 
 interface OpenCall {
@@ -32,7 +34,7 @@ const FAILED_LINES = 10;
 const TAIL_LINES = 3;
 const TAIL_CHARACTERS = 16 * 1024;
 
-export function createView({ style, print, width, clock, settings }: ViewOptions) {
+export function createView({ style, print, width, clock, settings, more = "Ctrl-O" }: ViewOptions) {
   const markdown = createMarkdownStream(style, width);
   const calls = new Map<string, OpenCall>();
   const asked = new Map<string, { readonly callId: string; readonly at: number }>();
@@ -61,7 +63,8 @@ export function createView({ style, print, width, clock, settings }: ViewOptions
     print(text);
   };
   const fold = (lines: readonly string[], most: number): void => {
-    const shown = folded(lines, most, (hidden) => style.dim(`… ${hidden} more lines, Ctrl-O shows them`));
+    const note = (hidden: number) => style.dim(`… ${hidden} more lines, ${more} shows them`);
+    const shown = more === null ? lines : folded(lines, most, note);
     if (shown.length < lines.length) unfolded = lines;
     for (const one of shown) line(one);
   };
@@ -103,7 +106,7 @@ export function createView({ style, print, width, clock, settings }: ViewOptions
       const output = plain(call?.output || metadata.output).trimEnd();
       const lines = output === "" || output === said.split("\n", 1)[0] ? [] : output.split("\n");
       if (lines.length > FAILED_LINES) unfolded = lines.map((one) => `  ${one}`);
-      for (const one of lines.slice(-FAILED_LINES)) line(style.dim(`  ${one}`));
+      for (const one of more === null ? lines : lines.slice(-FAILED_LINES)) line(style.dim(`  ${one}`));
     }
     for (const diff of diffs) fold(diffLines(diff, style), DIFF_LINES);
     diffs = [];
@@ -209,9 +212,15 @@ export function createView({ style, print, width, clock, settings }: ViewOptions
     file_edit: ({ metadata }) => void diffs.push(metadata.diff),
     notice: ({ metadata }) => note(metadata.text, metadata.level === "info" ? style.dim : style.yellow),
     sandbox_violation: ({ metadata }) => note(`blocked: ${metadata.reason}`, style.yellow),
-    question_asked: ({ metadata: { question, options } }) =>
-      note([question, ...options.map(({ name }, at) => `  ${at + 1}. ${name}`)].map(plainLine).join("\n")),
-    question_answered: ({ metadata: { answer } }) => note(`answer: ${plainLine(answer ?? "none")}`),
+    question_asked({ metadata: { question, options } }) {
+      flush();
+      enter("done");
+      line(wrap(style.bold(plainLine(question)), width(), `${style.yellow("?")} `));
+      for (const [at, { name }] of options.entries()) line(wrap(plainLine(name), width(), `  ${at + 1}. `));
+      line(style.dim(options.length > 0 ? "  type a number, or an answer of your own" : "  type an answer"));
+    },
+    question_answered: ({ metadata: { answer } }) =>
+      note(answer === null ? "no answer" : `answer: ${plainLine(answer)}`),
     job_started: ({ metadata: { job_id, command } }) => note(`${job_id} goes on: ${plainLine(command)}`),
     job_ended: ({ metadata: { job_id, exit_code, by } }) =>
       note(`${job_id} ended${by === "itself" ? ` (exit code ${exit_code ?? "none"})` : ` by ${by}`}`),
@@ -255,6 +264,8 @@ export function createView({ style, print, width, clock, settings }: ViewOptions
       for (const one of unfolded ?? []) line(one);
       unfolded = null;
     },
+    /** Prints what is still arriving, where nothing more comes. */
+    end: flush,
     apply(record: SessionRecord) {
       if (Object.hasOwn(rows, record.type)) (rows[record.type] as (record: SessionRecord) => void)(record);
     },

@@ -1,7 +1,8 @@
 /** A permission request at the terminal of `-p`: shown in full on stderr, answered with one key. */
-import type { Decision, Metadata } from "@chimera/acp-schema/events";
+import type { Metadata } from "@chimera/acp-schema/events";
+import type { PermissionAnswer } from "../client/client.js";
 import { createKeys } from "../terminal/keys.js";
-import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
+import { offerLead, parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 
 /** A key that was on its way when the question came up does not answer it. */
@@ -13,10 +14,17 @@ export async function askAtTerminal(
   request: Metadata<"permission_request">,
   style: Style,
   signal: AbortSignal,
-): Promise<Decision | null> {
+): Promise<PermissionAnswer | null> {
   const { stdin, stderr } = process;
-  const { lines, asked } = await permissionQuestion(request, style);
-  stderr.write([...lines, asked, `  ${permissionWords(request.options)} `].join("\n"));
+  const { lines, asked, offered } = await permissionQuestion(request, style);
+  stderr.write(
+    [
+      ...lines,
+      asked,
+      ...offered.map((name, at) => offerLead(at) + name),
+      `  ${permissionWords(request.options)} `,
+    ].join("\n"),
+  );
   let countsFrom = performance.now() + PAUSE_MS;
   return new Promise((resolve) => {
     const keys = createKeys((key) => {
@@ -24,17 +32,17 @@ export async function askAtTerminal(
       // What came in one piece was pasted, and answers nothing.
       const isKey = key.kind === "text" && key.alone === true && performance.now() >= countsFrom;
       if (!isKey) countsFrom = Math.max(countsFrom, performance.now() + PAUSE_MS);
-      const decision = isKey ? parseAnswer(key.text, request.options) : undefined;
-      if (decision) end(decision);
+      const answer = isKey ? parseAnswer(key.text, request) : undefined;
+      if (answer) end(answer);
     });
     const onData = (bytes: Buffer) => keys.write(bytes);
     const onAbort = () => end(null);
-    const end = (decision: Decision | null) => {
+    const end = (answer: PermissionAnswer | null) => {
       stdin.off("data", onData).setRawMode(false).pause();
       keys.close();
       signal.removeEventListener("abort", onAbort);
-      stderr.write(`${decision ?? ""}\n`);
-      resolve(decision);
+      stderr.write(`${answer?.decision ?? ""}\n`);
+      resolve(answer);
     };
     stdin.setRawMode(true).on("data", onData).resume();
     signal.addEventListener("abort", onAbort, { once: true });

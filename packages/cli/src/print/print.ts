@@ -13,6 +13,7 @@ export async function print(invocation: Invocation): Promise<number> {
   const { profile, process } = invocation;
   const flags = readRunFlags(invocation);
   const format = parseFormat(flags.outputFormat);
+  if (flags.resume === "") throw new UsageError("--resume needs an id with -p");
   const { text, files } = await readPrompt(invocation, flags);
   const content = promptBlocks(text, files);
   const { core, config } = await openCore(invocation);
@@ -134,11 +135,11 @@ async function answerAt(
 ): Promise<void> {
   const { process } = invocation;
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
-    if (client.server !== null) await client.answer(request.permission_id, "deny");
+    if (client.server !== null) await client.answer(request.permission_id, { decision: "deny" });
     return;
   }
   const { askAtTerminal } = await import("./ask.js");
   const style = styleFor(invocation, process.stderr);
-  const decision = await askAtTerminal(process, request, style, signal);
-  if (decision) await client.answer(request.permission_id, decision, { shown: request.shown });
+  const answer = await askAtTerminal(process, request, style, signal);
+  if (answer) await client.answer(request.permission_id, answer, request.shown);
 }

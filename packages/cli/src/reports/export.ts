@@ -11,7 +11,7 @@ import { requireOperand } from "../actions.js";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
 import { printReport } from "../output.js";
 import { complain } from "../reported.js";
-import { openStore, requireSummary, type SessionStore } from "../store.js";
+import { meantId, openStore, requireSummary, type SessionStore } from "../store.js";
 import { renderBundle } from "./bundle.js";
 
 const FORMATS = ["json", "md", "markdown", "html"] as const;
@@ -19,11 +19,12 @@ type Format = (typeof FORMATS)[number];
 
 export async function exportSession(invocation: Invocation): Promise<number> {
   const { flags, operands, process } = invocation;
-  const id = requireOperand(invocation, "a session: export <id>");
+  const typed = requireOperand(invocation, "a session: export <id>");
   const layout = choiceFlag("layout", textFlag(flags, "layout"), ["bundle", "files"]);
   const format = choiceFlag("format", textFlag(flags, "format", "export") ?? operands[1], FORMATS);
   const output = textFlag(flags, "output", "export");
   const { store } = await openStore(invocation);
+  const id = await meantId(store, typed);
   const readable = complainingOfLost(invocation, store);
   await requireSummary(store, id);
   if (layout === "files") {

@@ -4,16 +4,17 @@ import { openTranscript, parseFormat, parseSink, share } from "@chimera/run-repo
 import { requireOperand } from "../actions.js";
 import { isSet, textFlag } from "../flags.js";
 import { printJson, printLines } from "../output.js";
-import { openStore } from "../store.js";
+import { meantId, openStore } from "../store.js";
 
 const DEFAULT_URL = "http://localhost:5174/api/shares";
 
 export async function shareSession(invocation: Invocation): Promise<number> {
   const { flags, profile, process } = invocation;
-  const id = requireOperand(invocation, "a session: share <id>");
+  const typed = requireOperand(invocation, "a session: share <id>");
   const sink = parseSink(textFlag(flags, "sink"));
   const format = parseFormat(textFlag(flags, "format"));
   const { store, paths } = await openStore(invocation);
+  const id = await meantId(store, typed);
   const shared = await share(await openTranscript(store, id), {
     sink,
     format,

@@ -73,7 +73,11 @@ const RUN_FLAGS: Flags = {
     help: "Put a file before the prompt; - is stdin (repeatable)",
   },
   "output-format": { type: "string", value: "<format>", help: "With -p: text (default), json or stream-json" },
-  resume: { type: "string", value: "<id>", help: "Go on with a session" },
+  resume: {
+    type: "string",
+    value: "[<id>]",
+    help: "Go on with a session: the end of its id is enough, none to choose one",
+  },
   continue: { type: "boolean", short: "c", help: "Go on with the last session of this directory" },
   title: { type: "string", value: "<title>", help: "Name the session" },
   ...SESSION_FLAGS,

@@ -15,14 +15,22 @@ const TWICE: Flags = alsoSpelled(
 export function sessionsCommand(name: string): Command {
   return {
     name: "sessions",
-    summary: "List, show, search, rename and clean up stored sessions",
-    operands: "[list | show <id> | cost | rename <id> <title> | search <text> | gc]",
+    summary: "List, show, search, rename, delete and clean up stored sessions; the end of an id is enough",
+    operands: "[list | show <id> | cost | rename <id> <title> | delete <id>... | search <text> | gc]",
     maxOperands: Number.POSITIVE_INFINITY,
     flags: {
       ...TWICE,
       ...SINCE_FLAG,
       format: { type: "string", value: "<format>", help: "cost: text (default), json or csv" },
-      full: { type: "boolean", help: "show: every event, not the first thirty" },
+      full: { type: "boolean", help: "show: nothing folded" },
+      "older-than": {
+        type: "string",
+        value: "<age>",
+        help: "gc: remove sessions not touched for 30d, or since an ISO date",
+      },
+      keep: { type: "string", value: "<n>", help: "gc: remove all but the n sessions touched last" },
+      "max-bytes": { type: "string", value: "<size>", help: "gc: remove the oldest until the rest fits: 500M, 2G" },
+      "dry-run": { type: "boolean", help: "gc: tell what would be removed; change nothing" },
       ...ALL_PROGRAMS_FLAG,
       ...STORE_FLAG,
       ...NO_COLOR_FLAG,
@@ -82,6 +90,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   rename: {
     maxOperands: Number.POSITIVE_INFINITY,
     load: async () => (await import("../sessions/change.js")).renameSession,
+  },
+  delete: {
+    maxOperands: Number.POSITIVE_INFINITY,
+    load: async () => (await import("../sessions/change.js")).deleteSessions,
   },
   search: {
     maxOperands: Number.POSITIVE_INFINITY,

@@ -1,19 +1,23 @@
-/** Commands that change a session, wherever it is open: `sessions rename`, `undo` and `redo`. */
+/** Commands that change a session, wherever it is open: `sessions rename` and `delete`, `undo` and `redo`. */
 import { type Invocation, openCore, type Run, UsageError } from "@chimera/host";
-import type { RewindReport } from "@chimera/session";
+import { namedError, type RewindReport } from "@chimera/session";
 import { requireOperand } from "../actions.js";
-import { whereOpen } from "../client/holder.js";
+import { serverHolding, whereOpen } from "../client/holder.js";
 import { isSet, textFlag } from "../flags.js";
 import { lastSession } from "../open-session.js";
 import { printReport } from "../output.js";
+import { meantId, requireSummary } from "../store.js";
 import { plainLine } from "../terminal/text.js";
+import { forgetFiles } from "./gc.js";
 
 /** A title of one's own; none takes it away. */
 export async function renameSession(invocation: Invocation): Promise<number> {
-  const id = requireOperand(invocation, "a session and its title: sessions rename <id> <title>");
+  const typed = requireOperand(invocation, "a session and its title: sessions rename <id> <title>");
   const title = plainLine(invocation.operands.slice(1).join(" "));
   const { core } = await openCore(invocation);
+  let id = typed;
   try {
+    id = await meantId(core.sessions.store, typed);
     await whereOpen(invocation, core, id, {
       here: (session) => session.setTitle(title),
       there: async (session) => void (await session.change({ title })),
@@ -25,6 +29,30 @@ export async function renameSession(invocation: Invocation): Promise<number> {
   return printReport(invocation, { session_id: id, title }, [line]);
 }
 
+/** Sessions with their logs, their snapshots and their long outputs; nothing is deleted unless every one that is named is there. */
+export async function deleteSessions(invocation: Invocation): Promise<number> {
+  requireOperand(invocation, "a session: sessions delete <id>");
+  const { core, config } = await openCore(invocation);
+  const { sessions } = core;
+  const gone: { readonly session_id: string; readonly prompt: string }[] = [];
+  try {
+    for (const typed of invocation.operands) {
+      const session_id = await meantId(sessions.store, typed);
+      gone.push({ session_id, prompt: (await requireSummary(sessions.store, session_id)).prompt });
+    }
+    for (const { session_id: id } of gone) {
+      await sessions.delete(id).catch(async (error: unknown) => {
+        await serverHolding(invocation, namedError(error, id)).ask((client) => client.sessions.open(id).delete());
+      });
+      await forgetFiles(config.paths, id);
+    }
+  } finally {
+    await core.close();
+  }
+  const lines = gone.map(({ session_id, prompt }) => `${session_id} is deleted: ${plainLine(prompt) || "no prompt"}`);
+  return printReport(invocation, { deleted: gone.map(({ session_id }) => session_id) }, lines);
+}
+
 /** Takes turns of a session back, or brings them again, with the files they changed. */
 export function rewind(direction: "undo" | "redo"): Run {
   return async (invocation) => {
@@ -32,7 +60,7 @@ export function rewind(direction: "undo" | "redo"): Run {
     const steps = stepsOf(textFlag(flags, "steps"));
     const { core, config } = await openCore(invocation);
     try {
-      const id = operands[0] ?? (await lastSession(core, config.cwd));
+      const id = operands[0] ? await meantId(core.sessions.store, operands[0]) : await lastSession(core, config.cwd);
       const [force, dryRun] = [isSet(flags, "force"), isSet(flags, "dry-run")];
       const report = await whereOpen<RewindReport>(invocation, core, id, {
         here: (session) => session[direction]({ steps, force, dryRun }),

@@ -1,11 +1,16 @@
-/** `sessions gc`: removes what nobody can miss: sessions never prompted, and what is kept for sessions that are gone. */
+/** `sessions gc`: removes what nobody can miss, and on demand the sessions that are too old, too many or too large together. */
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isSessionId, isStoreError } from "@chimera/event-store";
-import type { Invocation, Paths } from "@chimera/host";
+import { type Invocation, type Paths, UsageError } from "@chimera/host";
+import type { Storage } from "@chimera/host/storage";
+import { parseSince } from "@chimera/run-reports";
 import { createSnapshotStore } from "@chimera/snapshot-store";
+import { isSet, textFlag } from "../flags.js";
 import { createProgress, type Progress, printReport } from "../output.js";
 import { openStore, type SessionStore } from "../store.js";
+import { localTime, plainLine } from "../terminal/text.js";
+import { askedSessions } from "./list.js";
 
 /** What the store calls a session's directory while it is made or removed. */
 const LEFTOVER = /^\.(new|deleted)-.+-[0-9a-f]{8}$/;
@@ -13,49 +18,148 @@ const LEFTOVER = /^\.(new|deleted)-.+-[0-9a-f]{8}$/;
 const YOUNG_MS = 24 * 3600_000;
 
 export async function collectGarbage(invocation: Invocation): Promise<number> {
-  const { store, paths } = await openStore(invocation);
-  const progress = createProgress(invocation.process.stderr, "sessions checked:");
+  const limits = readLimits(invocation);
+  const dryRun = isSet(invocation.flags, "dry-run");
+  const { paths, ...storage } = await openStore(invocation);
+  const { store } = storage;
+  const progress = createProgress(invocation.process.stderr, "sessions checked");
   const now = Date.now();
-  const empty = await removeEmpty(store, now, progress);
-  const leftovers = (await removeLeftovers(store, paths, now)) + (await store.sweep());
-  const snapshots = createSnapshotStore({ root: paths.snapshots });
-  const orphans = await orphansIn(store, paths.snapshots, now);
-  for (const id of orphans) await snapshots.clear(id);
-  const left = await orphansIn(store, paths.snapshots, now);
-  // A server may have these open, and somebody may be about to undo.
-  const { sessions } = await store.list();
-  const recent = sessions.filter(({ touched }) => now - touched < YOUNG_MS).map(({ id }) => id);
-  const report = await snapshots.gc({ keep: recent });
-  await store.close();
-  progress.end();
-  const result = {
-    sessions_removed: empty,
-    leftovers_removed: leftovers + orphans.length - left.length,
-    snapshot_blobs_removed: report.blobsRemoved,
-    bytes_freed: report.bytesFreed,
-  };
-  const removed = `${empty} empty sessions, ${result.leftovers_removed} leftovers and ${report.blobsRemoved} snapshot blobs`;
-  return printReport(invocation, result, [`${removed} removed, ${report.bytesFreed} bytes freed`]);
+  try {
+    const doomed = [...(await emptySessions(store, now, progress)), ...(await pastLimits(invocation, storage, limits))];
+    const snapshots = createSnapshotStore({ root: paths.snapshots });
+    const removed: Doomed[] = [];
+    for (const [at, one] of doomed.entries()) {
+      progress.update(at + 1, doomed.length);
+      if (!dryRun && !(await removeUnclaimed(store, one.id))) continue;
+      removed.push(one);
+      if (!dryRun) await forgetFiles(paths, one.id);
+    }
+    const leftovers = await findLeftovers(store, paths, now);
+    const orphans = await orphansIn(store, paths.snapshots, now);
+    if (dryRun) return reportRemoval(invocation, { removed, leftovers: leftovers.length + orphans.length, dryRun });
+    for (const path of leftovers) await rm(path, { recursive: true, force: true });
+    const swept = await store.sweep();
+    for (const id of new Set([...orphans, ...removed.map((one) => one.id)])) await snapshots.clear(id);
+    const left = await orphansIn(store, paths.snapshots, now);
+    // A server may have these open, and somebody may be about to undo.
+    const { sessions } = await store.list();
+    const recent = sessions.filter(({ touched }) => now - touched < YOUNG_MS).map(({ id }) => id);
+    const report = await snapshots.gc({ keep: recent });
+    return reportRemoval(invocation, {
+      removed,
+      leftovers: leftovers.length + swept + orphans.length - left.length,
+      blobs: report.blobsRemoved,
+      bytes: report.bytesFreed,
+      dryRun,
+    });
+  } finally {
+    progress.end();
+    await store.close();
+  }
+}
+
+/** Long outputs of a session that is gone. Whatever else lies there is somebody else's. */
+export async function forgetFiles({ outputs }: Pick<Paths, "outputs">, id: string): Promise<void> {
+  if (await hasOutputs(outputs, id)) await rm(join(outputs, id), { recursive: true, force: true });
 }
 
 // --- internal ---
 
-async function removeEmpty(store: SessionStore, now: number, progress: Progress): Promise<number> {
+interface Doomed {
+  readonly id: string;
+  readonly why: "empty" | "age" | "count" | "bytes";
+  readonly started: string | null;
+  readonly prompt: string;
+}
+
+interface Limits {
+  /** Epoch milliseconds: what was not touched since goes. */
+  readonly since: number | null;
+  readonly count: number;
+  readonly bytes: number;
+}
+
+function readLimits({ flags }: Invocation): Limits {
+  const [age, keep, most] = ["older-than", "keep", "max-bytes"].map((name) => textFlag(flags, name));
+  if (keep !== undefined && !/^\d{1,9}$/.test(keep))
+    throw new UsageError(`--keep takes a whole number, not ${JSON.stringify(keep)}`);
+  const [, amount, unit = ""] = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?$/i.exec(most ?? "") ?? [];
+  if (most !== undefined && amount === undefined)
+    throw new UsageError(`--max-bytes takes a size such as 500M or 2G, not ${JSON.stringify(most)}`);
+  return {
+    since: age === undefined ? null : parseSince(age, Date.now()),
+    count: keep === undefined ? Number.POSITIVE_INFINITY : Number(keep),
+    bytes:
+      most === undefined
+        ? Number.POSITIVE_INFINITY
+        : Number(amount) * 1024 ** " kmgt".indexOf(unit.toLowerCase() || " "),
+  };
+}
+
+/** Of the sessions that `sessions list` shows, those that a limit leaves no room for, the ones that were touched last being kept first. */
+async function pastLimits(invocation: Invocation, storage: Omit<Storage, "shared">, limits: Limits): Promise<Doomed[]> {
+  const { since, count, bytes } = limits;
+  if (since === null && !Number.isFinite(count) && !Number.isFinite(bytes)) return [];
+  const { sessions } = await storage.store.list({ ...askedSessions(invocation), order: "touched" });
+  const progress = createProgress(invocation.process.stderr, "sessions measured");
+  const doomed: Doomed[] = [];
+  let size = 0;
+  for (const [at, { id, summary, touched }] of sessions.entries()) {
+    progress.update(at + 1, sessions.length);
+    const named = since !== null && touched < since ? "age" : at >= count ? "count" : null;
+    if (named === null && Number.isFinite(bytes)) size += await storage.sizeOf(id);
+    const why = named ?? (size > bytes ? "bytes" : null);
+    if (why && summary.state === "idle") doomed.push({ id, why, started: summary.started_at, prompt: summary.prompt });
+  }
+  progress.end();
+  return doomed;
+}
+
+/** False where somebody has it open: it is not ours to remove. */
+async function removeUnclaimed(store: SessionStore, id: string): Promise<boolean> {
+  try {
+    await store.delete(id);
+    return true;
+  } catch (error) {
+    if (!isStoreError(error) || error.code !== "claimed") throw error;
+    return false;
+  }
+}
+
+function reportRemoval(
+  invocation: Invocation,
+  gone: { removed: readonly Doomed[]; leftovers: number; blobs?: number; bytes?: number; dryRun: boolean },
+): number {
+  const { removed, leftovers, blobs = 0, bytes = 0, dryRun } = gone;
+  const empty = removed.filter(({ why }) => why === "empty").length;
+  const past = removed.filter(({ why }) => why !== "empty");
+  const rows = past.map(
+    ({ id, why, started, prompt }) => `${id}  ${localTime(started)}  ${why.padEnd(5)}  ${plainLine(prompt)}`,
+  );
+  const sessions = `${past.length > 0 ? `${past.length} sessions past the limits, ` : ""}${empty} empty sessions`;
+  const sum = dryRun
+    ? `${sessions} and ${leftovers} leftovers would be removed; nothing is changed yet`
+    : `${sessions}, ${leftovers} leftovers and ${blobs} snapshot blobs removed, ${bytes} bytes freed`;
+  const report = {
+    sessions_removed: removed.length,
+    sessions: removed.map(({ id: session_id, why }) => ({ session_id, why })),
+    leftovers_removed: leftovers,
+    snapshot_blobs_removed: blobs,
+    bytes_freed: bytes,
+    dry_run: dryRun,
+  };
+  return printReport(invocation, report, [...rows, sum]);
+}
+
+async function emptySessions(store: SessionStore, now: number, progress: Progress): Promise<Doomed[]> {
   const { sessions } = await store.list();
-  let removed = 0;
+  const empty: Doomed[] = [];
   for (const [at, { id, summary, touched }] of sessions.entries()) {
     progress.update(at + 1, sessions.length);
     if (summary.turns > 0 || summary.title !== null || now - touched < YOUNG_MS) continue;
-    try {
-      if (!(await saysNothing(store, id))) continue;
-      await store.delete(id);
-      removed++;
-    } catch (error) {
-      // Somebody has it open: not ours to remove.
-      if (!isStoreError(error) || error.code !== "claimed") throw error;
-    }
+    if (await saysNothing(store, id)) empty.push({ id, why: "empty", started: summary.started_at, prompt: "" });
   }
-  return removed;
+  return empty;
 }
 
 /** What a session that was never prompted may hold: how it was set up, and what it was told on the way. */
@@ -77,16 +181,18 @@ async function saysNothing(store: SessionStore, id: string): Promise<boolean> {
 }
 
 /** Directories whose making or removal a crash interrupted, and long outputs of sessions that are gone. */
-async function removeLeftovers(store: SessionStore, paths: Paths, now: number): Promise<number> {
-  const doomed = await oldNames(paths.eventlog, now, async (name) => LEFTOVER.test(name));
+async function findLeftovers(store: SessionStore, paths: Paths, now: number): Promise<string[]> {
+  const unfinished = await oldNames(paths.eventlog, now, async (name) => LEFTOVER.test(name));
   const outputs: string[] = [];
   for (const id of await orphansIn(store, paths.outputs, now)) {
-    const names = await readdir(join(paths.outputs, id));
-    if (isSessionId(id) && names.every((name) => name.endsWith(".txt"))) outputs.push(id);
+    if (await hasOutputs(paths.outputs, id)) outputs.push(join(paths.outputs, id));
   }
-  const all = [...doomed.map((name) => join(paths.eventlog, name)), ...outputs.map((id) => join(paths.outputs, id))];
-  for (const path of all) await rm(path, { recursive: true, force: true });
-  return all.length;
+  return [...unfinished.map((name) => join(paths.eventlog, name)), ...outputs];
+}
+
+async function hasOutputs(directory: string, id: string): Promise<boolean> {
+  const names = isSessionId(id) ? await readdir(join(directory, id)).catch(() => null) : null;
+  return names?.every((name) => name.endsWith(".txt")) ?? false;
 }
 
 /** What is kept under the id of a session without a log. */

@@ -6,6 +6,7 @@ import { parseSince } from "@chimera/run-reports";
 import { isSet, limitFlag, textFlag } from "../flags.js";
 import { type Column, printJson, printLines, printTable } from "../output.js";
 import { openStore } from "../store.js";
+import { localTime } from "../terminal/text.js";
 
 const DEFAULT_LIMIT = 50;
 
@@ -22,7 +23,7 @@ export async function listSessions(invocation: Invocation): Promise<number> {
   const rows = sessions.map(({ id, summary }) => rowOf(summary, pathOf(id)));
   if (isSet(flags, "json", "sessions")) printJson(invocation, rows);
   else {
-    await printTable(invocation, columns(isSet(flags, "all-clis")), rows);
+    await printTable(invocation, columns(invocation.process.stdout.columns, isSet(flags, "all-clis")), rows);
     if (rows.length === 0) printLines(invocation, ["(no persisted sessions found)"]);
   }
   return 0;
@@ -62,25 +63,27 @@ function rowOf(summary: Summary, path: string) {
   };
 }
 
-/** What the column of results says while there is none. */
-const UNDER_WAY = { running: "run", waiting: "ask" } as const;
+/** Enough for the columns that only a wide screen has. */
+const WIDE = 140;
+/** What a person types of an id: its end is as good as all of it. */
+const SHORT_ID = /^[a-z][a-z0-9]*-\d{8}T\d{6}-([0-9a-f]{8})$/;
 
-const ORIGIN: Column<Row> = { title: "ORIGIN", width: 7, cell: (row) => row.cli_origin };
-
-function columns(withOrigin: boolean): Column<Row>[] {
+/** On a screen the end of an id and what was asked first; for a pipe's reader, whole ids and everything else. */
+function columns(screen: number | undefined, withOrigin: boolean): Column<Row>[] {
+  const isNarrow = screen !== undefined && screen < WIDE;
+  const id = ({ session_id }: Row) => (screen ? (SHORT_ID.exec(session_id)?.[1] ?? session_id) : session_id);
   return [
-    { title: "SESSION_ID", width: 38, cell: (row) => row.session_id },
-    ...(withOrigin ? [ORIGIN] : []),
-    { title: "DATE", width: 16, cell: (row) => (row.started_at ?? "").slice(0, 16).replace("T", " ") },
-    { title: "MODEL", width: 18, cell: (row) => row.model },
-    { title: "STEPS", width: 5, align: "right", cell: (row) => String(row.steps) },
-    { title: "COST", width: 8, align: "right", cell: (row) => `$${row.cost_usd.toFixed(4)}` },
-    {
-      title: "OK",
-      width: 3,
-      cell: ({ state, success }) => (state !== "idle" ? UNDER_WAY[state] : success ? "yes" : "no"),
-    },
-    { title: "TITLE", width: 40, cell: (row) => row.title },
-    { title: "PROMPT", width: 60, cell: (row) => row.prompt },
+    { title: "ID", cell: id },
+    ...(withOrigin ? [{ title: "ORIGIN", cell: (row: Row) => row.cli_origin }] : []),
+    { title: "STARTED", width: 16, cell: (row) => localTime(row.started_at) },
+    { title: "STATE", width: 7, cell: (row) => row.state },
+    ...(isNarrow ? [] : WIDER),
+    { title: "PROMPT", ...(screen ? {} : { width: 60 }), cell: (row) => row.prompt },
   ];
 }
+
+const WIDER: readonly Column<Row>[] = [
+  { title: "MODEL", width: 18, cell: (row) => row.model },
+  { title: "COST", width: 8, align: "right", cell: (row) => `$${row.cost_usd.toFixed(4)}` },
+  { title: "TITLE", width: 30, cell: (row) => row.title },
+];

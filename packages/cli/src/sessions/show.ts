@@ -1,22 +1,19 @@
-/** `sessions show`: a session's summary and its events. */
-import { describeLost, isLost, lostNotice, type SessionRecord } from "@chimera/acp-schema/events";
+/** `sessions show`: what a session was about, and its conversation as a terminal showed it. */
+import { describeLost, isLost, lostNotice } from "@chimera/acp-schema/events";
 import { asShown } from "@chimera/acp-schema/parts";
 import type { Invocation } from "@chimera/host";
-import stringWidth from "string-width";
 import { requireOperand } from "../actions.js";
+import { createView } from "../conversation/view.js";
 import { isSet } from "../flags.js";
 import { printJson, printLines, styleFor } from "../output.js";
-import { openStore, requireSummary } from "../store.js";
-import type { Style } from "../terminal/style.js";
-import { cut, plainLine } from "../terminal/text.js";
-
-/** Of more than this only the number is shown, unless all are asked for. */
-const FEW_EVENTS = 30;
+import { meantId, openStore, requireSummary } from "../store.js";
+import { localTime, plainLine } from "../terminal/text.js";
 
 export async function showSession(invocation: Invocation): Promise<number> {
-  const { flags } = invocation;
-  const id = requireOperand(invocation, "a session: sessions show <id>");
+  const { flags, process } = invocation;
+  const typed = requireOperand(invocation, "a session: sessions show <id>");
   const { store, pathOf } = await openStore(invocation);
+  const id = await meantId(store, typed);
   const summary = await requireSummary(store, id);
   const path = pathOf(id);
   if (isSet(flags, "json", "sessions")) {
@@ -26,19 +23,20 @@ export async function showSession(invocation: Invocation): Promise<number> {
     return 0;
   }
   const style = styleFor(invocation);
-  printLines(invocation, describeSummary({ ...summary, session_id: id, path }, style.dim));
-  const most = isSet(flags, "full") ? Number.POSITIVE_INFINITY : FEW_EVENTS;
-  let count = 0;
-  printLines(invocation, [""]);
+  printLines(invocation, [...describeSummary({ ...summary, session_id: id, path }, style.dim), ""]);
+  const view = createView({
+    style,
+    print: (text) => void process.stdout.write(text),
+    width: () => process.stdout.columns,
+    clock: Date.now,
+    settings: () => null,
+    more: isSet(flags, "full") ? null : "--full",
+  });
   for await (const entry of store.read(id)) {
-    if (isLost(entry)) {
-      if (count < most) printLines(invocation, [style.red(describeLost(entry))]);
-      continue;
-    }
-    count++;
-    if (count <= most) printLines(invocation, [eventLine(asShown(entry.event), style)]);
+    if (isLost(entry)) printLines(invocation, [style.red(describeLost(entry))]);
+    else view.apply(asShown(entry.event));
   }
-  if (count > most) printLines(invocation, [style.dim(`… ${count - most} more events; --full shows them`)]);
+  view.end();
   return 0;
 }
 
@@ -71,24 +69,8 @@ function describeSummary(fields: Readonly<Record<string, unknown>>, dim: (text: 
   return LABELS.flatMap(([label, field]) => {
     const value = fields[field];
     if (value === undefined || value === null || value === "") return [];
-    const shown = field === "cost_usd" ? `$${Number(value).toFixed(6)}` : plainLine(String(value));
+    const text = field.endsWith("_at") ? localTime(String(value)) : plainLine(String(value));
+    const shown = field === "cost_usd" ? `$${Number(value).toFixed(6)}` : text;
     return [`${dim(label.padEnd(width))}  ${shown}`];
   });
-}
-
-const LINE_WIDTH = 100;
-
-/** An event on one line: its number, its type and what matters of it. */
-function eventLine(record: SessionRecord, style: Style): string {
-  const said = cut(plainLine(gistOf(record)), LINE_WIDTH, stringWidth);
-  return `${String(record.seq).padStart(6)}  ${style.cyan(record.type.padEnd(20))}${said ? ` ${said}` : ""}`.trimEnd();
-}
-
-/** By the first of these that a record carries. */
-const TELLING = ["text", "title", "error", "message", "output", "chunk", "path", "decision", "stop_reason", "new"];
-
-function gistOf({ metadata }: SessionRecord): string {
-  const fields = metadata as Readonly<Record<string, unknown>>;
-  const found = TELLING.map((name) => fields[name]).find((value) => typeof value === "string" && value !== "");
-  return typeof found === "string" ? found : Object.keys(fields).length > 0 ? JSON.stringify(fields) : "";
 }

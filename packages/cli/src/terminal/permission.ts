@@ -1,6 +1,7 @@
 /** A permission request in words, and the answers a person can give. */
-import type { Decision, Metadata, ToolContent } from "@chimera/acp-schema/events";
+import type { Decision, Metadata, PermissionChoice, ToolContent } from "@chimera/acp-schema/events";
 import { visible } from "@chimera/acp-schema/text";
+import type { PermissionAnswer } from "../client/client.js";
 import type { Style } from "./style.js";
 import { plainLine } from "./text.js";
 
@@ -27,6 +28,8 @@ export interface Question {
   /** All of what is asked for, each line after a margin that no text can draw. */
   readonly lines: readonly string[];
   readonly asked: string;
+  /** The answers that this question offers besides the usual ones: the keys are their places, from 1. */
+  readonly offered: readonly string[];
 }
 
 /** What is asked, in full, before anybody answers. */
@@ -35,10 +38,11 @@ export async function permissionQuestion(request: Request, style: Style): Promis
   const lines = (await Promise.all(content.map((item) => linesOf(item, style)))).flat();
   const risk = request.risk === "low" ? "" : ` ${style.yellow(`(${request.risk} risk)`)}`;
   const asked = `${style.yellow("?")} ${style.bold(plainLine(request.tool))}`;
-  if (lines.length === 1) return { lines: [], asked: `${asked} ${lines[0]}${risk}` };
+  const offered = offeredBy(request).map(({ name }) => plainLine(name));
+  if (lines.length === 1) return { lines: [], asked: `${asked} ${lines[0]}${risk}`, offered };
   const { path } = request.args;
   const about = `${typeof path === "string" ? `${plainLine(path)}, ` : ""}the ${lines.length} lines above`;
-  return { lines: lines.map((line) => `${style.dim("│")} ${line}`), asked: `${asked} ${about}${risk}` };
+  return { lines: lines.map((line) => `${style.dim("│")} ${line}`), asked: `${asked} ${about}${risk}`, offered };
 }
 
 /** The beginning and the end of long lines, with a note of what is left out between them. */
@@ -49,15 +53,20 @@ export function folded(lines: readonly string[], most: number, note: (hidden: nu
   return [...lines.slice(0, most - 1 - end), note(hidden), ...lines.slice(lines.length - end)];
 }
 
+/** Before an answer that a question offers. */
+export function offerLead(at: number): string {
+  return `  [${at + 1}] `;
+}
+
 /** The answers it takes: `[y]es / [a]lways / [n]o / n[e]ver`. */
 export function permissionWords(options: readonly Decision[]): string {
   return options.map((option) => ANSWERS[option].shown).join(" / ");
 }
 
-export function explainAnswers(options: readonly Decision[]): string[] {
-  const rows = options.map((option) => `${ANSWERS[option].key}  ${ANSWERS[option].means}`);
+export function explainAnswers(request: Request): string[] {
   return [
-    ...rows,
+    ...request.options.map((option) => `${ANSWERS[option].key}  ${ANSWERS[option].means}`),
+    ...offeredBy(request).map(({ name }, at) => `${at + 1}  ${plainLine(name)}`),
     `${EXTRAS.reason}  do not do it, and say why`,
     `${EXTRAS.all}  show all of it`,
     "Esc cancels the turn. A paste answers nothing.",
@@ -65,9 +74,13 @@ export function explainAnswers(options: readonly Decision[]): string[] {
 }
 
 /** Undefined for anything that is not an answer. */
-export function parseAnswer(text: string, options: readonly Decision[]): Decision | undefined {
+export function parseAnswer(text: string, request: Request): PermissionAnswer | undefined {
   const said = text.trim().toLowerCase();
-  return options.find((option) => [option, ANSWERS[option].key, ANSWERS[option].word].includes(said));
+  const choice = /^[1-9]$/.test(said) ? offeredBy(request)[Number(said) - 1] : undefined;
+  if (choice) return { decision: DECISION_OF[choice.kind], choice: choice.id };
+  const { options } = request;
+  const decision = options.find((option) => [option, ANSWERS[option].key, ANSWERS[option].word].includes(said));
+  return decision && { decision };
 }
 
 /** How a line of a unified diff is coloured. */
@@ -78,6 +91,18 @@ export function paintOf(line: string, style: Style): (text: string) => string {
 }
 
 // --- internal ---
+
+const DECISION_OF: Readonly<Record<PermissionChoice["kind"], Decision>> = {
+  allow_once: "allow",
+  allow_always: "always",
+  reject_once: "deny",
+  reject_always: "never",
+};
+
+/** Those that a letter does not give already: an answer that holds for more than this call, and an engine's own. */
+function offeredBy({ choices = [] }: Request): readonly PermissionChoice[] {
+  return choices.filter(({ id }) => !Object.hasOwn(DECISION_OF, id)).slice(0, 9);
+}
 
 async function linesOf(item: ToolContent, style: Style): Promise<string[]> {
   if (item.type === "text") return visible(item.text).split("\n");

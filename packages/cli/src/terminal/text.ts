@@ -15,6 +15,15 @@ export function plainLine(text: string): string {
   return plain(text).replace(/\s+/g, " ").trim();
 }
 
+/** `2026-11-18 09:05`, where the person is; blank for a time that nobody wrote down. */
+export function localTime(time: string | null): string {
+  const date = new Date(time ?? Number.NaN);
+  if (Number.isNaN(date.getTime())) return "";
+  const two = (part: number) => String(part).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
 /** How many columns a text without colours takes on the screen. */
 type WidthOf = (text: string) => number;
 

@@ -3,7 +3,7 @@ export interface Flag {
   readonly type: "string" | "boolean";
   readonly short?: string;
   readonly multiple?: boolean;
-  /** What the value is, in the help text: `<port>`. */
+  /** What the value is, in the help text: `<port>`. In brackets, `[<id>]`, it may be left out, and then is the empty text. */
   readonly value?: string;
   readonly help: string;
 }

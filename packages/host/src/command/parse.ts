@@ -15,7 +15,8 @@ export function parseCommand(command: Command, argv: readonly string[]) {
     ]),
   );
   try {
-    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    const args = argv.map((word, at) => (isBare(flags, word, argv[at + 1]) ? `${word}=` : word));
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
     const extra = positionals[command.maxOperands ?? 0];
     if (extra !== undefined) throw new UsageError(`unexpected argument ${quote(extra)}`);
     return { flags: values as FlagValues, operands: positionals };
@@ -25,6 +26,12 @@ export function parseCommand(command: Command, argv: readonly string[]) {
 }
 
 // --- internal ---
+
+/** A flag whose value may be left out, which its row says in brackets, and nothing follows that could be one. */
+function isBare(flags: Flags, word: string, next: string | undefined): boolean {
+  const flag = word.startsWith("--") ? flags[word.slice(2)] : undefined;
+  return flag?.value?.startsWith("[") === true && (next === undefined || next.startsWith("-"));
+}
 
 function explain(error: unknown, flags: Flags): unknown {
   const { code, message } = error as { code?: string; message: string };

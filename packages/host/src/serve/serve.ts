@@ -7,7 +7,7 @@ import { hideSecrets } from "../hide-secrets.js";
 import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import { openLog } from "../log/log-file.js";
-import { requireHome, requireNamed, startExtensions } from "../open-core.js";
+import { requireHome, requireNamed, startExtensions, warnOf } from "../open-core.js";
 import type { StartedExtension } from "../profile.js";
 import { startAcp } from "./acp.js";
 import { HTTP_FLAGS, readServeSettings } from "./settings.js";
@@ -33,7 +33,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   const asked = http?.readHttpAccess(invocation, config, made, settings.http);
   const log = openLog(invocation, config.values, [asked?.authToken ?? made]);
   if (!isHidden) log.debug("commands of this user can read the secrets that this program was started with");
-  for (const problem of config.problems) log.warn(problem);
+  warnOf(invocation, config.problems, log);
   const extensions = await startExtensions(invocation, config, log);
   const owners = createTurnOwners();
   const core = lazyCore(invocation, config, extensions, log, owners.trace);

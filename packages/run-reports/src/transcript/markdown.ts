@@ -3,21 +3,18 @@ import type { Block, FileDiff, ToolBlock } from "./block.js";
 import type { Heading } from "./heading.js";
 import { formatDuration, plainText } from "./text.js";
 
-export async function* renderMarkdown(
-  heading: Heading,
-  blocks: AsyncIterable<Block>,
-  count?: number,
-): AsyncGenerator<string> {
+export async function* renderMarkdown(heading: Heading, blocks: AsyncIterable<Block>): AsyncGenerator<string> {
   yield `# ${heading.program} session ${code(heading.id)}\n\n`;
   for (const [label, value] of heading.rows)
     yield `- ${label}: ${PLAIN_VALUE.test(value) && label !== "model" ? value : code(value)}\n`;
-  yield `\n## Prompt\n\n${fence(heading.prompt)}\n## Events${count === undefined ? "" : ` (${count})`}\n`;
+  yield "\n## Conversation\n";
   let empty = true;
   for await (const block of blocks) {
     empty = false;
     yield "\n";
-    yield* renderBlock(block);
+    yield* renderBlock(block, heading.program);
   }
+  if (empty && heading.prompt !== "") yield `\n${section("You", fence(heading.prompt))}`;
   if (empty) yield "\n_(no events recorded)_\n";
 }
 
@@ -26,40 +23,32 @@ export async function* renderMarkdown(
 /** Times and numbers, which cannot be markup. */
 const PLAIN_VALUE = /^[A-Za-z0-9:.+-]+$/;
 
-/** Part by part: a block may hold several long texts. */
-function* renderBlock(block: Block): Generator<string> {
+/** Part by part: a block may hold several long texts. What was said has a speaker, what was done its own name. */
+function* renderBlock(block: Block, program: string): Generator<string> {
   switch (block.kind) {
     case "prompt":
-      return yield section(
-        "user_message",
-        block.origin === null ? "" : `from ${code(block.origin)}`,
-        fence(block.text),
-      );
+      return yield section(block.origin === null ? "You" : `You, from ${code(block.origin)}`, fence(block.text));
     case "answer":
-      return yield section("text_delta", "", fence(block.text, "markdown"));
+      return yield section(program || "Agent", fence(block.text, "markdown"));
     case "thought":
-      return yield section("thought_delta", "", fence(block.text));
+      return yield section("Thought", fence(block.text));
     case "tool":
       return yield* renderTool(block);
     case "edit":
-      return yield section("file_edit", code(block.diff.path), renderDiff(block.diff));
+      return yield section(`Edit of ${code(block.diff.path)}`, renderDiff(block.diff));
     case "plan":
-      yield section("plan", "", "");
+      yield section("Plan", "");
       for (const { content, status } of block.entries)
         yield `- [${status === "completed" ? "x" : " "}] ${code(content)}\n`;
       return;
     case "note":
-      return yield section(block.type, "", fence(block.text));
+      return yield block.text.includes("\n") ? section("Note", fence(block.text)) : `> ${code(block.text)}\n`;
     case "end": {
-      const facts = `${[block.outcome, ...block.facts].join(" · ")}\n`;
-      return yield section(
-        block.outcome === "cancelled" ? "cancelled" : "agent_result",
-        "",
-        block.error === "" ? facts : `${facts}\n${fence(block.error)}`,
-      );
+      const facts = `_${[block.outcome, ...block.facts].join(" · ")}_\n`;
+      return yield block.error === "" ? facts : `${facts}\n${fence(block.error)}`;
     }
     case "other":
-      return yield section(block.type, "", fence(JSON.stringify(block.metadata, null, 2) ?? "", "json"));
+      return yield section(code(block.type), fence(JSON.stringify(block.metadata, null, 2) ?? "", "json"));
   }
 }
 
@@ -67,8 +56,9 @@ function* renderTool(block: ToolBlock): Generator<string> {
   const facts: string[] = [block.status];
   if (block.durationMs !== null) facts.push(formatDuration(block.durationMs));
   if (block.permission !== "") facts.push(`permission: ${code(block.permission)}`);
-  yield section("tool_call", [block.tool, block.title].filter(Boolean).map(code).join(" "), `${facts.join(" · ")}\n`);
-  yield `\n${fence(JSON.stringify(block.args, null, 2) ?? "", "json")}`;
+  yield section([block.tool, block.title].filter(Boolean).map(code).join(" "), `${facts.join(" · ")}\n`);
+  // A diff says all that the arguments of an edit do, and reads better.
+  if (block.diffs.length === 0) yield `\n${fence(JSON.stringify(block.args, null, 2) ?? "", "json")}`;
   for (const diff of block.diffs) yield `\n${code(diff.path)}\n\n${renderDiff(diff)}`;
   if (block.output !== "") yield `\n${fence(block.output)}`;
   if (block.error !== "") yield `\n${fence(block.error)}`;
@@ -78,8 +68,8 @@ function renderDiff(diff: FileDiff): string {
   return fence(diff.lines.join("\n"), "diff");
 }
 
-function section(type: string, title: string, body: string): string {
-  return `### ${code(type)}${title === "" ? "" : ` ${title}`}\n\n${body}`;
+function section(title: string, body: string): string {
+  return `### ${title}\n\n${body}`;
 }
 
 function fence(text: string, language = ""): string {

@@ -36,6 +36,7 @@ interface Turn {
 const SILENT = new Set([
   "part_end",
   "step_start",
+  "tool_update",
   "turn_end",
   "title_changed",
   "commands_changed",

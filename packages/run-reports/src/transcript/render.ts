@@ -77,7 +77,7 @@ async function* render(source: TranscriptSource, format: TranscriptFormat, redac
 
 function documentOf(
   format: TranscriptFormat,
-  { id, count }: TranscriptSource,
+  { id }: TranscriptSource,
   summary: unknown,
   records: AsyncIterable<SessionRecord | Lost>,
 ): AsyncIterable<string> {
@@ -85,7 +85,7 @@ function documentOf(
     case "json":
       return renderJson(id, summary, records);
     case "md":
-      return renderMarkdown(headingOf(id, summary), narrate(records), count);
+      return renderMarkdown(headingOf(id, summary), narrate(records));
     case "html":
       return renderHtml(headingOf(id, summary), narrate(records));
   }

@@ -7,8 +7,6 @@ export interface TranscriptSource {
   readonly id: string;
   readonly summary: object | null;
   readonly events: AsyncIterable<SessionRecord | Lost>;
-  /** How many records there are, where that is known before they are read. */
-  readonly count?: number;
 }
 
 /** All that a transcript needs of a store. */
@@ -24,7 +22,7 @@ export async function openTranscript(store: LogStore, id: string): Promise<Trans
   const summary = await orNull(store.readSummary(id));
   if (summary === null) throw new ReportError("not_found", `no session ${JSON.stringify(id.slice(0, 140))}`);
   const count = await store.lastSeq(id);
-  return { id, summary, count, events: records(store, id, count) };
+  return { id, summary, events: records(store, id, count) };
 }
 
 // --- internal ---
