@@ -71,7 +71,7 @@ export async function printList<Row>(
 
 export type Progress = ReturnType<typeof createProgress>;
 
-/** One line on stderr that says how far long work is; on anything but a terminal, nothing. */
+/** One line on stderr that says how far long work is, with a bar where its end is known; on anything but a terminal, nothing. */
 export function createProgress(stderr: NodeJS.WriteStream, label: string, clock = Date.now) {
   let shownAt = clock();
   let shown = false;
@@ -81,7 +81,9 @@ export function createProgress(stderr: NodeJS.WriteStream, label: string, clock 
       if (!stderr.isTTY || now - shownAt < EVERY_MS) return;
       shownAt = now;
       shown = true;
-      stderr.write(`\r\u001b[K${label} ${done}${total === undefined ? "" : ` of ${total}`}`);
+      const filled = total ? Math.min(BAR, Math.floor((BAR * done) / total)) : 0;
+      const bar = total ? ` ${"█".repeat(filled)}${"░".repeat(BAR - filled)}` : "";
+      stderr.write(`\r\u001b[K${label}${bar} ${done}${total ? ` of ${total}` : ""}`);
     },
     /** Takes the line away. */
     end() {
@@ -94,3 +96,5 @@ export function createProgress(stderr: NodeJS.WriteStream, label: string, clock 
 // --- internal ---
 
 const EVERY_MS = 100;
+/** Cells: with a label and two numbers it fits a narrow screen. */
+const BAR = 24;

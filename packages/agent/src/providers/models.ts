@@ -74,6 +74,16 @@ export async function servedModels(name: string, { env, chain, packages }: Model
   }
 }
 
+/** What to say of a key that the provider of a model refuses; null where it takes it, needs none or cannot be asked. */
+export async function keyRefusal(name: string, { env, chain }: ModelsOptions): Promise<string | null> {
+  try {
+    await askList((await import("./resolve.js")).resolveModel(name, env, chain), createPost({ env }), LIST_MS);
+    return null;
+  } catch (error) {
+    return isAgentError(error) && error.code === "unauthorized" ? error.message : null;
+  }
+}
+
 // --- internal ---
 
 const LIST_MS = 5_000;
@@ -96,7 +106,7 @@ interface ModelList {
   readonly windows?: true;
 }
 
-/** The models that a server lists; null where it has no list. */
+/** The models that a server lists; null where it has no list. Throws `unauthorized` where it refuses the key. */
 async function askList(
   address: ModelAddress,
   post: Post,
@@ -107,7 +117,9 @@ async function askList(
   const { headers } = address;
   const url = address.url.replace(list.endpoint, list.asks);
   const reply = await post({ method: "GET", url, headers, body: "", signal: AbortSignal.timeout(ms) });
-  const rows: unknown = reply.status === 200 ? (await readJson(reply))?.[list.rows] : null;
+  const { status } = reply;
+  if (status === 401 || status === 403) throw new AgentError("unauthorized", `${address.refusal} (${status})`);
+  const rows: unknown = status === 200 ? (await readJson(reply))?.[list.rows] : null;
   if (!Array.isArray(rows)) return null;
   const named = rows
     .filter(isJsonObject)

@@ -65,7 +65,7 @@ export interface PaletteRow {
 /** Sessions that a person is offered to go on with. */
 export const MOST_OFFERED = 50;
 
-const MODE_WORDS: Readonly<Record<Mode, string>> = {
+export const MODE_WORDS: Readonly<Record<Mode, string>> = {
   auto: "write files and run commands without asking",
   review: "ask before files are written and commands run",
   "read-only": "refuse writes and commands",

@@ -4,7 +4,7 @@ import { type Invocation, type RunningCore, readClientToken, readConfig, resolve
 import { addressOf, listPidfiles } from "@chimera/host/pidfile";
 import { isSessionError, type Session } from "@chimera/session";
 import { CliError } from "../errors.js";
-import { createServer, type Server } from "./server.js";
+import { createServer, type Server } from "./remote.js";
 
 /** What a command does with a session, wherever that is open. */
 export interface Doing<T> {

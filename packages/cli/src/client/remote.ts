@@ -1,20 +1,14 @@
-/** A session of a running server. */
+/** A running server as this package talks to it, and a session of it: the typed client, whose failures become a line for the person. */
 import type { PromptBlock } from "@chimera/acp-schema/events";
 import type { TurnBody } from "@chimera/acp-schema/http";
-import type { Client } from "@chimera/client";
+import { type Client, ClientError, type ClientOptions, createClient } from "@chimera/client";
 import { createSlashPalette } from "@chimera/session";
 import type { Choice } from "../conversation/screen.js";
 import { CliError, isCliError } from "../errors.js";
 import { chosenId } from "../store.js";
-import {
-  type FollowOptions,
-  MOST_OFFERED,
-  modeChoices,
-  type PaletteRow,
-  type SessionClient,
-  sessionChoice,
-} from "./client.js";
-import type { Server } from "./server.js";
+import { type FollowOptions, MOST_OFFERED, type PaletteRow, type SessionClient, modeChoices, sessionChoice } from "./client.js";
+import { startOf } from "@chimera/acp-schema/text";
+import { plainLine } from "../terminal/text.js";
 
 /** Opens the session on the server, so that it is live and can be talked to. */
 export async function remoteClient(server: Server, id: string): Promise<SessionClient> {
@@ -105,6 +99,25 @@ export async function followSession(server: Server, id: string, options: FollowO
   });
 }
 
+export interface Server {
+  readonly url: string;
+  /** Uses the client, with words for what goes wrong. */
+  ask<T>(use: (client: Client) => Promise<T>, options?: Pick<ClientOptions, "onRetry">): Promise<T>;
+}
+
+export function createServer(url: string, token: string | undefined): Server {
+  return {
+    url,
+    async ask(use, options = {}) {
+      try {
+        return await use(createClient({ url, token, retries: 1, ...options }));
+      } catch (error) {
+        throw error instanceof ClientError ? refusal(url, error) : error;
+      }
+    },
+  };
+}
+
 // --- internal ---
 
 const CHOICES: Readonly<Record<"model" | "agent" | "session", (client: Client) => Promise<readonly Choice[]>>> = {
@@ -141,4 +154,15 @@ async function customCommands(server: Server): Promise<PaletteRow[]> {
     .ask((client) => client.call("GET /commands", {}))
     .catch(() => ({ commands: [] as PaletteRow[] }));
   return commands.map(rowOf);
+}
+
+function refusal(url: string, cause: ClientError): CliError {
+  const { status, message } = cause;
+  const said = startOf(plainLine(message), 300);
+  if (status === 0) return new CliError("unreachable", said, { cause });
+  if (status === 401 || status === 403)
+    return new CliError("unauthorized", `${url} refuses the token: ${said}`, { cause });
+  if (status === 404) return new CliError("not_found", said, { cause });
+  if (status === 409) return new CliError("conflict", said, { cause });
+  return new CliError(status >= 500 ? "unreachable" : "failed", `${url} answered ${status}: ${said}`, { cause });
 }

@@ -182,7 +182,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
 
   const actions: LocalActions = {
     leave: () => leave({ exit: 0 }),
-    help: () => screen.print(`${listCommands(commands)}\n`),
+    help: () => screen.print(`${listCommands(commands, width())}\n`),
     open: async (id) => {
       const next = await options.openOther(id);
       if (id === null) await client.forgetFiles();

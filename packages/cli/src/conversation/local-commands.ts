@@ -1,6 +1,7 @@
 /** Slash commands about this conversation rather than about the session, and the choices a person is offered where a command takes one. */
 import { nearest } from "@chimera/host";
 import type { PaletteRow, SessionClient } from "../client/client.js";
+import { wrap } from "../terminal/markdown.js";
 import { plainLine } from "../terminal/text.js";
 import type { Choice, Screen } from "./screen.js";
 
@@ -103,9 +104,12 @@ export async function runLocalCommand(
   throw new Error(`there is no command /${name}; ${hint} (a space before the slash sends it as text)`);
 }
 
-export function listCommands(commands: readonly PaletteRow[]): string {
+export function listCommands(commands: readonly PaletteRow[], columns: number | undefined): string {
   const width = Math.max(...commands.map(({ name }) => name.length)) + 3;
-  return commands.map(({ name, description }) => `${`/${name}`.padEnd(width)}${plainLine(description)}\n`).join("");
+  const lines = commands.map(({ name, description }) =>
+    wrap(plainLine(description), columns, `/${name}`.padEnd(width)),
+  );
+  return `${lines.join("\n")}\n`;
 }
 
 // --- internal ---

@@ -14,8 +14,7 @@ import {
 } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { MOST_OFFERED, type SessionClient, sessionChoice } from "../client/client.js";
-import { createSession, idThere, newestOrNew, remoteClient } from "../client/remote.js";
-import { createServer } from "../client/server.js";
+import { createServer, createSession, idThere, newestOrNew, remoteClient } from "../client/remote.js";
 import { CliError, EXIT_INTERRUPTED } from "../errors.js";
 import { openSession, readRunFlags, type SessionChoice } from "../open-session.js";
 import { styleFor } from "../output.js";
@@ -24,7 +23,7 @@ import { plainLine } from "../terminal/text.js";
 import { createFileFinder } from "./attachments.js";
 import { type ConversationOptions, converse } from "./converse.js";
 import { openInputHistory } from "./input-history.js";
-import { createLineScreen, createLineSource } from "./screen.js";
+import { type Choice, createLineScreen, createLineSource } from "./screen.js";
 import { createTerminalScreen } from "./terminal-screen.js";
 
 interface Opener {
@@ -125,26 +124,17 @@ export async function attach(invocation: Invocation): Promise<number> {
   });
 }
 
-// --- internal ---
-
-/** `--resume` alone: the sessions there are, to choose one. Null when none was chosen. */
-async function pickSession(invocation: Invocation, { sessions }: RunningCore): Promise<string | null> {
-  if (invocation.process.stdin.isTTY !== true) throw new UsageError("--resume needs an id where nobody can choose one");
-  const { sessions: rows } = await sessions.list({ limit: MOST_OFFERED, prompted: true });
-  if (rows.length === 0) throw new CliError("not_found", "there is no session to go on with");
-  const nothing = { lines: [], status: null, queued: [], choices: null };
+/** One question with its choices, outside of a conversation. Null when none was chosen. */
+export function pickOne(invocation: Invocation, title: string, choices: readonly Choice[]): Promise<string | null> {
+  const openScreen = screenFor(invocation, styleFor(invocation), openInputHistory(null));
   return new Promise((resolve) => {
-    const end = (id: string | null) => {
+    const end = (value: string | null) => {
       screen.close();
-      resolve(id);
+      resolve(value);
     };
     const leave = () => end(null);
-    const screen = screenFor(
-      invocation,
-      styleFor(invocation),
-      openInputHistory(null),
-    )({
-      live: () => nothing,
+    const screen = openScreen({
+      live: () => ({ lines: [], status: null, queued: [], choices: null }),
       onEntry: leave,
       onAnswer: leave,
       onInterrupt: leave,
@@ -154,13 +144,18 @@ async function pickSession(invocation: Invocation, { sessions }: RunningCore): P
       onEnd: leave,
       suggest: () => null,
     });
-    void screen
-      .pick(
-        "session:",
-        rows.map(({ id, summary }) => sessionChoice(id, summary)),
-      )
-      .then(end);
+    void screen.pick(title, choices).then(end);
   });
+}
+
+// --- internal ---
+
+/** `--resume` alone: the sessions there are, to choose one. Null when none was chosen. */
+async function pickSession(invocation: Invocation, { sessions }: RunningCore): Promise<string | null> {
+  if (invocation.process.stdin.isTTY !== true) throw new UsageError("--resume needs an id where nobody can choose one");
+  const { sessions: rows } = await sessions.list({ limit: MOST_OFFERED, prompted: true });
+  if (rows.length === 0) throw new CliError("not_found", "there is no session to go on with");
+  return pickOne(invocation, "session:", rows.map(({ id, summary }) => sessionChoice(id, summary)));
 }
 
 /** Asks once about a directory whose files want what only a trusted one gets; the answer is kept. An end of input answers nothing. */

@@ -1,17 +1,17 @@
-/** `export`: a session as a file that can be imported, as a document, or as a directory of one file per event. */
+/** `export`: a session as a file that can be imported, as a document, or as a directory of one file per event; `share`: hands a transcript on. */
 import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { describeLost, isLost } from "@chimera/acp-schema/events";
 import { writeEventFiles } from "@chimera/event-store";
-import { type Invocation, UsageError } from "@chimera/host";
-import { openTranscript, renderTranscript } from "@chimera/run-reports";
+import { type Invocation, UsageError, envName } from "@chimera/host";
+import { openTranscript, parseFormat, parseSink, renderTranscript, share } from "@chimera/run-reports";
 import { requireOperand } from "../actions.js";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
-import { printReport } from "../output.js";
+import { createProgress, printJson, printLines, printReport } from "../output.js";
 import { complain } from "../reported.js";
-import { meantId, openStore, requireSummary, type SessionStore } from "../store.js";
+import { type SessionStore, meantId, openStore, requireSummary } from "../store.js";
 import { renderBundle } from "./bundle.js";
 
 const FORMATS = ["json", "md", "markdown", "html"] as const;
@@ -25,34 +25,73 @@ export async function exportSession(invocation: Invocation): Promise<number> {
   const output = textFlag(flags, "output", "export");
   const { store } = await openStore(invocation);
   const id = await meantId(store, typed);
-  const readable = complainingOfLost(invocation, store);
   await requireSummary(store, id);
-  if (layout === "files") {
-    const directory = resolve(process.cwd(), output ?? id);
-    const events = await writeEventFiles(readable, id, directory);
-    return printReport(invocation, { session_id: id, path: directory, events }, [`${events} events in ${directory}`]);
-  }
+  const total = await store.lastSeq(id);
+  // What goes to the terminal itself is its own progress.
+  const isSeen = output === undefined && layout === "bundle" && process.stdout.isTTY === true;
+  const progress = isSeen ? null : createProgress(process.stderr, "events exported");
+  const onRead = (seq: number) => progress?.update(seq, total);
   // A document says where records are missing; what is made to be imported cannot.
-  const text = Readable.from(render(format === "json" ? readable : store, id, format));
-  if (output === undefined) {
-    if (isSet(flags, "json") && format !== "json") throw new UsageError("--json needs --output with this format");
-    await pipeline(text, process.stdout, { end: false });
-    return 0;
+  const whole = watched(store, onRead, (lost) => complain(invocation, lost));
+  try {
+    if (layout === "files") {
+      const directory = resolve(process.cwd(), output ?? id);
+      const events = await writeEventFiles(whole, id, directory);
+      progress?.end();
+      return printReport(invocation, { session_id: id, path: directory, events }, [`${events} events in ${directory}`]);
+    }
+    const text = Readable.from(render(format === "json" ? whole : watched(store, onRead), id, format));
+    if (output === undefined) {
+      if (isSet(flags, "json") && format !== "json") throw new UsageError("--json needs --output with this format");
+      await pipeline(text, process.stdout, { end: false });
+      return 0;
+    }
+    const path = resolve(process.cwd(), output);
+    await pipeline(text, createWriteStream(path, { mode: 0o600 }));
+    progress?.end();
+    return printReport(invocation, { session_id: id, path }, [path]);
+  } finally {
+    progress?.end();
   }
-  const path = resolve(process.cwd(), output);
-  await pipeline(text, createWriteStream(path, { mode: 0o600 }));
-  return printReport(invocation, { session_id: id, path }, [path]);
+}
+
+const DEFAULT_URL = "http://localhost:5174/api/shares";
+
+export async function shareSession(invocation: Invocation): Promise<number> {
+  const { flags, profile, process } = invocation;
+  const typed = requireOperand(invocation, "a session: share <id>");
+  const sink = parseSink(textFlag(flags, "sink"));
+  const format = parseFormat(textFlag(flags, "format"));
+  const { store, paths } = await openStore(invocation);
+  const id = await meantId(store, typed);
+  const shared = await share(await openTranscript(store, id), {
+    sink,
+    format,
+    root: paths.shares,
+    // The address is the operator's own word, so it may name any host.
+    url: textFlag(flags, "url") ?? process.env[envName(profile, "SHARE_URL")] ?? DEFAULT_URL,
+    trusted: true,
+  });
+  if (isSet(flags, "json")) printJson(invocation, shared);
+  else if (shared.sink === "stdout") process.stdout.write(shared.body);
+  else printLines(invocation, [shared.sink === "file" ? shared.path : `${shared.status} ${shared.reply}`.trim()]);
+  return 0;
 }
 
 // --- internal ---
 
-/** The store without its lost runs: they are named on standard error. */
-function complainingOfLost(invocation: Invocation, store: SessionStore): SessionStore {
+/** The store, with somebody who sees how far its reader is; where `onLost` is there, what is lost goes to it and to nobody else. */
+function watched(
+  store: SessionStore,
+  onRead: (seq: number) => void,
+  onLost?: (text: string) => void,
+): SessionStore {
   return {
     ...store,
     async *read(id, range) {
       for await (const entry of store.read(id, range)) {
-        if (isLost(entry)) complain(invocation, describeLost(entry));
+        onRead(entry.seq);
+        if (onLost && isLost(entry)) onLost(describeLost(entry));
         else yield entry;
       }
     },

@@ -30,7 +30,7 @@ export async function importSession(invocation: Invocation): Promise<number> {
   });
   const summary = { ...given, turns, cwd: given.cwd || process.cwd() };
   const { store } = await openStore(invocation);
-  const progress = createProgress(process.stderr, "events imported:");
+  const progress = createProgress(process.stderr, "events imported");
   const replace = isSet(flags, "overwrite") || isSet(flags, "import-overwrite");
   const onProgress = (done: number) => progress.update(done, events.length);
   try {

@@ -24,7 +24,7 @@ export function reportCommands(name: string): Command[] {
         ...JSON_FLAG,
       },
       example: `${name} stats --since 30d`,
-      load: loaded(async () => (await import("../reports/stats.js")).showStats),
+      load: loaded(async () => (await import("../reports/cost.js")).showStats),
     },
     {
       name: "share",
@@ -43,7 +43,7 @@ export function reportCommands(name: string): Command[] {
         ...JSON_FLAG,
       },
       example: `${name} share otter-20260425T120300-aaaa1111 --format md`,
-      load: loaded(async () => (await import("../reports/share.js")).shareSession),
+      load: loaded(async () => (await import("../reports/export.js")).shareSession),
     },
     {
       name: "export",

@@ -86,7 +86,7 @@ const STORE_ACTIONS: Readonly<Record<string, Action>> = {
 const ACTIONS: Readonly<Record<string, Action>> = {
   list: { load: async () => (await import("../sessions/list.js")).listSessions },
   show: { maxOperands: 1, load: async () => (await import("../sessions/show.js")).showSession },
-  cost: { load: async () => (await import("../sessions/cost.js")).showCost },
+  cost: { load: async () => (await import("../reports/cost.js")).showCost },
   rename: {
     maxOperands: Number.POSITIVE_INFINITY,
     load: async () => (await import("../sessions/change.js")).renameSession,
@@ -97,7 +97,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   search: {
     maxOperands: Number.POSITIVE_INFINITY,
-    load: async () => (await import("../sessions/search.js")).searchSessions,
+    load: async () => (await import("../sessions/list.js")).searchSessions,
   },
   gc: { load: async () => (await import("../sessions/gc.js")).collectGarbage },
 };

@@ -61,7 +61,7 @@ export function setupCommands(name: string): Command[] {
     },
     {
       name: "init",
-      summary: "Write a first configuration: review mode, asking before writes and commands",
+      summary: "Write a first configuration, check model and key, and show how an editor starts it",
       flags: {},
       example: `${name} init`,
       load: loaded(async () => (await import("../setup/config.js")).writeFirstConfig),
@@ -147,21 +147,21 @@ const ENGINES: Readonly<Record<string, Action>> = {
 };
 
 const TRUST: Readonly<Record<string, Action>> = {
-  list: { load: async () => (await import("../setup/trust.js")).listTrusted },
-  revoke: { maxOperands: 1, load: async () => (await import("../setup/trust.js")).revokeTrust },
+  list: { load: async () => (await import("../setup/access.js")).listTrusted },
+  revoke: { maxOperands: 1, load: async () => (await import("../setup/access.js")).revokeTrust },
 };
 
 const AGENTS: Readonly<Record<string, Action>> = {
-  list: { load: async () => (await import("../setup/agents.js")).listAgents },
-  show: { maxOperands: 1, load: async () => (await import("../setup/agents.js")).showAgent },
+  list: { load: async () => (await import("../setup/lists.js")).listAgents },
+  show: { maxOperands: 1, load: async () => (await import("../setup/lists.js")).showAgent },
 };
 
 const TOKENS: Readonly<Record<string, Action>> = {
-  list: { load: async () => (await import("../setup/tokens.js")).listTokens },
-  add: { maxOperands: 1, load: async () => (await import("../setup/tokens.js")).addToken },
-  revoke: { maxOperands: 1, load: async () => (await import("../setup/tokens.js")).revokeToken },
+  list: { load: async () => (await import("../setup/access.js")).listTokens },
+  add: { maxOperands: 1, load: async () => (await import("../setup/access.js")).addToken },
+  revoke: { maxOperands: 1, load: async () => (await import("../setup/access.js")).revokeToken },
 };
 
 const AUDIT: Readonly<Record<string, Action>> = {
-  verify: { maxOperands: 1, load: async () => (await import("../setup/audit.js")).verifyAuditLog },
+  verify: { maxOperands: 1, load: async () => (await import("../setup/access.js")).verifyAuditLog },
 };

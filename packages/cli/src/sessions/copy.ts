@@ -14,7 +14,7 @@ export async function copyStore(invocation: Invocation): Promise<number> {
   if (from === to) throw new UsageError("these are the same store");
   const source = (await openStore(invocation, from)).store;
   const target = (await openStore(invocation, to)).store;
-  const progress = createProgress(process.stderr, "sessions copied:");
+  const progress = createProgress(process.stderr, "sessions copied");
   const counts = { copied: 0, unchanged: 0, left: 0, records: 0 };
   try {
     const { sessions } = await source.list({ order: "created" });

@@ -1,19 +1,21 @@
-/** `sessions list`: one line per session, newest first. */
+/** `sessions list`: one line per session, newest first; `sessions search`: which conversations spoke of something. */
 import type { Summary } from "@chimera/acp-schema/summary";
 import { type ListFilter, sessionPrefix } from "@chimera/event-store";
-import type { Invocation } from "@chimera/host";
-import { parseSince } from "@chimera/run-reports";
+import { type Invocation, UsageError } from "@chimera/host";
+import { type SearchHit, parseSince, searchSessions as searchLogs } from "@chimera/run-reports";
 import { isSet, limitFlag, textFlag } from "../flags.js";
-import { type Column, printJson, printLines, printTable } from "../output.js";
+import { type Column, createProgress, printJson, printLines, printTable, styleFor } from "../output.js";
 import { openStore } from "../store.js";
-import { localTime } from "../terminal/text.js";
+import { localTime, plainLine } from "../terminal/text.js";
 
-const DEFAULT_LIMIT = 50;
+/** Rows of a list, and finds of a search, where nobody says how many. */
+const LISTED = 50;
+const FOUND = 20;
 
 export async function listSessions(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
   const model = textFlag(flags, "model", "sessions");
-  const limit = limitFlag(textFlag(flags, "limit", "sessions"), DEFAULT_LIMIT);
+  const limit = limitFlag(textFlag(flags, "limit", "sessions"), LISTED);
   const { store, pathOf } = await openStore(invocation);
   const { sessions } = await store.list({
     ...askedSessions(invocation),
@@ -37,6 +39,34 @@ export function askedSessions({ flags, profile }: Invocation): ListFilter {
     ...(!isSet(flags, "all-clis") && { prefixes: [profile.name] }),
     ...(since !== null && { since }),
   };
+}
+
+export async function searchSessions(invocation: Invocation): Promise<number> {
+  const { flags, operands, process } = invocation;
+  const needle = operands.join(" ").trim();
+  if (needle === "") throw new UsageError("name what to look for: sessions search <text>");
+  const limit = limitFlag(textFlag(flags, "limit", "sessions"), FOUND);
+  const { store } = await openStore(invocation);
+  const progress = createProgress(process.stderr, "sessions searched");
+  const hits: SearchHit[] = [];
+  let searched = 0;
+  const { sessions } = await store.list(askedSessions(invocation));
+  for await (const found of searchLogs(store, sessions, needle)) {
+    progress.update(++searched);
+    if (found) hits.push({ ...found, excerpt: plainLine(found.excerpt) });
+    if (hits.length >= limit) break;
+  }
+  progress.end();
+  if (isSet(flags, "json", "sessions")) printJson(invocation, hits);
+  else {
+    const style = styleFor(invocation);
+    printLines(
+      invocation,
+      hits.map((hit) => `${style.cyan(hit.session_id)}  ${style.dim(`turn ${hit.turn ?? "-"}`)}  ${hit.excerpt}`),
+    );
+    if (hits.length === 0) printLines(invocation, ["(nothing found)"]);
+  }
+  return hits.length > 0 ? 0 : 1;
 }
 
 // --- internal ---

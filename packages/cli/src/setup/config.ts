@@ -1,9 +1,12 @@
-/** `config` and `init`: every setting, its value and where it came from; and a first configuration. */
+/** `config` and `init`: every setting, its value and where it came from; and a first start. */
+import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { CONFIG_KEYS, type Invocation, readConfig, resolvePaths, type Setting } from "@chimera/host";
+import { MODE_FLAGS, type Mode } from "@chimera/acp-schema/conversation";
+import { type Invocation, readConfig, resolvePaths, type Setting } from "@chimera/host";
+import { MODE_WORDS, modeChoices } from "../client/client.js";
 import { isSet } from "../flags.js";
-import { printLines, printList } from "../output.js";
+import { printLines, printList, styleFor } from "../output.js";
 import { complain } from "../reported.js";
 
 export async function showConfig(invocation: Invocation): Promise<number> {
@@ -18,18 +21,38 @@ export async function showConfig(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-/** `init`: writes the configuration that a careful person starts with. 1 when there is a configuration already, which stays as it is. */
+/**
+ * `init`: a first configuration in the mode that the person chooses, whether there is a model and whether its provider takes the key, and what an
+ * editor needs. Where nobody can be asked, the mode is the careful one. 1 when there is a configuration already, which stays as it is.
+ */
 export async function writeFirstConfig(invocation: Invocation): Promise<number> {
-  const { config } = resolvePaths(invocation.process.env);
-  await mkdir(dirname(config), { recursive: true, mode: 0o700 });
-  try {
-    await writeFile(config, `${JSON.stringify(firstConfig(), null, 2)}\n`, { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  const { process } = invocation;
+  const { config } = resolvePaths(process.env);
+  const isHere = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  if (existsSync(config)) {
     complain(invocation, `${config} is there already and stays as it is`);
     return 1;
   }
-  printLines(invocation, [`wrote ${config}: sessions open in review and ask before they write files or run commands`]);
+  const mode = isHere ? await chooseMode(invocation) : CAREFUL;
+  if (mode === null) {
+    complain(invocation, "no mode was chosen, and nothing is written");
+    return 1;
+  }
+  await mkdir(dirname(config), { recursive: true, mode: 0o700 });
+  await writeFile(config, `${JSON.stringify(firstConfig(mode), null, 2)}\n`, { flag: "wx", mode: 0o600 });
+  const style = styleFor(invocation);
+  printLines(invocation, [`wrote ${config}: sessions open in ${mode} (${MODE_WORDS[mode]})`, ""]);
+  const { checkKeys, describeFinding } = await import("./doctor.js");
+  printLines(invocation, [...describeFinding("model", await checkKeys(invocation, isHere), style), ""]);
+  const [command = "", ...first] = invocation.calledAs.split(" ");
+  const server = { type: "custom", command, args: [...first, "acp"], env: {} };
+  const snippet = { agent_servers: { [invocation.profile.name]: server } };
+  printLines(invocation, [
+    "For an editor that speaks ACP, as Zed and those of JetBrains do, in its settings:",
+    ...JSON.stringify(snippet, null, 2).split("\n"),
+    "",
+    `${invocation.calledAs} starts a conversation here, ${invocation.calledAs} doctor looks at the rest.`,
+  ]);
   return 0;
 }
 
@@ -41,9 +64,22 @@ function shown(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-const SAFETY = "safety.";
+const CAREFUL: Mode = "review";
 
-function firstConfig(): object {
-  const rows = Object.entries(CONFIG_KEYS).filter(([name]) => name.startsWith(SAFETY));
-  return { safety: Object.fromEntries(rows.map(([name, row]) => [name.slice(SAFETY.length), row.default])) };
+async function chooseMode(invocation: Invocation): Promise<Mode | null> {
+  const { pickOne } = await import("../conversation/start.js");
+  // The careful one first: Enter takes it.
+  const choices = modeChoices().sort((a, b) => Number(b.value === CAREFUL) - Number(a.value === CAREFUL));
+  return (await pickOne(invocation, "mode of new sessions:", choices)) as Mode | null;
+}
+
+function firstConfig(mode: Mode): object {
+  const { readOnly, autoApproveWrites, autoApproveExecute } = MODE_FLAGS[mode];
+  return {
+    safety: {
+      read_only: readOnly,
+      require_approval_for_writes: !autoApproveWrites,
+      require_approval_for_execute: !autoApproveExecute,
+    },
+  };
 }

@@ -1,10 +1,11 @@
-/** `doctor`: looks at what has to be in place, and says what to do where it is not. */
-import { access, constants, stat, statfs } from "node:fs/promises";
+/** `doctor`: looks at what has to be in place, and says what to do where it is not; with `--server` also at what lets people in. */
+import { access, constants, readFile, stat, statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname } from "node:path";
 import { loadAgents } from "@chimera/agent/agents";
 import { loadMcpConfig } from "@chimera/agent/mcp";
+import { keyRefusal } from "@chimera/agent/models";
 import { findPackage, installCommand, listProviders, packagedModel, resolveModel } from "@chimera/agent/providers";
 import { type Invocation, readConfig, resolvePaths } from "@chimera/host";
 import { verifyAudit } from "@chimera/policy";
@@ -14,12 +15,26 @@ import { printJson, printLines, styleFor } from "../output.js";
 import { openStore } from "../store.js";
 import type { Style } from "../terminal/style.js";
 import { plain } from "../terminal/text.js";
-import { type Check, type Finding, fail, ok, warn } from "./finding.js";
+import { X509Certificate } from "node:crypto";
+import { fileList, parsePeople } from "@chimera/host/people";
+import { addressOf, listPidfiles } from "@chimera/host/pidfile";
+
+export interface Finding {
+  readonly state: "ok" | "warn" | "fail";
+  readonly found: string;
+  readonly remedy?: string;
+}
+
+type Check = (invocation: Invocation) => Promise<Finding>;
+
+const ok = (found: string): Finding => ({ state: "ok", found });
+const warn = (found: string, remedy: string): Finding => ({ state: "warn", found, remedy });
+const fail = (found: string, remedy: string): Finding => ({ state: "fail", found, remedy });
 
 export async function examine(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
   const findings: (Finding & { readonly check: string })[] = [];
-  const checks = { ...CHECKS, ...(isSet(flags, "server") && (await import("./doctor-server.js")).SERVER_CHECKS) };
+  const checks = { ...CHECKS, ...(isSet(flags, "server") && SERVER_CHECKS) };
   for (const [check, look] of Object.entries(checks)) {
     const found = await look(invocation).catch((error: Error): Finding => ({ state: "fail", found: error.message }));
     findings.push({ check, ...found });
@@ -27,14 +42,35 @@ export async function examine(invocation: Invocation): Promise<number> {
   if (isSet(flags, "json")) printJson(invocation, findings);
   else {
     const style = styleFor(invocation);
-    const marks = marksOf(style);
-    const width = Math.max(...findings.map(({ check }) => check.length)) + 2;
-    for (const { check, state, found, remedy } of findings) {
-      printLines(invocation, [`${marks[state]} ${check.padEnd(width)}${plain(found)}`]);
-      if (remedy) printLines(invocation, [`${" ".repeat(width + 2)}${style.dim(`-> ${plain(remedy)}`)}`]);
-    }
+    const width = Math.max(...findings.map(({ check }) => check.length));
+    for (const { check, ...found } of findings)
+      printLines(invocation, describeFinding(check.padEnd(width), found, style));
   }
   return findings.some(({ state }) => state === "fail") ? 1 : 0;
+}
+
+/** A line for what was looked at, and one for what to do where something is not in place. */
+export function describeFinding(check: string, { state, found, remedy }: Finding, style: Style): string[] {
+  const line = `${marksOf(style)[state]} ${check}  ${plain(found)}`;
+  return remedy ? [line, `${" ".repeat(check.length + 4)}${style.dim(`-> ${plain(remedy)}`)}`] : [line];
+}
+
+/** Whether there is a model to ask, and the key for it. @param asks whether the provider is asked if it takes the key */
+export async function checkKeys(invocation: Invocation, asks = false): Promise<Finding> {
+  const { profile, process } = invocation;
+  const { values } = readConfig(invocation);
+  try {
+    const packaged = packagedModel(values.model ?? "", values.providers);
+    const { provider, model } = packaged ?? resolveModel(values.model ?? "", process.env, profile.chain);
+    const others = listProviders(process.env).filter(({ name, configured }) => configured && name !== provider);
+    const refusal = asks && !packaged ? await keyRefusal(model, { env: process.env, chain: profile.chain }) : null;
+    if (refusal !== null) return fail(refusal, `set the key, then ${invocation.calledAs} doctor`);
+    if (provider !== "offline") return ok(`${model} at ${provider}, ${others.length} more configured`);
+    const remedy = "set ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or XAI_API_KEY, or run Ollama";
+    return warn("no model key is set: the offline interpreter answers", remedy);
+  } catch (error) {
+    return fail((error as Error).message, "set the key it names, or choose another --model");
+  }
 }
 
 // --- internal ---
@@ -52,7 +88,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   node: async ({ process }) => ok(`${process.version} on ${process.platform} ${process.arch}`),
   config: checkConfig,
   trust: checkTrust,
-  keys: checkKeys,
+  keys: (invocation) => checkKeys(invocation),
   providers: checkProviders,
   data: checkData,
   store: checkStore,
@@ -60,6 +96,55 @@ const CHECKS: Readonly<Record<string, Check>> = {
   port: checkPort,
   sandbox: checkSandbox,
   audit: checkAudit,
+};
+
+/** What `--server` looks at besides: whether people can be let in safely, and whether a server that runs takes work. */
+const SOON_DAYS = 14;
+const DAY_MS = 86_400_000;
+
+const SERVER_CHECKS: Readonly<Record<string, Check>> = {
+  async people(invocation) {
+    const { paths, values } = readConfig(invocation);
+    if (/^postgres(ql)?:/.test(values.store ?? "")) return ok("in the database: token list shows them");
+    const found = await stat(paths.people).catch(() => null);
+    const people = parsePeople(await fileList(paths.people).read());
+    if (!found || people.length === 0) return warn("nobody has a token of their own", "token add <name>");
+    if (process.platform !== "win32" && (found.mode & 0o077) !== 0) {
+      return fail(`others can read ${paths.people}`, `chmod 600 ${paths.people}`);
+    }
+    return ok(people.map(({ name, role }) => `${name} (${role})`).join(", "));
+  },
+
+  async certificate(invocation) {
+    const { tls_cert: file } = readConfig(invocation).values;
+    if (file === null) return ok("none: a proxy ends TLS, or only this machine calls");
+    const days = Math.floor((Date.parse(new X509Certificate(await readFile(file)).validTo) - Date.now()) / DAY_MS);
+    const said = days < 0 ? `${file} ended ${-days} days ago` : `${file} ends in ${days} days`;
+    if (days >= SOON_DAYS) return ok(said);
+    return (days < 0 ? fail : warn)(said, "renew it, then send the server SIGHUP");
+  },
+
+  async servers({ profile, process, calledAs }) {
+    const running = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run }).filter(
+      ({ alive, socket }) => alive && socket === undefined,
+    );
+    if (running.length === 0) return warn("none runs here", `${calledAs} serve`);
+    const asked = running.map(async (entry) => {
+      const { port, auth_token_hash } = entry;
+      const signal = AbortSignal.timeout(3000);
+      const status = await fetch(`${addressOf(entry)}/readyz`, { signal }).then(
+        (response) => (response.ok ? "takes work" : "takes no work"),
+        () => "does not answer",
+      );
+      return {
+        text: `port ${port} ${status}${auth_token_hash === null ? ", without a token" : ""}`,
+        isReady: status === "takes work",
+      };
+    });
+    const answers = await Promise.all(asked);
+    const found = answers.map(({ text }) => text).join("; ");
+    return answers.every(({ isReady }) => isReady) ? ok(found) : fail(found, "look into its log");
+  },
 };
 
 async function checkConfig(invocation: Invocation): Promise<Finding> {
@@ -82,21 +167,6 @@ async function checkTrust(invocation: Invocation): Promise<Finding> {
   if (left.length === 0) return ok(`${cwd} asks for nothing that takes trust`);
   const found = `${cwd} is not trusted: ${left.join("; ")} left out`;
   return warn(found, `${invocation.calledAs} --trust, or /trust in a session there`);
-}
-
-async function checkKeys(invocation: Invocation): Promise<Finding> {
-  const { profile, process } = invocation;
-  const { values } = readConfig(invocation);
-  try {
-    const packaged = packagedModel(values.model ?? "", values.providers);
-    const { provider, model } = packaged ?? resolveModel(values.model ?? "", process.env, profile.chain);
-    const others = listProviders(process.env).filter(({ name, configured }) => configured && name !== provider);
-    if (provider !== "offline") return ok(`${model} at ${provider}, ${others.length} more configured`);
-    const remedy = "set ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or XAI_API_KEY, or run Ollama";
-    return warn("no model key is set: the offline interpreter answers", remedy);
-  } catch (error) {
-    return fail((error as Error).message, "set the key it names, or choose another --model");
-  }
 }
 
 /** Whether the packages are installed that the person's own providers name. */

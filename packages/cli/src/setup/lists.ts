@@ -1,10 +1,14 @@
-/** `models`, `tools` and `commands`: what there is to choose from. */
+/** `models`, `tools`, `agents` and `commands`: what there is to choose from. */
 import { resolve } from "node:path";
 import { suggestModels } from "@chimera/agent/providers";
 import { type Invocation, openCore, readConfig } from "@chimera/host";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
-import { printJson, printLines, printList } from "../output.js";
+import { printJson, printLines, printList, printReport } from "../output.js";
 import { complain } from "../reported.js";
+import { loadAgents } from "@chimera/agent/agents";
+import { requireOperand } from "../actions.js";
+import { CliError } from "../errors.js";
+import { plain } from "../terminal/text.js";
 
 /** The models worth choosing with the keys that are set, the default first. */
 export async function listModels(invocation: Invocation): Promise<number> {
@@ -64,6 +68,35 @@ export async function listCommands(invocation: Invocation): Promise<number> {
   return printList(invocation, columns, commands, { commands });
 }
 
+export async function listAgents(invocation: Invocation): Promise<number> {
+  const agents = (await load(invocation)).filter((agent) => !agent.hidden);
+  const columns = (["name", "mode", "permission", "source", "description"] as const).map((field) => ({
+    title: field.toUpperCase(),
+    cell: (agent: Agent) => agent[field],
+  }));
+  return printList(invocation, columns, agents);
+}
+
+export async function showAgent(invocation: Invocation): Promise<number> {
+  const name = requireOperand(invocation, "an agent: agents show <name>");
+  const agent = (await load(invocation)).find((candidate) => candidate.name === name);
+  if (!agent) throw new CliError("not_found", `there is no agent ${name}`);
+  const { tools, model, maxSteps } = agent;
+  const facts = [
+    `name        ${agent.name}`,
+    `description ${agent.description}`,
+    `mode        ${agent.mode}`,
+    `permission  ${agent.permission}`,
+    `tools       ${tools === null ? "all" : tools.join(", ")}`,
+    `model       ${model ?? "the session's"}`,
+    `max steps   ${maxSteps ?? "the session's"}`,
+    `source      ${agent.source}`,
+    "",
+    agent.prompt.trimEnd(),
+  ];
+  return printReport(invocation, agent, facts.map(plain));
+}
+
 // --- internal ---
 
 /** Asked of the core: a program may offer more than the built-in ones, or less, as ferret does in its sandbox. */
@@ -78,4 +111,16 @@ async function offered(invocation: Invocation) {
 
 function firstSentence(text: string): string {
   return /^.*?[.:](?=\s|$)/s.exec(text)?.[0] ?? text;
+}
+
+type Agent = Awaited<ReturnType<typeof loadAgents>>["agents"][number];
+
+async function load(invocation: Invocation): Promise<readonly Agent[]> {
+  const { flags, process } = invocation;
+  const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
+  const { paths, trust } = readConfig(invocation);
+  const { agents, problems, untrusted } = await loadAgents({ home: paths.home, cwd, trusted: trust.isTrusted(cwd) });
+  const left = untrusted.map((wish) => `${wish} is left out: the directory is not trusted`);
+  for (const problem of [...problems, ...left]) complain(invocation, problem);
+  return agents;
 }

@@ -1,9 +1,10 @@
-/** `sessions cost`: what the runs cost, in all, by model and one by one. */
+/** `sessions cost` and `stats`: what the runs cost, in all, by model and one by one. */
 import type { Invocation } from "@chimera/host";
-import { type CostRollup, type CostRow, costRollup } from "@chimera/run-reports";
+import { type CostRollup, type CostRow, costRollup, stats } from "@chimera/run-reports";
 import { choiceFlag, isSet, limitFlag, textFlag } from "../flags.js";
 import { type Column, printJson, printLines, printTable } from "../output.js";
 import { openStore } from "../store.js";
+import { localTime } from "../terminal/text.js";
 
 export async function showCost(invocation: Invocation): Promise<number> {
   const { flags, profile } = invocation;
@@ -25,18 +26,59 @@ export async function showCost(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-export const MODELS: readonly Column<[name: string, CostRollup["by_model"][string]]>[] = [
+export async function showStats(invocation: Invocation): Promise<number> {
+  const { flags, profile } = invocation;
+  const asked = textFlag(flags, "format", "stats") ?? textFlag(flags, "output-format");
+  const format = isSet(flags, "json") ? "json" : choiceFlag("format", asked, ["text", "json"]);
+  const { store } = await openStore(invocation);
+  const figures = await stats(store, {
+    now: Date.now(),
+    since: textFlag(flags, "since", "stats") ?? null,
+    model: textFlag(flags, "model", "stats") ?? textFlag(flags, "sessions-model") ?? null,
+    ...(!isSet(flags, "all-clis") && { prefixes: [profile.name] }),
+  });
+  if (format === "json") {
+    printJson(invocation, figures);
+    return 0;
+  }
+  const dollars = (amount: number) => `$${amount.toFixed(4)}`;
+  const rows: [string, string][] = [
+    ["runs", `${figures.total_runs} (${figures.successful_runs} ok, ${figures.failed_runs} failed)`],
+    ["cost", dollars(figures.total_cost_usd)],
+    [
+      "cost per run",
+      `avg ${dollars(figures.avg_cost_usd)}, p50 ${dollars(figures.p50_cost_usd)}, p95 ${dollars(figures.p95_cost_usd)}`,
+    ],
+    [
+      "tokens",
+      `${figures.total_tokens} (${figures.total_input_tokens} in, ${figures.total_output_tokens} out, ` +
+        `${figures.total_cache_tokens} cached)`,
+    ],
+  ];
+  printLines(
+    invocation,
+    rows.map(([label, value]) => `${label.padEnd(14)}${value}`),
+  );
+  const models = Object.entries(figures.by_model);
+  if (models.length > 0) {
+    printLines(invocation, [""]);
+    await printTable(invocation, MODELS, models);
+  }
+  return 0;
+}
+
+// --- internal ---
+
+const MODELS: readonly Column<[name: string, CostRollup["by_model"][string]]>[] = [
   { title: "MODEL", cell: ([name]) => name },
   { title: "RUNS", align: "right", cell: ([, of]) => String(of.runs) },
   { title: "TOKENS", align: "right", cell: ([, of]) => String(of.tokens) },
   { title: "COST", align: "right", cell: ([, of]) => `$${of.cost_usd.toFixed(4)}` },
 ];
 
-// --- internal ---
-
 const RUNS: readonly Column<CostRow>[] = [
   { title: "SESSION_ID", width: 38, cell: (row) => row.run_id },
-  { title: "DATE", width: 16, cell: (row) => (row.started_at ?? "").slice(0, 16).replace("T", " ") },
+  { title: "DATE", width: 16, cell: (row) => localTime(row.started_at) },
   { title: "MODEL", width: 24, cell: (row) => row.model },
   { title: "STEPS", width: 5, align: "right", cell: (row) => String(row.steps) },
   { title: "TOKENS", width: 10, align: "right", cell: (row) => String(row.total_tokens) },

@@ -1,10 +1,32 @@
-/** `token add`, `list` and `revoke`: the people who may call a server, each with a token of their own. */
-import { type Invocation, readConfig, UsageError } from "@chimera/host";
-import { addPerson, fileList, isPersonName, type ListPlace, parsePeople, removePerson } from "@chimera/host/people";
+/** Who and what is let in: `trust` for directories, `token` for people, `audit verify` for the record of what was permitted. */
+import { resolve } from "node:path";
+import { type Invocation, UsageError, readConfig, resolvePaths } from "@chimera/host";
+import { CliError } from "../errors.js";
+import { printLines, printList, printReport } from "../output.js";
+import { type ListPlace, addPerson, fileList, isPersonName, parsePeople, removePerson } from "@chimera/host/people";
 import { openStorage } from "@chimera/host/storage";
 import { ROLES } from "@chimera/session";
 import { requireOperand } from "../actions.js";
-import { printReport } from "../output.js";
+import { existsSync } from "node:fs";
+import { verifyAudit } from "@chimera/policy";
+
+export async function listTrusted(invocation: Invocation): Promise<number> {
+  const rows = readConfig(invocation)
+    .trust.list()
+    .map((directory) => ({ directory }));
+  return printList(invocation, [{ title: "DIRECTORY", cell: ({ directory }) => directory }], rows);
+}
+
+/** Also a directory that is gone: its name may come back with other files. */
+export async function revokeTrust(invocation: Invocation): Promise<number> {
+  const { cwd, trust } = readConfig(invocation);
+  const directory = resolve(cwd, invocation.operands[0] ?? ".");
+  const before = trust.list();
+  trust.answer(directory, false);
+  if (trust.list().length === before.length) throw new CliError("not_found", `${directory} was not trusted`);
+  printLines(invocation, [`${directory} is no longer trusted`]);
+  return 0;
+}
 
 export async function addToken(invocation: Invocation): Promise<number> {
   const name = requireOperand(invocation, "the person: a name, or an address");
@@ -33,6 +55,19 @@ export async function revokeToken(invocation: Invocation): Promise<number> {
     `${name} can no longer call; servers cut what is open within a second`,
   ]);
   return 0;
+}
+
+export async function verifyAuditLog(invocation: Invocation): Promise<number> {
+  const { operands, process } = invocation;
+  const [named] = operands;
+  const path = named === undefined ? resolvePaths(process.env).audit : resolve(process.cwd(), named);
+  if (named !== undefined && !existsSync(path)) throw new CliError("not_found", `there is no ${path}`);
+  const report = await verifyAudit(path);
+  printReport(invocation, report, [
+    ...report.problems.map(({ file, line, problem }) => `${file}${line === null ? "" : `:${line}`}: ${problem}`),
+    `${report.entries} entries in ${report.files} files: ${report.ok ? "intact" : "CHANGED"}`,
+  ]);
+  return report.ok ? 0 : 1;
 }
 
 // --- internal ---
