@@ -119,7 +119,7 @@ test("sessions: list, show, cost, rename, search, gc", async () => {
   const whole = JSON.parse(ok(await person.type(["sessions", "show", id, "--json"])));
   expect(Object.keys(whole).join()).toBe("session_id,path,summary,events");
   expect(await person.type(["sessions", "list", "--model", "other"])).toMatchObject({ code: 0 });
-});
+}, 60_000);
 
 test("the beginning or the end of an id is enough, unless several begin or end so", async () => {
   const person = await createPerson();
@@ -138,7 +138,7 @@ test("the beginning or the end of an id is enough, unless several begin or end s
   expect(await person.type(["sessions", "show", first])).toMatchObject({ code: 2 });
   expect(existsSync(join(person.home, ".chimera/eventlog", first))).toBe(false);
   expect(ok(await person.type(["sessions", "list"]))).toContain(second);
-});
+}, 60_000);
 
 test("sessions gc keeps to an age, a number and a size, and tells before it removes", async () => {
   const person = await createPerson();
@@ -177,7 +177,7 @@ test("sessions gc keeps to an age, a number and a size, and tells before it remo
   });
   expect(await left()).toEqual([newest]);
   expect(await person.type(["sessions", "gc", "--max-bytes", "much"])).toMatchObject({ code: 2 });
-});
+}, 60_000);
 
 test("sessions gc removes only what the program wrote, wherever its directories point", async () => {
   const person = await createPerson();
@@ -257,7 +257,7 @@ test("stats, share, export and import", async () => {
   expect(
     ok(await person.type(["-p", "/cost", "--resume", "otter-again"]).then((run) => ({ ...run, stderr: "" }))),
   ).toBe("300 input, 30 output, 0 cached tokens; $0.0014\n");
-});
+}, 60_000);
 
 test("models, tools, agents, commands, config, doctor, audit", async () => {
   const person = await createPerson();

@@ -2,8 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { followSession } from "../src/client/remote.js";
-import { createServer } from "../src/client/server.js";
+import { createServer, followSession } from "../src/client/remote.js";
 import { createPerson, type Person, serve, TOKEN } from "./person.js";
 
 /** One turn on the server has changed a file; the session stays open there. */

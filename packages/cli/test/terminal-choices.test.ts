@@ -120,55 +120,66 @@ test("the agent asks, and is answered by a number or in a person's own words", o
   await terminal.until(/answer: Blue Bird\n[\s\S]*Named\./);
 });
 
-test("init asks for the mode, asks the provider about the key, and shows an editor's settings", onTerminal, async () => {
-  const provider = createServer((_, response) => {
-    response.writeHead(401, { "content-type": "application/json" });
-    response.end('{"error":{"type":"authentication_error","message":"invalid x-api-key"}}');
-  });
-  await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void provider.close());
-  const { port } = provider.address() as AddressInfo;
-  const env = { ANTHROPIC_API_KEY: "wrong-key-wrong-key", ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` };
-  const refusal = /anthropic refuses the key in ANTHROPIC_API_KEY for claude-\S+: check the key and its account, or choose another model/;
-  const person = await createPerson();
-  const terminal = await open(person, ["init"], { columns: 200, env });
-  await terminal.until(/mode of new sessions: *\n› review +ask before .*\n {2}auto/);
-  await terminal.press("Down", "Enter");
-  const done = await terminal.until(/EXIT 0/);
-  expect(done).toMatch(/wrote \S+config\.json: sessions open in auto/);
-  expect(done).toMatch(new RegExp(`✗ model {2}${refusal.source} \\(401\\)`));
-  expect(done).toMatch(/"agent_servers": \{\s+"otter": \{\s+"type": "custom",\s+"command": "otter",\s+"args": \[\s+"acp"/);
-  const config = JSON.parse(await readFile(join(person.home, ".chimera/config.json"), "utf8"));
-  expect(config.safety).toEqual({
-    read_only: false,
-    require_approval_for_writes: false,
-    require_approval_for_execute: false,
-  });
-  // The same words where the key is used.
-  expect(await person.type(["-p", "hi"], { env })).toMatchObject({ code: 1, stderr: expect.stringMatching(refusal) });
+test(
+  "init asks for the mode, asks the provider about the key, and shows an editor's settings",
+  onTerminal,
+  async () => {
+    const provider = createServer((_, response) => {
+      response.writeHead(401, { "content-type": "application/json" });
+      response.end('{"error":{"type":"authentication_error","message":"invalid x-api-key"}}');
+    });
+    await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void provider.close());
+    const { port } = provider.address() as AddressInfo;
+    const env = { ANTHROPIC_API_KEY: "wrong-key-wrong-key", ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` };
+    const refusal =
+      /anthropic refuses the key in ANTHROPIC_API_KEY for claude-\S+: check the key and its account, or choose another model/;
+    const person = await createPerson();
+    const terminal = await open(person, ["init"], { columns: 200, env });
+    await terminal.until(/mode of new sessions: *\n› review +ask before .*\n {2}auto/);
+    await terminal.press("Down", "Enter");
+    const done = await terminal.until(/EXIT 0/);
+    expect(done).toMatch(/wrote \S+config\.json: sessions open in auto/);
+    expect(done).toMatch(new RegExp(`✗ model {2}${refusal.source} \\(401\\)`));
+    expect(done).toMatch(
+      /"agent_servers": \{\s+"otter": \{\s+"type": "custom",\s+"command": "otter",\s+"args": \[\s+"acp"/,
+    );
+    const config = JSON.parse(await readFile(join(person.home, ".chimera/config.json"), "utf8"));
+    expect(config.safety).toEqual({
+      read_only: false,
+      require_approval_for_writes: false,
+      require_approval_for_execute: false,
+    });
+    // The same words where the key is used.
+    expect(await person.type(["-p", "hi"], { env })).toMatchObject({ code: 1, stderr: expect.stringMatching(refusal) });
 
-  const scripted = await createPerson();
-  const { code, stdout, stderr } = await scripted.type(["init"]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(stdout).toMatch(/sessions open in review[\s\S]*! model {2}no model key is set/);
-});
+    const scripted = await createPerson();
+    const { code, stdout, stderr } = await scripted.type(["init"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/sessions open in review[\s\S]*! model {2}no model key is set/);
+  },
+);
 
-test("a configuration that says something unknown is a sentence, and --plain draws nothing twice", onTerminal, async () => {
-  const person = await createPerson();
-  await mkdir(join(person.home, ".chimera"), { recursive: true });
-  await writeFile(join(person.home, ".chimera/config.json"), '{"modle": "x"}');
-  const write = { call: "Write", args: { path: "a.txt", content: "x\n" } };
-  const model = await person.script([{ steps: [{ reply: [write] }, { reply: [{ text: "Written." }] }] }]);
-  const terminal = await open(person, ["--model", model, "--plain"], { columns: 120, rows: 24 });
-  const first = await terminal.until(/lists commands/);
-  expect(first).toMatch(/^\[otter\] .*unknown setting "modle"; did you mean model\?$/m);
-  await terminal.type("go");
-  await terminal.press("Enter");
-  await terminal.until(/\+x\n[\s\S]*\[1\] Allow edits[\s\S]*\[y\]es/);
-  await terminal.type("y");
-  await terminal.press("Enter");
-  await terminal.until(/✓ Write a\.txt[\s\S]*Written\./);
-  await terminal.press("C-d");
-  await terminal.until(/EXIT 0/);
-  expect(await terminal.history()).not.toMatch(/⠋|⠙|⠹/);
-});
+test(
+  "a configuration that says something unknown is a sentence, and --plain draws nothing twice",
+  onTerminal,
+  async () => {
+    const person = await createPerson();
+    await mkdir(join(person.home, ".chimera"), { recursive: true });
+    await writeFile(join(person.home, ".chimera/config.json"), '{"modle": "x"}');
+    const write = { call: "Write", args: { path: "a.txt", content: "x\n" } };
+    const model = await person.script([{ steps: [{ reply: [write] }, { reply: [{ text: "Written." }] }] }]);
+    const terminal = await open(person, ["--model", model, "--plain"], { columns: 120, rows: 24 });
+    const first = await terminal.until(/lists commands/);
+    expect(first).toMatch(/^\[otter\] .*unknown setting "modle"; did you mean model\?$/m);
+    await terminal.type("go");
+    await terminal.press("Enter");
+    await terminal.until(/\+x\n[\s\S]*\[1\] Allow edits[\s\S]*\[y\]es/);
+    await terminal.type("y");
+    await terminal.press("Enter");
+    await terminal.until(/✓ Write a\.txt[\s\S]*Written\./);
+    await terminal.press("C-d");
+    await terminal.until(/EXIT 0/);
+    expect(await terminal.history()).not.toMatch(/⠋|⠙|⠹/);
+  },
+);

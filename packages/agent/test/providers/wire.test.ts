@@ -148,7 +148,7 @@ describe.each(wires)("$name", (wire) => {
     const events = await takeTurn(agentOn(wire, server.url));
     // Whose key, where it is set, which model, and what to do.
     const message = expect.stringMatching(
-      /^\w+ (refuses the key in [A-Z]+_API_KEY|wants a key) for \S+: .*, or choose another model \(401 bad key\)$/,
+      /^\w+ (refuses the key in [A-Z_]+_API_KEY|wants a key) for \S+: .*, or choose another model \(401 bad key\)$/,
     );
     expect(of(events, "error")).toEqual([{ name: "unauthorized", message, retryable: false }]);
     expect(server.requests).toHaveLength(1);

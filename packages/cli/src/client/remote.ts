@@ -1,14 +1,21 @@
 /** A running server as this package talks to it, and a session of it: the typed client, whose failures become a line for the person. */
 import type { PromptBlock } from "@chimera/acp-schema/events";
 import type { TurnBody } from "@chimera/acp-schema/http";
+import { startOf } from "@chimera/acp-schema/text";
 import { type Client, ClientError, type ClientOptions, createClient } from "@chimera/client";
 import { createSlashPalette } from "@chimera/session";
 import type { Choice } from "../conversation/screen.js";
 import { CliError, isCliError } from "../errors.js";
 import { chosenId } from "../store.js";
-import { type FollowOptions, MOST_OFFERED, type PaletteRow, type SessionClient, modeChoices, sessionChoice } from "./client.js";
-import { startOf } from "@chimera/acp-schema/text";
 import { plainLine } from "../terminal/text.js";
+import {
+  type FollowOptions,
+  MOST_OFFERED,
+  modeChoices,
+  type PaletteRow,
+  type SessionClient,
+  sessionChoice,
+} from "./client.js";
 
 /** Opens the session on the server, so that it is live and can be talked to. */
 export async function remoteClient(server: Server, id: string): Promise<SessionClient> {

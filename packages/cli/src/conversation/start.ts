@@ -155,7 +155,11 @@ async function pickSession(invocation: Invocation, { sessions }: RunningCore): P
   if (invocation.process.stdin.isTTY !== true) throw new UsageError("--resume needs an id where nobody can choose one");
   const { sessions: rows } = await sessions.list({ limit: MOST_OFFERED, prompted: true });
   if (rows.length === 0) throw new CliError("not_found", "there is no session to go on with");
-  return pickOne(invocation, "session:", rows.map(({ id, summary }) => sessionChoice(id, summary)));
+  return pickOne(
+    invocation,
+    "session:",
+    rows.map(({ id, summary }) => sessionChoice(id, summary)),
+  );
 }
 
 /** Asks once about a directory whose files want what only a trusted one gets; the answer is kept. An end of input answers nothing. */

@@ -5,13 +5,13 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { describeLost, isLost } from "@chimera/acp-schema/events";
 import { writeEventFiles } from "@chimera/event-store";
-import { type Invocation, UsageError, envName } from "@chimera/host";
+import { envName, type Invocation, UsageError } from "@chimera/host";
 import { openTranscript, parseFormat, parseSink, renderTranscript, share } from "@chimera/run-reports";
 import { requireOperand } from "../actions.js";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
 import { createProgress, printJson, printLines, printReport } from "../output.js";
 import { complain } from "../reported.js";
-import { type SessionStore, meantId, openStore, requireSummary } from "../store.js";
+import { meantId, openStore, requireSummary, type SessionStore } from "../store.js";
 import { renderBundle } from "./bundle.js";
 
 const FORMATS = ["json", "md", "markdown", "html"] as const;
@@ -81,11 +81,7 @@ export async function shareSession(invocation: Invocation): Promise<number> {
 // --- internal ---
 
 /** The store, with somebody who sees how far its reader is; where `onLost` is there, what is lost goes to it and to nobody else. */
-function watched(
-  store: SessionStore,
-  onRead: (seq: number) => void,
-  onLost?: (text: string) => void,
-): SessionStore {
+function watched(store: SessionStore, onRead: (seq: number) => void, onLost?: (text: string) => void): SessionStore {
   return {
     ...store,
     async *read(id, range) {

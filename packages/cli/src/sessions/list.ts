@@ -2,7 +2,7 @@
 import type { Summary } from "@chimera/acp-schema/summary";
 import { type ListFilter, sessionPrefix } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
-import { type SearchHit, parseSince, searchSessions as searchLogs } from "@chimera/run-reports";
+import { parseSince, type SearchHit, searchSessions as searchLogs } from "@chimera/run-reports";
 import { isSet, limitFlag, textFlag } from "../flags.js";
 import { type Column, createProgress, printJson, printLines, printTable, styleFor } from "../output.js";
 import { openStore } from "../store.js";

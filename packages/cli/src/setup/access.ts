@@ -1,14 +1,15 @@
 /** Who and what is let in: `trust` for directories, `token` for people, `audit verify` for the record of what was permitted. */
+
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Invocation, UsageError, readConfig, resolvePaths } from "@chimera/host";
-import { CliError } from "../errors.js";
-import { printLines, printList, printReport } from "../output.js";
-import { type ListPlace, addPerson, fileList, isPersonName, parsePeople, removePerson } from "@chimera/host/people";
+import { type Invocation, readConfig, resolvePaths, UsageError } from "@chimera/host";
+import { addPerson, fileList, isPersonName, type ListPlace, parsePeople, removePerson } from "@chimera/host/people";
 import { openStorage } from "@chimera/host/storage";
+import { verifyAudit } from "@chimera/policy";
 import { ROLES } from "@chimera/session";
 import { requireOperand } from "../actions.js";
-import { existsSync } from "node:fs";
-import { verifyAudit } from "@chimera/policy";
+import { CliError } from "../errors.js";
+import { printLines, printList, printReport } from "../output.js";
 
 export async function listTrusted(invocation: Invocation): Promise<number> {
   const rows = readConfig(invocation)

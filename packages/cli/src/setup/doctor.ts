@@ -1,4 +1,6 @@
 /** `doctor`: looks at what has to be in place, and says what to do where it is not; with `--server` also at what lets people in. */
+
+import { X509Certificate } from "node:crypto";
 import { access, constants, readFile, stat, statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -8,6 +10,8 @@ import { loadMcpConfig } from "@chimera/agent/mcp";
 import { keyRefusal } from "@chimera/agent/models";
 import { findPackage, installCommand, listProviders, packagedModel, resolveModel } from "@chimera/agent/providers";
 import { type Invocation, readConfig, resolvePaths } from "@chimera/host";
+import { fileList, parsePeople } from "@chimera/host/people";
+import { addressOf, listPidfiles } from "@chimera/host/pidfile";
 import { verifyAudit } from "@chimera/policy";
 import { createSandbox } from "@chimera/sandbox";
 import { isSet } from "../flags.js";
@@ -15,9 +19,6 @@ import { printJson, printLines, styleFor } from "../output.js";
 import { openStore } from "../store.js";
 import type { Style } from "../terminal/style.js";
 import { plain } from "../terminal/text.js";
-import { X509Certificate } from "node:crypto";
-import { fileList, parsePeople } from "@chimera/host/people";
-import { addressOf, listPidfiles } from "@chimera/host/pidfile";
 
 export interface Finding {
   readonly state: "ok" | "warn" | "fail";

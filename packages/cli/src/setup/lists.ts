@@ -1,13 +1,13 @@
 /** `models`, `tools`, `agents` and `commands`: what there is to choose from. */
 import { resolve } from "node:path";
+import { loadAgents } from "@chimera/agent/agents";
 import { suggestModels } from "@chimera/agent/providers";
 import { type Invocation, openCore, readConfig } from "@chimera/host";
+import { requireOperand } from "../actions.js";
+import { CliError } from "../errors.js";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
 import { printJson, printLines, printList, printReport } from "../output.js";
 import { complain } from "../reported.js";
-import { loadAgents } from "@chimera/agent/agents";
-import { requireOperand } from "../actions.js";
-import { CliError } from "../errors.js";
 import { plain } from "../terminal/text.js";
 
 /** The models worth choosing with the keys that are set, the default first. */
