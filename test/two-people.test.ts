@@ -108,7 +108,7 @@ test.for(DIALECTS)(
       if (method === "session/delete") continue;
       expect([method, error?.message]).toEqual([
         method,
-        expect.stringMatching(/no (such |open )?(session|permission)|not found/i),
+        expect.stringMatching(/no (\w+ )?(session|permission)|not found/i),
       ]);
     }
     expect(JSON.stringify(peer.frames)).not.toContain(SECRET);
