@@ -1,5 +1,15 @@
 // Real agents as engines of the built otter: what they write, run, ask and forget, and what two kinds of death leave.
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Editor, launch, openSession, textPrompt, updateKind } from "../clients/editor.js";
@@ -31,18 +41,30 @@ describe.each(chosen)("$name", (agent) => {
     server = await startServer([], env, { home, cwd, atEnd });
   });
 
-  const from = async (cursor: number, id: string, fits: (frame: SseFrame) => boolean = isEnd) =>
-    until(server.frames(`/sessions/${id}/events?until=never`, { headers: { "last-event-id": String(cursor) } }), fits);
+  const from = async (cursor: number, id: string, fits: (frame: SseFrame) => boolean = isEnd, at = server) =>
+    until(at.frames(`/sessions/${id}/events?until=never`, { headers: { "last-event-id": String(cursor) } }), fits);
   /** A turn in a new session, or in the one given. */
-  const say = async (what: string, { id, mode = "auto" }: { id?: string; mode?: string } = {}) => {
+  const say = async (what: string, { id, at = server }: { id?: string; at?: Server } = {}) => {
     const prompt = order(what);
     if (id === undefined) {
-      const { body } = await server.ask("POST /sessions", { body: { prompt, mode, cwd } });
-      return { id: body.session_id as string, frames: await from(0, body.session_id) };
+      const { body } = await at.ask("POST /sessions", { body: { prompt, mode: "auto", cwd } });
+      return { id: body.session_id as string, frames: await from(0, body.session_id, isEnd, at) };
     }
-    const { body } = await server.ask(`GET /sessions/${id}`);
-    await server.ask(`POST /sessions/${id}/turns`, { body: { prompt } });
-    return { id, frames: await from(body.event_count, id) };
+    const { body } = await at.ask(`GET /sessions/${id}`);
+    await at.ask(`POST /sessions/${id}/turns`, { body: { prompt } });
+    return { id, frames: await from(body.event_count, id, isEnd, at) };
+  };
+  /** Has it ask for something, and answers. */
+  const answered = async (what: string, decision: string, at = server) => {
+    const { body } = await at.ask("POST /sessions", { body: { prompt: order(what), mode: "review", cwd } });
+    const id = body.session_id as string;
+    const seen = await from(0, id, (frame) => frame.event === "permission_request" || isEnd(frame), at);
+    const request = seen.at(-1)!;
+    expect(request.event, explain(seen)).toBe("permission_request");
+    expect(request.data.metadata.choices.length).toBeGreaterThan(1);
+    const path = `/sessions/${id}/permissions/${request.data.metadata.permission_id}`;
+    expect((await at.ask(`POST ${path}`, { body: { decision } })).status).toBe(200);
+    return from(request.id!, id, isEnd, at);
   };
   const undo = async (id: string, steps = 1) =>
     (await server.ask(`POST /sessions/${id}/undo`, { body: { steps } })).body;
@@ -63,21 +85,38 @@ describe.each(chosen)("$name", (agent) => {
   });
 
   test("asks, is refused, asks again and is allowed", async () => {
-    const ask = async (what: string, decision: string) => {
-      const { body } = await server.ask("POST /sessions", { body: { prompt: order(what), mode: "review", cwd } });
-      const id = body.session_id as string;
-      const seen = await from(0, id, (frame) => frame.event === "permission_request" || isEnd(frame));
-      const request = seen.at(-1)!;
-      expect(request.event, explain(seen)).toBe("permission_request");
-      expect(request.data.metadata.choices.length).toBeGreaterThan(1);
-      const path = `/sessions/${id}/permissions/${request.data.metadata.permission_id}`;
-      expect((await server.ask(`POST ${path}`, { body: { decision } })).status).toBe(200);
-      return from(request.id!, id);
-    };
-    await ask("write refused.txt x", "deny");
+    await answered("write refused.txt x", "deny");
     expect(there("refused.txt")).toBe(false);
-    await ask("write allowed.txt x", "allow");
+    await answered("write allowed.txt x", "allow");
     expect(there("allowed.txt")).toBe(true);
+  });
+
+  test("in ferret's sandbox, with the network on: writes, runs, asks, reaches nothing outside, and is undone", async () => {
+    // The sandbox hides the temporary directory, and with it a home that lies there.
+    const open = process.getuid?.() === 0 ? "/srv" : homedir();
+    const [inside, outside] = ["ferret-agent-", "ferret-outside-"].map((name) => {
+      const made = mkdtempSync(join(open, name));
+      onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+      return made;
+    }) as [string, string];
+    const place = placeOf(agent, { cwd, url: model.url, atEnd: onTestFinished, own: inside });
+    const at = await startServer(
+      ["--sandbox", "workspace-write", "--approval", "full"],
+      { HOME: inside },
+      { name: "ferret", home: place.home, cwd },
+    );
+    const { id, frames } = await say("write confined.txt hello", { at });
+    expect(result(frames), explain(frames)).toMatchObject({ success: true });
+    expect(there("confined.txt"), explain(frames)).toBe(true);
+    await say(`shell echo ran > confined-shell.txt; echo x > ${outside}/file`, { id, at });
+    expect(there("confined-shell.txt")).toBe(true);
+    expect(readdirSync(outside)).toEqual([]);
+    expect((await at.ask(`POST /sessions/${id}/undo`, { body: { steps: 2 } })).body).toMatchObject({ conflicts: [] });
+    expect(["confined.txt", "confined-shell.txt"].map(there)).toEqual([false, false]);
+    await answered("write confined-refused.txt x", "deny", at);
+    expect(there("confined-refused.txt")).toBe(false);
+    await answered("write confined-allowed.txt x", "allow", at);
+    expect(there("confined-allowed.txt")).toBe(true);
   });
 
   test("stops when it is cancelled", async () => {
@@ -162,8 +201,10 @@ const explain = (frames: readonly SseFrame[]) =>
   frames.map(({ event, data }) => `${event} ${JSON.stringify(data.metadata)?.slice(0, 400)}`).join("\n");
 
 /** A home of otter's whose engine is the agent, and the agent's own home beside it. */
-function placeOf(agent: RealAgent, { cwd, url, atEnd }: { cwd: string; url: string; atEnd: AtEnd }) {
-  const own = scratchTree({}, atEnd);
+function placeOf(
+  agent: RealAgent,
+  { cwd, url, atEnd, own = scratchTree({}, atEnd) }: { cwd: string; url: string; atEnd: AtEnd; own?: string },
+) {
   const { files, env } = agent.setUp({ home: own, url, cwd });
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(own, path)), { recursive: true });
@@ -174,6 +215,7 @@ function placeOf(agent: RealAgent, { cwd, url, atEnd }: { cwd: string; url: stri
     command,
     args,
     env: { ...env, HOME: own, PATH: agentPath(), NO_PROXY: "127.0.0.1", ENGINE_HOME: own },
+    state: own,
     ...(agent.auth && { auth: agent.auth }),
   };
   const home = scratchTree({ "config.json": { engine: agent.name, engines: { [agent.name]: row } } }, atEnd);

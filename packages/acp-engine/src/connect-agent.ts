@@ -2,6 +2,8 @@
 import {
   agentMethods,
   type ClientCapabilities,
+  CreateElicitationRequest,
+  type CreateElicitationResponse,
   type Implementation,
   type InitializeResponse,
   PROTOCOL_VERSION,
@@ -32,6 +34,8 @@ export interface AgentPeer {
   /** Called with every `session/update`, in order. It is not validated: an agent may send kinds that this version does not know. */
   onUpdate(sessionId: string, update: UnknownUpdate): void;
   onPermission(asked: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>;
+  /** A form that the agent wants filled in. @defaultValue forms are not offered */
+  onElicitation?(asked: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>;
   /** Called with what cannot be answered: a fault in a handler. */
   onError?(error: unknown): void;
   /** @defaultValue those of the connection: lines of at most 32 MiB */
@@ -94,6 +98,12 @@ export async function connectAgent(peer: AgentPeer): Promise<ConnectedAgent> {
         params: RequestPermissionRequest,
         handle: (asked, { signal }) => peer.onPermission(asked, signal),
       }),
+      ...(peer.onElicitation && {
+        "elicitation/create": request({
+          params: CreateElicitationRequest,
+          handle: (asked, { signal }) => peer.onElicitation!(asked, signal),
+        }),
+      }),
     }),
   });
   const call = async (method: string, params: unknown, options?: { signal?: AbortSignal | undefined }) =>
@@ -101,7 +111,11 @@ export async function connectAgent(peer: AgentPeer): Promise<ConnectedAgent> {
   const about = (await within(
     call("initialize", {
       protocolVersion: PROTOCOL_VERSION,
-      clientCapabilities: { ...OFFERED, ...peer.capabilities },
+      clientCapabilities: {
+        ...OFFERED,
+        ...(peer.onElicitation && { elicitation: { form: {} } }),
+        ...peer.capabilities,
+      },
       clientInfo: peer.client,
     }),
     "initialize",

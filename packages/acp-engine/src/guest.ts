@@ -7,6 +7,7 @@ import { createOutbox, type Outbox } from "@chimera/acp-schema/outbox";
 import { isRpcError } from "@chimera/ndjson-rpc";
 import { createAttribution, isUnasked } from "./call-state.js";
 import { type UnknownUpdate, within } from "./connect-agent.js";
+import { DECLINED, settleElicitation } from "./elicitation.js";
 import { EngineError } from "./errors.js";
 import { limits } from "./limits.js";
 import { createMapper, type Mapper, type OpenAnswer } from "./map-update.js";
@@ -74,6 +75,11 @@ export function createGuest(deps: GuestDeps): Guest {
       say(events);
       await outbox.taken();
       return settlePermission(opened.mapper.call(callId)!, asked, context.ask);
+    },
+    async onElicitation(asked: Parameters<typeof settleElicitation>[0]) {
+      const { toolCallId } = asked as { readonly toolCallId?: string | null };
+      const put = running?.context.question;
+      return put ? settleElicitation(asked, toolCallId ?? "elicitation", put) : DECLINED;
     },
   };
 
@@ -198,9 +204,6 @@ export function createGuest(deps: GuestDeps): Guest {
 
   const prompt = async (turn: Turn, context: AgentContext, past: string | null): Promise<AgentEvent[]> => {
     const { program, session, mapper } = opened!;
-    const turns = [...turn.seen, turn.number];
-    const owned = { engine: deps.engine, owner: deps.sessionId, session };
-    await context.session.remember(writeMemory(owned, turns, program.pid));
     mapper.beginTurn();
     say([{ type: "step_start", metadata: { step: 1 } }]);
     const spentBefore = mapper.spent.costUsd;
@@ -227,14 +230,23 @@ export function createGuest(deps: GuestDeps): Guest {
     }
   };
 
+  const remember = (turn: Turn, { session }: AgentContext): Promise<void> => {
+    const owned = { engine: deps.engine, owner: deps.sessionId, session: opened!.session };
+    return session.remember(writeMemory(owned, [...turn.seen, turn.number], opened!.program.pid));
+  };
+
   const work = async (turn: Turn, context: AgentContext): Promise<void> => {
     const isMine = createAttribution(context.workspace.cwd, () => opened?.mapper.turnCalls() ?? []);
     // The first look at a large workspace takes seconds, and so does the start of most engines.
     const watching = context.workspace.willRun(deps.engine, { mine: isMine });
     watching.catch(() => {});
     const past = await open(turn, context);
+    // Written while the workspace is looked at: the engine is asked when both are done.
+    const remembered = remember(turn, context);
+    remembered.catch(() => {});
     await setChosen(turn);
     const ran = await watching;
+    await remembered;
     const last = await prompt(turn, context, past);
     for (const state of opened?.mapper.turnCalls() ?? [])
       if (isUnasked(state)) await context.ask({ ...describe(state), unasked: true });

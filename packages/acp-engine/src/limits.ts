@@ -4,6 +4,8 @@ export const limits = {
   openMs: 60_000,
   /** Milliseconds between a cancel that an engine ignores and its end. */
   cancelMs: 10_000,
+  /** Milliseconds that a program has to end by itself once its connection is closed. */
+  goneMs: 200,
   /** Milliseconds without a session in use after which the program is ended. */
   idleMs: 600_000,
   /** A start that fails within this many milliseconds doubles the wait before the next one. */

@@ -59,6 +59,8 @@ export function createMapper(clock: () => number): Mapper {
   let turnCalls: CallState[] = [];
   let options: EngineOption[] = [];
   const setters = new Map<string, "session/set_mode" | "session/set_model">();
+  /** The message that each speaker is in, where the engine names its messages. */
+  const messages = new Map<string, unknown>();
   let spent: Spent = { costUsd: 0, isPriced: false, used: 0, size: 0 };
 
   const begin = (call: ToolCallUpdate): CallState => {
@@ -224,12 +226,21 @@ export function createMapper(clock: () => number): Mapper {
     chose: (id, value) => setOptions(options.map((option) => (option.id === id ? { ...option, value } : option))),
     beginTurn() {
       turnCalls = [];
+      messages.clear();
     },
     turnCalls: () => turnCalls,
     of(update) {
       const kind = String(update["sessionUpdate"]);
       const spoken = SPOKEN[kind];
-      if (spoken) return spokenEvents(spoken, update["content"]);
+      if (spoken) {
+        const events = spokenEvents(spoken, update["content"]);
+        const { messageId } = update;
+        const before = messages.get(kind);
+        if (messageId === before) return events;
+        messages.set(kind, messageId);
+        // Two messages in a row stay two, also when nothing else stands between them.
+        return before === undefined ? events : [{ type: "part_end", metadata: { kind: spoken.part } }, ...events];
+      }
       const handle = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
       if (!handle) return [vendor(kind, update)];
       const read = v.safeParse(updateSchemas[kind as keyof typeof updateSchemas] as v.GenericSchema, update);
@@ -266,12 +277,18 @@ const LEVELS = ["warning", "error"] as const;
 type Update<K extends SessionUpdate["sessionUpdate"]> = Extract<SessionUpdate, { sessionUpdate: K }>;
 
 /** Kind of update -> who speaks. The two kinds that come by the thousand are not validated as a whole. */
-const SPOKEN: Readonly<Record<string, { delta: "text_delta" | "thought_delta"; role: "agent" | "thought" }>> = {
-  agent_message_chunk: { delta: "text_delta", role: "agent" },
-  agent_thought_chunk: { delta: "thought_delta", role: "thought" },
+const SPOKEN: Readonly<Record<string, Speaker>> = {
+  agent_message_chunk: { delta: "text_delta", role: "agent", part: "text" },
+  agent_thought_chunk: { delta: "thought_delta", role: "thought", part: "reasoning" },
 };
 
-function spokenEvents({ delta, role }: (typeof SPOKEN)[string], content: unknown): AgentEvent[] {
+interface Speaker {
+  readonly delta: "text_delta" | "thought_delta";
+  readonly role: "agent" | "thought";
+  readonly part: "text" | "reasoning";
+}
+
+function spokenEvents({ delta, role }: Speaker, content: unknown): AgentEvent[] {
   if (typeof content !== "object" || content === null) return [];
   const block = content as { type?: unknown; text?: unknown };
   if (block.type === "text")

@@ -2,9 +2,16 @@
 
 import { spawn } from "node:child_process";
 import { setTimeout } from "node:timers/promises";
-import type { Implementation, RequestPermissionRequest, RequestPermissionResponse } from "@chimera/acp-schema";
+import type {
+  CreateElicitationRequest,
+  CreateElicitationResponse,
+  Implementation,
+  RequestPermissionRequest,
+  RequestPermissionResponse,
+} from "@chimera/acp-schema";
 import { endOf } from "@chimera/acp-schema/text";
 import { type ConnectedAgent, connectAgent, type UnknownUpdate, within } from "./connect-agent.js";
+import { DECLINED } from "./elicitation.js";
 import { EngineError } from "./errors.js";
 import { limits } from "./limits.js";
 
@@ -32,6 +39,7 @@ export interface ChildProgram {
 export interface SessionListener {
   onUpdate(update: UnknownUpdate): void;
   onPermission(asked: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>;
+  onElicitation(asked: CreateElicitationRequest): Promise<CreateElicitationResponse>;
 }
 
 export interface EngineProgram {
@@ -78,8 +86,18 @@ export async function startProgram(
         const listener = listeners.get(asked.sessionId);
         return listener ? listener.onPermission(asked, signal) : { outcome: { outcome: "cancelled" } };
       },
+      async onElicitation(asked) {
+        const { sessionId } = asked as { readonly sessionId?: string };
+        return listeners.get(sessionId ?? "")?.onElicitation(asked) ?? DECLINED;
+      },
     });
     const agent = await orEnded(connecting, ended.signal);
+    // A program may live on without its connection: one that was started by another that is gone.
+    void agent.closed.then(async () => {
+      await Promise.race([child.gone, setTimeout(limits.goneMs)]);
+      sayEnded("it closed its connection");
+      await child.end();
+    });
     return {
       agent,
       pid: child.pid,
@@ -116,7 +134,7 @@ export async function orEnded<T>(answer: Promise<T>, ended: AbortSignal): Promis
     return await Promise.race([answer, gone]);
   } catch (error) {
     // The end of a connection is seen a moment before the end of its process, which says more.
-    if ((error as { code?: unknown }).code === "closed") await Promise.race([gone, setTimeout(200)]);
+    if ((error as { code?: unknown }).code === "closed") await Promise.race([gone, setTimeout(2 * limits.goneMs)]);
     throw error;
   } finally {
     ended.removeEventListener("abort", onAbort);

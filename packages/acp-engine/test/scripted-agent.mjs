@@ -55,6 +55,36 @@ const OPTION_KINDS = [
 /** First word of a line of the prompt -> what it does. */
 const ORDERS = {
   say: async (session, text) => say(session.id, text),
+  hangup: async () => {
+    process.stdout.end();
+    await sleep(60_000);
+  },
+  messages: async (session) => {
+    for (const [messageId, text] of [
+      ["one", "A warn"],
+      ["one", "ing."],
+      ["two", "The answer."],
+    ])
+      say(session.id, text, { messageId });
+  },
+  form: async (session) => {
+    const properties = {
+      colour: {
+        type: "string",
+        title: "Colour",
+        oneOf: [
+          { const: "r", title: "red" },
+          { const: "b", title: "blue" },
+        ],
+      },
+      count: { type: "integer" },
+      sure: { type: "boolean" },
+    };
+    const requestedSchema = { type: "object", properties, required: ["colour", "count"] };
+    const asked = { sessionId: session.id, mode: "form", message: "What shall it be?", requestedSchema };
+    const { result, error } = await ask("elicitation/create", asked);
+    say(session.id, JSON.stringify(result ?? error));
+  },
   recall: async (session) => say(session.id, session.said.join("|")),
   flood: async (session, count) => {
     for (let i = 0; i < Number(count); i++) say(session.id, `${i} `);

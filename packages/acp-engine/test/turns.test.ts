@@ -112,6 +112,58 @@ test.each([
   expect(said(await turn(session, sessions, "permission a.txt"))).toBe(outcome);
 });
 
+test("puts a form to the people field by field, and tells the agent what they answered", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  sessions.attach(session.id, { approves: true });
+  session.prompt({ text: "form" });
+  const seen: string[] = [];
+  for (const answer of ["blue", "many", "3", null]) {
+    const asked = await vi.waitFor(() => {
+      const [one] = session.openQuestions.values();
+      if (!one) throw new Error("nothing was asked");
+      return one;
+    }, 10_000);
+    seen.push(`${asked.question} [${asked.options.map(({ name }) => name)}]`);
+    await session.answerQuestion(asked.question_id, answer);
+  }
+  await session.idle();
+  expect(seen).toEqual([
+    "What shall it be?\nColour [red,blue]",
+    "count []",
+    '"many" does not fit. count []',
+    "sure [yes,no]",
+  ]);
+  const log = await records(sessions, session.id);
+  expect(said(log)).toBe('{"action":"accept","content":{"colour":"b","count":3}}');
+});
+
+test("ends a program that closed its connection and lives on, and starts another for the next turn", async () => {
+  const at = place();
+  const { sessions } = open(at, { can: "resume,load,close,stays" });
+  const session = await sessions.create({ cwd: at.cwd });
+  const log = await turn(session, sessions, "hangup");
+  expect(log.at(-1)?.metadata).toMatchObject({ success: false, error: "scripted ended (it closed its connection)" });
+  expect(said(await turn(session, sessions, "say hello again"))).toContain("hello again");
+});
+
+test("declines a form that nobody is there to fill in", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  expect(said(await turn(session, sessions, "form"))).toBe('{"action":"decline"}');
+});
+
+test("keeps two messages of the agent apart that follow each other at once", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  await turn(session, sessions, "messages");
+  const [, reply] = session.conversation.messages(1);
+  expect(reply).toMatchObject({ parts: [{ text: "A warning." }, { text: "The answer." }] });
+});
+
 test("refuses as cancelled where the agent offers no way to refuse, and without anybody to ask", async () => {
   const at = place();
   const { sessions } = open(at, { env: { SCRIPTED_NO_REJECT: "1" } });

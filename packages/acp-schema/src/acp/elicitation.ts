@@ -133,6 +133,7 @@ export const CreateElicitationRequest = v.union([
   open(() => ({ ...asking(), ...meta(), mode: otherThan("form", "url"), ...ElicitationSessionScope.entries })),
   open(() => ({ ...asking(), ...meta(), mode: otherThan("form", "url"), ...ElicitationRequestScope.entries })),
 ]);
+export type CreateElicitationRequest = v.InferOutput<typeof CreateElicitationRequest>;
 
 export const ElicitationContentValue = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
 export type ElicitationContentValue = v.InferOutput<typeof ElicitationContentValue>;

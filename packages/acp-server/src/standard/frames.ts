@@ -28,7 +28,7 @@ export function createFrames(
   const messages = createMessages(head);
   /** What the client sees of a record. */
   const updates = (record: SessionRecord): SessionUpdate[] => {
-    if (ENDS_MESSAGE.has(record.type)) messages.end();
+    if (ENDS_MESSAGE.has(record.type) || isUnsealedEnd(record)) messages.end();
     return calls.shape(record, projectAcp(record, { ...shows, messageId: messages.idOf }));
   };
 
@@ -106,6 +106,11 @@ const ENDS_MESSAGE: ReadonlySet<string> = new Set([
   "notice",
   "sandbox_violation",
 ]);
+
+/** The end of a text that another text may follow at once, and must not grow. */
+function isUnsealedEnd({ type, metadata }: SessionRecord): boolean {
+  return type === "part_end" && metadata.kind !== "call" && metadata.seal === undefined;
+}
 
 /** The messages that the agent is writing, one of each kind, named by the record that began it; what their pieces share is encoded once. */
 function createMessages(head: string) {
