@@ -106,8 +106,10 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
     hide(one.id);
   };
   const follow = ({ sessions }: Core, one: Shown, from: number): void => {
-    const subscription: Subscription = sessions.logs.follow(one.id, { from, sleeps: !one.isHeld }, (batch) =>
-      deliver(deps, one, batch, () => one.subscription === subscription, keys),
+    const subscription: Subscription = sessions.logs.follow(
+      one.id,
+      { from, sleeps: one.isHeld ? undefined : "unloaded" },
+      (batch) => deliver(deps, one, batch, () => one.subscription === subscription, keys),
     );
     one.subscription = subscription;
     one.reached = from;

@@ -177,6 +177,11 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     flags: projects.flags,
     directories: extensions.flatMap(({ directories }) => directories ?? []),
     ttl: values.session_ttl || null,
+    hold: values.session_hold,
+    howToJoin: async (holder) => {
+      const { howToJoin } = await import("./pidfile/how-to-join.js");
+      return howToJoin(holder, paths.run);
+    },
     permissionTimeout: values.permission_timeout,
     coalesce: values.coalesce,
     commands: palette,

@@ -13,7 +13,7 @@ import { requireWritable } from "./paths.js";
 import type { ExtensionContext, StartedExtension } from "./profile.js";
 
 /** A person is waiting: only trouble is logged, and the session stays however long they think. */
-const IN_PROCESS = { log_level: "warn", session_ttl: 0 } as const;
+const IN_PROCESS = { log_level: "warn", session_ttl: 0, session_hold: 0 } as const;
 
 export interface OpenCore {
   readonly core: RunningCore;

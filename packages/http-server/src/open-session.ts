@@ -1,6 +1,13 @@
 /** Sessions as HTTP opens them: loaded when needed, and with somebody there to approve for as long as they live. */
 import { StoreError } from "@chimera/event-store";
-import { type CreateOptions, type OwnedSession, SessionError, type Sessions } from "@chimera/session";
+import {
+  type CreateOptions,
+  isSessionError,
+  type OwnedSession,
+  SessionError,
+  type SessionReading,
+  type Sessions,
+} from "@chimera/session";
 import type { Peers } from "./deps.js";
 
 export interface OpenSession {
@@ -12,6 +19,8 @@ export interface OpenSession {
   require(id: string): Promise<void>;
   /** Throws `session_claimed` when another node has the session; without other nodes nobody looks. */
   requireHere(id: string): Promise<void>;
+  /** The session, or what its log says of it while another process has it. */
+  read(id: string): Promise<SessionReading>;
   /** The same, when a log is enough: that of a session torn down stays. */
   requireLog(id: string): Promise<void>;
 }
@@ -38,8 +47,16 @@ export function createOpenSession(sessions: Sessions, peers?: Pick<Peers, "isEls
     void session.ended.then(detach);
     return session;
   };
-  return Object.assign(async (id: string) => admit(await sessions.load(id)), {
+  const opened = async (id: string) => admit(await sessions.load(id));
+  return Object.assign(opened, {
     admit,
+    async read(id: string): Promise<SessionReading> {
+      return opened(id).catch((error: unknown) => {
+        // Among nodes the one that has it answers.
+        if (peers || !isSessionError(error) || error.code !== "session_claimed") throw error;
+        return sessions.read(id);
+      });
+    },
     async require(id: string) {
       if (sessions.find(id)) return;
       const summary = await sessions.logs.readSummary(id).catch(() => null);

@@ -1,7 +1,7 @@
 /** The settings that a body names, checked before anything is changed: a session gets all of them or none. */
 import { ENGINE_OPTION, FLAG_OPTIONS, isFlagOption, MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import type { SettingsBody, SettingsReply } from "@chimera/acp-schema/http";
-import type { Session, Settings } from "@chimera/session";
+import type { Session, SessionReading, Settings } from "@chimera/session";
 import type { AppDeps } from "./deps.js";
 import { HttpError } from "./http-error.js";
 
@@ -41,7 +41,15 @@ export async function settingsChange(deps: AppDeps, cwd: string, named: Named): 
   };
 }
 
-export function settingsOf({ id, title, owner, isShared, mode, settings, conversation }: Session): SettingsReply {
+export function settingsOf({
+  id,
+  title,
+  owner,
+  isShared,
+  mode,
+  settings,
+  conversation,
+}: SessionReading): SettingsReply {
   const { model, agent, maxSteps, maxCostUsd, allowedTools, options } = settings;
   const flags = Object.entries(FLAG_OPTIONS).map(([name, flag]) => [name, settings[flag]] as const);
   return {

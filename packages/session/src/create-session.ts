@@ -36,7 +36,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSess
 
 // --- internal ---
 
-function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "attended" | "isReadOnly"> {
+function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "attended" | "isReadOnly" | "isLetGo"> {
   const { birth, writer, journal, queue, settings, activity, snapshots, summary } = parts;
   return {
     id: writer.id,
@@ -63,6 +63,9 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "
     },
     get idleMs() {
       return activity.idleMs;
+    },
+    get isLetGo() {
+      return writer.isLetGo;
     },
     get attended() {
       return parts.attachments.isAttended;
@@ -105,7 +108,8 @@ type Commands = Omit<Session, keyof ReadableSession>;
 function commandsOf(parts: Parts, view: ReadableSession, session: () => Session): Commands {
   const { writer, journal, queue, broker, activity, change } = parts;
   const requireOpen = () => {
-    if (parts.life.closing) throw new SessionError("session_closed", `session ${view.id} is closed; load it again`);
+    if (parts.life.closing || writer.isLetGo)
+      throw new SessionError("session_closed", `session ${view.id} is closed; load it again`);
   };
   const promptDeps = promptDepsOf(parts, session);
   const rewindAlone = async (direction: Direction, options?: RewindOptions) => {
@@ -260,7 +264,7 @@ function createMemory({ journal, queue, life }: Parts): EngineMemory {
   };
 }
 
-type Life = Omit<OwnedSession, keyof Session | "idleMs" | "attended" | "isReadOnly">;
+type Life = Omit<OwnedSession, keyof Session | "idleMs" | "attended" | "isReadOnly" | "isLetGo">;
 
 function lifeOf(parts: Parts): Life {
   const { activity, life } = parts;
@@ -272,6 +276,17 @@ function lifeOf(parts: Parts): Life {
     made: parts.birth.made,
     touch: activity.touch,
     record: async (event, origin) => parts.change(event, origin),
+    async letGo() {
+      await parts.saveSummary({ sync: true });
+      // Something may have come meanwhile.
+      if (parts.queue.busy().size > 0) return false;
+      await parts.writer.letGo();
+      return true;
+    },
+    takeUp(writer) {
+      parts.writer.takeUp(writer);
+      activity.touch();
+    },
     ended,
     close(by, { reset } = { reset: false }) {
       life.closing ??= shut(parts, by, reset).finally(announceEnd);
@@ -285,6 +300,8 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
   const dropped = queue.stop();
   broker.release(by);
   await queue.idle();
+  // What another process may have by now is not written to.
+  if (writer.isLetGo) return parts.attachments.onDeserted(null);
   try {
     journal.endInterrupted(new Set());
     // What a failed turn left may have ended them already, or the log never took them.

@@ -69,15 +69,18 @@ export function isSessionError(error: unknown): error is SessionError {
 /**
  * What stores of logs and snapshots throw, as the session's own error, which names no file; others pass through.
  *
+ * @param hint what a person may do about it.
+ *
  * @example
  * await store.open(id).catch((error) => { throw namedError(error, id); });
  */
-export function namedError(error: unknown, sessionId?: string): unknown {
+export function namedError(error: unknown, sessionId?: string, hint?: string): unknown {
   const row = isStoreError(error) ? STORE[error.code] : isSnapshotError(error) ? SNAPSHOTS[error.code] : undefined;
   if (row === undefined) return error;
   const [code, says] = row;
   const options = { cause: error, ...(sessionId !== undefined && { sessionId }) };
-  return new SessionError(code, says?.(error as StoreFailure, sessionId) ?? (error as Error).message, options);
+  const message = says?.(error as StoreFailure, sessionId) ?? (error as Error).message;
+  return new SessionError(code, hint === undefined ? message : `${message}; ${hint}`, options);
 }
 
 // --- internal ---

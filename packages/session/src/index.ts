@@ -31,7 +31,14 @@ export type {
   SessionClient,
   SessionState,
 } from "./session.js";
-export type { CreateOptions, ListedSummary, SessionFiles, Sessions, SessionsDeps } from "./sessions.js";
+export type {
+  CreateOptions,
+  ListedSummary,
+  SessionFiles,
+  SessionReading,
+  Sessions,
+  SessionsDeps,
+} from "./sessions.js";
 export { DEFAULT_SETTINGS, type OptionOrders, parseMode, type SettingChange, type Settings } from "./settings.js";
 export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
 export { changesSummary, sessionSummaries, titleFrom } from "./summary.js";

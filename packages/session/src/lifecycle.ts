@@ -1,28 +1,19 @@
 /** Sessions from their making to their end: created, loaded, forked, closed, deleted. */
-import { randomBytes } from "node:crypto";
 import { type Conversation, foldConversation } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
-import { readSummary, type Summary } from "@chimera/acp-schema/summary";
-import { createMemoryStore, type EventStore, type LogWriter, makeSessionId, sessionTime } from "@chimera/event-store";
-import type { SessionSnapshots } from "@chimera/snapshot-store";
-import { createSession } from "./create-session.js";
-import { namedError, notFound, SessionError } from "./errors.js";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { type EventStore, type LogWriter, makeSessionId } from "@chimera/event-store";
+import { isSessionError, namedError, SessionError } from "./errors.js";
+import { createHouse, type House } from "./house.js";
 import { bodyOf } from "./journal.js";
-import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
-import { createLoaded, type Loaded } from "./loaded.js";
+import { createLogHold } from "./log-hold.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
-import { spentSince, storedSessions } from "./past-use.js";
-import { sessionsFor } from "./people.js";
-import { byMode } from "./policy.js";
-import { createQuota, type Quota } from "./quota.js";
 import { isRecorded, settleFiles } from "./recover.js";
 import { remove, tearDown } from "./removal.js";
 import type { OwnedSession } from "./session.js";
-import type { SessionBirth } from "./session-parts.js";
-import type { CreateOptions, ForkOptions, Sessions, SessionsDeps } from "./sessions.js";
+import type { CreateOptions, ForkOptions, SessionReading, Sessions, SessionsDeps } from "./sessions.js";
 import {
   changesBetween,
-  DEFAULT_SETTINGS,
   madeWith,
   narrower,
   ownSettings,
@@ -31,8 +22,8 @@ import {
   settingsOf,
   stricterBounds,
 } from "./settings.js";
+import { readStored, refusal, rememberedBirth, summaryOf } from "./stored.js";
 import { summarize } from "./summary.js";
-import { plainFiles } from "./workspace.js";
 
 /**
  * The sessions of a program: made, loaded, forked and ended here.
@@ -49,7 +40,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const removing = (id: string, work: () => Promise<void>): Promise<void> =>
     loaded.inLane(id, async () => {
       const last = loaded.find(id)?.summary() ?? (await store.readSummary(id).catch(() => null));
-      await work();
+      await work().catch(refusal(house, id));
       await deps.files?.remove(id);
       await house.quota.measure({ id, owner: last?.owner });
       for (const listener of removed) listener(id, last);
@@ -85,6 +76,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       await house.quota.ready();
       return loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id));
     },
+    read: async (id) => loaded.find(id) ?? readStored(house, id),
     async loadVisible(id) {
       const collected = createCollected();
       await house.quota.ready();
@@ -99,7 +91,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return store.list({ ...asked, known: sessions.known() });
     },
     known() {
-      const stored = loaded.all().filter(({ persistent }) => persistent);
+      const stored = loaded.all().filter(({ id, persistent }) => persistent && loaded.find(id));
       return new Map(stored.map((one) => [one.id, { id: one.id, summary: one.summary(), touched: one.touchedAt }]));
     },
     async fork(id, options = {}) {
@@ -131,20 +123,17 @@ type Store = EventStore<SessionEvent, Summary>;
 /** Loads a stored session; `take` gets each entry of its log. */
 async function bring(house: House, id: string, take?: (entry: SessionRecord | Lost) => void): Promise<OwnedSession> {
   const { store, deps } = house;
-  const naming = (error: unknown): never => {
-    throw namedError(error, id);
-  };
-  const stored = await store.readSummary(id).catch(naming);
-  const isThere = stored !== null || (await store.has(id).catch(() => false));
-  if (!isThere || stored?.closed) throw notFound(id);
-  const summary = readSummary(id, stored ?? {});
-  if (summary.cwd === "") {
-    // A damaged log says so itself.
-    await store.open(id).then((one) => one.close(), naming);
-    throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
+  const naming = refusal(house, id);
+  const summary = await summaryOf(house, id);
+  const writer = createLogHold(await store.open(id).catch(naming));
+  const rested = house.loaded.resting(id);
+  if (rested && rested.lastSeq === writer.lastSeq) {
+    rested.takeUp(writer);
+    house.loaded.rouse(rested);
+    return rested;
   }
-  deps.requirePlace?.([summary.cwd, ...(summary.directories ?? []).filter((one) => !deps.directories?.includes(one))]);
-  const writer = await store.open(id).catch(naming);
+  // Another process went on with it: what is known here is out of date.
+  if (rested) await house.loaded.unload(id, "lost");
   try {
     const conversation = await foldLog(store, id, take ? { take } : {});
     const evicted = house.loaded.evicted(id);
@@ -194,144 +183,29 @@ async function born(
   const birth = { ...facts, conversation, made, persistent: persist, endedAt: null };
   const opening = open(store, id, summarize({ ...facts, id, model }, conversation, null));
   return opening
-    .then((writer) => house.open(store, { ...birth, writer }))
+    .then((writer) => house.open(store, { ...birth, writer: createLogHold(writer) }))
     .finally(async () => {
       leave();
       await house.quota.measure({ id, owner: options.owner });
     });
 }
 
-/** What a stored session is loaded with: the start settings of now, under those it was made with; its log says what was changed. */
-function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, "writer" | "conversation"> {
-  const { bounds = {} } = summary;
-  return {
-    made: madeWith(start, { ...bounds, model: summary.model }),
-    bounds,
-    program: summary.agent,
-    cwd: summary.cwd,
-    directories: summary.directories ?? [],
-    createdAt: Date.parse(summary.started_at ?? "") || sessionTime(summary.session_id) || 0,
-    endedAt: summary.ended_at === null ? null : Date.parse(summary.ended_at),
-    persistent: true,
-    ...(summary.owner !== undefined && { owner: summary.owner }),
-    ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
-  };
-}
-
-function hex(bytes: number): string {
-  return randomBytes(bytes).toString("hex");
-}
-
-/** What every operation on sessions needs. */
-interface House {
-  readonly deps: SessionsDeps;
-  readonly loaded: Loaded;
-  readonly store: Store;
-  readonly ephemeral: Store;
-  readonly defaults: Settings;
-  /** What a session in this directory starts with now. */
-  readonly start: (cwd: string) => Settings;
-  readonly clock: () => number;
-  readonly randomHex: (bytes: number) => string;
-  readonly quota: Quota;
-  snapshotsOf(birth: SessionBirth): SessionSnapshots | null;
-  /** Makes a session of its birth, loaded from now on. @param snapshots those that were settled, of a session that was stored */
-  open(store: Store, birth: SessionBirth, snapshots?: SessionSnapshots | null): OwnedSession;
-  /** Set by `createSessions`, for commands. */
-  sessions: Sessions | null;
-}
-
-function createHouse(deps: SessionsDeps): House {
-  const permissionTimeout = seconds("permissionTimeout", deps.permissionTimeout, 0);
-  const ttl = deps.ttl === null ? 0 : seconds("ttl", deps.ttl, DEFAULT_SESSION_TTL);
-  const { clock = Date.now, monotonic = () => process.uptime() * 1000, randomHex = hex, onError = () => {} } = deps;
-  const ephemeral = deps.ephemeral ?? createMemoryStore<SessionEvent, Summary>();
-  const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
-  const loaded = createLoaded({
-    ttl,
-    monotonic,
-    onError,
-    async release({ id, persistent }) {
-      // A log that lives in memory goes with its session.
-      if (!persistent) await ephemeral.delete(id);
-      deps.snapshots?.release(id);
-      house.quota.forget(id);
-      await deps.onUnload?.(id);
-    },
-  });
-  const house: House = {
-    deps,
-    loaded,
-    store: deps.store,
-    ephemeral,
-    defaults,
-    start: (cwd) => ({ ...defaults, ...deps.flags?.(cwd) }),
-    clock,
-    randomHex,
-    quota: createQuota(deps.quotas ?? {}, {
-      loaded: loaded.all,
-      clock,
-      diskBytes: deps.files?.bytes ?? (async () => 0),
-      stored: () => storedSessions(deps.store, deps.prefix),
-      spentSince: (time) => spentSince(deps.store, deps.prefix, time, onError),
-    }),
-    sessions: null,
-    snapshotsOf: ({ writer, cwd, directories }) =>
-      deps.snapshots?.session(writer.id, { cwd, directories }, writer.requireHeld) ?? null,
-    open(store, birth, snapshots = house.snapshotsOf(birth)) {
-      const { id } = birth.writer;
-      const measured = { id, owner: birth.owner };
-      const session = createSession(
-        {
-          agent: deps.agent,
-          resolveCommand: async (one, prompt, rewind) =>
-            deps.commands?.resolve(sessionsFor(house.sessions!, prompt.sender), one, prompt, rewind),
-          bound: deps.bound ?? ((settings) => settings),
-          policy: deps.policy ?? byMode,
-          store,
-          snapshots,
-          attachments: loaded.attachments(id),
-          disk: deps.disk ?? plainFiles,
-          clock,
-          monotonic,
-          newId: () => randomHex(4),
-          permissionTimeout,
-          coalesce: deps.coalesce ?? true,
-          onSetting: deps.onSetting ?? (() => {}),
-          admitPrompt: ({ sender, text, content }) =>
-            house.quota.requirePrompt(sender?.name ?? birth.owner, measured, () =>
-              Buffer.byteLength(JSON.stringify({ text, content })),
-            ),
-          onSpent: (usd) => house.quota.spent(birth.owner, id, usd),
-          onSaved: () => house.quota.measure(measured).catch((error) => onError(error, id)),
-          onError,
-        },
-        birth,
-      );
-      house.quota.spent(birth.owner, id, birth.conversation.facts.usage?.total_usd ?? 0);
-      loaded.add(session);
-      deps.onLoad?.(session);
-      // Another process took the log over: from here on the session is loaded there.
-      const leave = async () => (loaded.find(id) === session ? loaded.unload(id, "lost") : undefined);
-      birth.writer.lost.addEventListener("abort", () => {
-        loaded.inLane(id, leave).catch((error) => onError(error, id));
-      });
-      return session;
-    },
-  };
-  return house;
-}
-
 /** Runs in the session's lane. An evicted session still has the settings that its clients gave it. */
 async function close(house: House, id: string): Promise<void> {
-  if (house.loaded.evicted(id)) await bring(house, id);
+  if (house.loaded.evicted(id) || house.loaded.resting(id)) {
+    await bring(house, id).catch((error) => {
+      // Another process has it: closing it is up to that one.
+      if (!isSessionError(error) || error.code !== "session_claimed") throw error;
+    });
+  }
   await house.loaded.unload(id, "close");
 }
 
 /** Runs in the parent's lane. */
 async function fork(house: House, id: string, { turn: asked, owner }: ForkOptions): Promise<OwnedSession> {
-  const parent = house.loaded.find(id) ?? (await bring(house, id));
-  parent.touch();
+  const here = house.loaded.find(id);
+  here?.touch();
+  const parent = here ?? (await readStored(house, id));
   const { turns } = parent.conversation;
   const turn = asked ?? turns.findLast((candidate) => candidate.ended)?.number;
   if (turn === undefined || !turns[turn]?.ended)
@@ -356,7 +230,7 @@ async function fork(house: House, id: string, { turn: asked, owner }: ForkOption
   const settings = { ...parent.settings, ...admitted.settings };
   const { maxSteps, maxCostUsd, allowedTools } = settings;
   // Made as its parent was, so that closing it leads back to no more than closing the parent does.
-  const { bounds = {} } = parent.summary();
+  const { bounds = {} } = here?.summary() ?? (parent as SessionReading);
   const made = madeWith(house.start(admitted.cwd), { ...bounds, maxSteps, maxCostUsd, allowedTools });
   // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything, whenever it is cut off.
   const added = [

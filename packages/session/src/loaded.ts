@@ -13,6 +13,10 @@ export interface Loaded {
   unload(id: string, how: Unloading): Promise<void>;
   /** Unloads sessions that have been idle for the time to live. */
   evictIdle(): void;
+  /** The session of this id whose log was let go: it is as it was then. */
+  resting(id: string): OwnedSession | undefined;
+  /** Its log is held again. */
+  rouse(session: OwnedSession): void;
   /** What a session had that this process evicted: while nobody writes more, it comes back exactly as it was. */
   evicted(id: string): Evicted | undefined;
   /** The clients of a session, loaded or not. */
@@ -29,6 +33,8 @@ export interface Loaded {
 
 export interface Watcher {
   loaded(): void;
+  /** Other processes may write the log now. @param lastSeq the number of its last record */
+  letGo(lastSeq: number): void;
   /** @param lastSeq the number of its last record; null when another process took the session over and goes on writing. */
   unloaded(lastSeq: number | null): void;
 }
@@ -44,26 +50,32 @@ export type Unloading = "close" | "eviction" | "shutdown" | "lost";
 export function createLoaded(deps: {
   /** Seconds; 0 keeps sessions loaded. */
   readonly ttl: number;
+  /** Seconds of idleness after which the log of a session is let go; 0 keeps it. */
+  readonly hold: number;
   readonly monotonic: () => number;
   /** Lets go of what was kept for a session that has closed. */
   readonly release: (session: OwnedSession) => Promise<void>;
   readonly onError: (error: unknown, sessionId: string) => void;
 }): Loaded {
   const { ttl, monotonic } = deps;
+  const holdMs = deps.hold * 1000;
   const sessions = new Map<string, OwnedSession>();
+  const resting = new Map<string, OwnedSession>();
   const evicted = new Map<string, Evicted>();
   const clients = createClients();
   const listeners = new Set<(session: OwnedSession) => void>();
   const watchers = createWatchers();
   let nextEviction = 0;
+  let nextLook: NodeJS.Timeout | null = null;
 
   const lanes = createLanes();
   const { inLane } = lanes;
   const unload = async (id: string, how: Unloading): Promise<void> => {
-    const session = sessions.get(id);
+    const session = sessions.get(id) ?? resting.get(id);
     evicted.delete(id);
     if (!session) return;
     sessions.delete(id);
+    resting.delete(id);
     try {
       await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
       if (how === "eviction") remember(evicted, id, { lastSeq: session.lastSeq, made: session.made });
@@ -74,9 +86,41 @@ export function createLoaded(deps: {
     }
   };
 
+  const rouse = (session: OwnedSession): void => {
+    resting.delete(session.id);
+    sessions.set(session.id, session);
+    for (const watcher of watchers.of(session.id)) watcher.loaded();
+    lookLater();
+  };
+  /** Runs in the lane of the session. */
+  const letGo = async (session: OwnedSession): Promise<void> => {
+    const { id } = session;
+    if (sessions.get(id) !== session || !mayRest(session) || session.idleMs < holdMs) return;
+    sessions.delete(id);
+    resting.set(id, session);
+    if (!(await session.letGo())) return rouse(session);
+    for (const watcher of watchers.of(id)) watcher.letGo(session.lastSeq);
+  };
+  /** One timer, for the session that is due first. */
+  const lookLater = (): void => {
+    if (holdMs === 0 || nextLook !== null || sessions.size === 0) return;
+    const waits = [...sessions.values()].map((one) => (mayRest(one) ? holdMs - one.idleMs : holdMs));
+    nextLook = setTimeout(
+      () => {
+        nextLook = null;
+        const due = [...sessions.values()].filter((one) => mayRest(one) && one.idleMs >= holdMs);
+        for (const one of due) inLane(one.id, () => letGo(one)).catch((error) => deps.onError(error, one.id));
+        lookLater();
+      },
+      Math.max(LEAST_LOOK_MS, Math.min(...waits)),
+    ).unref();
+  };
+
   return {
     find: (id) => sessions.get(id),
-    all: () => [...sessions.values()],
+    all: () => [...sessions.values(), ...resting.values()],
+    resting: (id) => resting.get(id),
+    rouse,
     inLane,
     unload,
     attachments: clients.of,
@@ -86,7 +130,7 @@ export function createLoaded(deps: {
         detach() {
           detach();
           // A loaded session keeps its own.
-          if (!sessions.has(id)) clients.sweep(id);
+          if (!sessions.has(id) && !resting.has(id)) clients.sweep(id);
         },
       };
     },
@@ -102,25 +146,42 @@ export function createLoaded(deps: {
       evicted.delete(session.id);
       for (const watcher of watchers.of(session.id)) watcher.loaded();
       for (const listener of listeners) listener(session);
+      lookLater();
     },
     evictIdle() {
       const now = monotonic();
       if (!ttl || now < nextEviction) return;
       // Every operation asks; looking at each session every time would cost more the more there are.
       nextEviction = now + Math.min(1000, ttl * 100);
-      for (const { id, idleMs, state, attended } of sessions.values()) {
+      for (const { id, idleMs, state, attended } of [...sessions.values(), ...resting.values()]) {
         if (idleMs < ttl * 1000 || (state !== "idle" && attended)) continue;
         inLane(id, () => unload(id, "eviction")).catch((error) => deps.onError(error, id));
       }
     },
     async shutdown() {
       await lanes.settled();
-      await Promise.allSettled([...sessions.keys()].map((id) => inLane(id, () => unload(id, "shutdown"))));
+      clearTimeout(nextLook ?? undefined);
+      await Promise.allSettled(
+        [...sessions.keys(), ...resting.keys()].map((id) => inLane(id, () => unload(id, "shutdown"))),
+      );
     },
   };
 }
 
 // --- internal ---
+
+const LEAST_LOOK_MS = 20;
+
+/** One that nobody has prompted is in no list, so nobody else could ask for it; what runs or waits needs its log. */
+function mayRest({
+  persistent,
+  state,
+  queued,
+  conversation: { turns, openPermissions, openQuestions, openJobs },
+}: OwnedSession): boolean {
+  const isQuiet = openPermissions.size + openQuestions.size + openJobs.size === 0;
+  return persistent && state === "idle" && queued === 0 && turns.length > 0 && isQuiet;
+}
 
 function createLanes() {
   const lanes = new Map<string, Promise<unknown>>();

@@ -14,8 +14,11 @@ export interface SessionLogs extends Pick<Store, "read" | "has" | "lastSeq" | "r
 }
 
 export interface FollowOptions extends SubscribeOptions {
-  /** Does not watch the log while the session is unloaded: for a reader whose session only this process writes. */
-  readonly sleeps?: boolean;
+  /**
+   * Does not watch the log while the session is `unloaded`, or also while it is `let go`: for a reader to whom it matters only what this
+   * process writes. @defaultValue it always watches
+   */
+  readonly sleeps?: "unloaded" | "let go" | undefined;
 }
 
 /** @param memory holds the logs of sessions that are not persistent. */
@@ -26,8 +29,8 @@ export function createLogs(store: Store, memory: Store, loaded: Pick<Loaded, "fi
     has: (id) => of(id).has(id),
     lastSeq: (id) => of(id).lastSeq(id),
     readSummary: (id) => of(id).readSummary(id),
-    follow: (id, { sleeps = false, ...options }, reader) =>
-      sleeps ? followLoaded(of(id), id, options, reader, loaded) : of(id).subscribe(id, options, reader),
+    follow: (id, { sleeps, ...options }, reader) =>
+      sleeps ? followLoaded(of(id), id, { sleeps, ...options }, reader, loaded) : of(id).subscribe(id, options, reader),
   };
 }
 
@@ -100,7 +103,7 @@ export function createCollected(): Collected {
 function followLoaded(
   store: Store,
   id: string,
-  { from, signal }: SubscribeOptions,
+  { from, signal, sleeps }: FollowOptions,
   reader: Reader<SessionEvent>,
   loaded: Pick<Loaded, "find" | "watch">,
 ): Subscription {
@@ -135,6 +138,11 @@ function followLoaded(
     loaded() {
       last = null;
       if (!inner) wake();
+    },
+    letGo(lastSeq) {
+      if (sleeps !== "let go") return;
+      last = lastSeq;
+      rest();
     },
     unloaded(lastSeq) {
       last = lastSeq;

@@ -91,6 +91,10 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
       await access(id);
       return opened(await sessions.load(id));
     },
+    async read(id) {
+      await access(id);
+      return sessions.read(id);
+    },
     async loadVisible(id) {
       await access(id);
       const loaded = await sessions.loadVisible(id);

@@ -4,11 +4,12 @@ import type { Conversation } from "@chimera/acp-schema/conversation";
 import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
-import type { EventStore, LogWriter } from "@chimera/event-store";
+import type { EventStore } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Attachments } from "./attachments.js";
 import { type Broker, createBroker } from "./broker.js";
 import { createJournal, type Journal } from "./journal.js";
+import type { LogHold } from "./log-hold.js";
 import { isRecorded } from "./recover.js";
 import { createRewind, type Rewind } from "./rewind.js";
 import type { PromptInput, ResolvedCommand, Session } from "./session.js";
@@ -51,7 +52,7 @@ export interface SessionDeps {
 
 /** What a session starts with, made or loaded. */
 export interface SessionBirth extends Omit<SummaryFacts, "id" | "model"> {
-  readonly writer: LogWriter<SessionEvent>;
+  readonly writer: LogHold;
   readonly conversation: Conversation;
   /** What it was made with; its log says what was changed since. */
   readonly made: Settings;
@@ -63,7 +64,7 @@ export interface SessionBirth extends Omit<SummaryFacts, "id" | "model"> {
 /** What the faces of a session are made of. */
 export interface Parts extends SessionDeps {
   readonly birth: SessionBirth;
-  readonly writer: LogWriter<SessionEvent>;
+  readonly writer: LogHold;
   readonly queue: WorkQueue;
   readonly journal: Journal;
   readonly broker: Broker;
@@ -114,7 +115,7 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation, life.endedAt);
   const saver = createSummarySaver(async (options) => {
     // A process that took the session over writes its own.
-    if (!birth.persistent || writer.lost.aborted) return;
+    if (!birth.persistent || writer.lost.aborted || writer.isLetGo) return;
     try {
       await deps.store.writeSummary(writer.id, summary(), options);
     } catch (error) {

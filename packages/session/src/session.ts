@@ -1,8 +1,9 @@
 /** One loaded session, by what its users need: a client watches it and sends commands, the program owns its life. */
 import type { Agent, McpServer } from "@chimera/acp-schema/agent";
 import type { Conversation, Mode } from "@chimera/acp-schema/conversation";
-import type { AgentEvent, Decision, Metadata, PromptBlock, ResolvedBy } from "@chimera/acp-schema/events";
+import type { AgentEvent, Decision, Metadata, PromptBlock, ResolvedBy, SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
+import type { LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Person } from "./person.js";
 import type { RewindOptions, RewindReport } from "./rewind.js";
@@ -146,6 +147,12 @@ export interface OwnedSession extends Session {
   record(event: AgentEvent, origin?: string): Promise<void>;
   /** Cancels, denies unanswered requests, drops the queue and releases the log. `reset` takes settings back to how it was made. */
   close(by: Extract<ResolvedBy, "cancel" | "eviction">, options?: { readonly reset: boolean }): Promise<void>;
+  /** Its log was let go: another process may write it by now. */
+  readonly isLetGo: boolean;
+  /** Lets other processes have its log until it is taken up again; it takes no prompt meanwhile. False: a prompt came first. */
+  letGo(): Promise<boolean>;
+  /** Goes on where it was, with a writer of its log to which nothing was added. */
+  takeUp(writer: LogWriter<SessionEvent>): void;
   /** Resolves when the session has been closed. */
   readonly ended: Promise<void>;
 }

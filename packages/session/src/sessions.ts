@@ -4,12 +4,20 @@ import type { Flags } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, Lost, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Policy } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
-import type { EventStore, ListOptions } from "@chimera/event-store";
+import type { EventStore, Holder, ListOptions } from "@chimera/event-store";
 import type { RecoveryReport, SnapshotStore } from "@chimera/snapshot-store";
 import type { SessionLogs } from "./logs.js";
 import type { Quota, Quotas } from "./quota.js";
 import type { Rewind } from "./rewind.js";
-import type { AttachedClient, OwnedSession, PromptInput, ResolvedCommand, Session, SessionClient } from "./session.js";
+import type {
+  AttachedClient,
+  OwnedSession,
+  PromptInput,
+  ReadableSession,
+  ResolvedCommand,
+  Session,
+  SessionClient,
+} from "./session.js";
 import type { OptionOrders, Settings } from "./settings.js";
 import type { Files } from "./workspace.js";
 
@@ -58,6 +66,8 @@ export interface Sessions {
   settle(id: string): Promise<void>;
   /** The log and the snapshots too. */
   delete(id: string): Promise<void>;
+  /** What a session is by its log, though another process may hold it. `session_not_found`. */
+  read(id: string): Promise<SessionReading>;
   /** Adds a client to a session, for as long as it stays, loaded or not. */
   attach(id: string, client: SessionClient): { detach(): void };
   /** The clients that are attached to a session, loaded or not. */
@@ -71,6 +81,29 @@ export interface Sessions {
   /** Unloads what has been idle for the time to live. Called by every operation above; no sweeper needed. */
   evictIdle(): void;
   shutdown(): Promise<void>;
+}
+
+/** What can be known of a session without holding it. */
+export interface SessionReading
+  extends Pick<
+    ReadableSession,
+    | "id"
+    | "cwd"
+    | "directories"
+    | "createdAt"
+    | "owner"
+    | "persistent"
+    | "settings"
+    | "mode"
+    | "title"
+    | "isShared"
+    | "conversation"
+    | "lastSeq"
+    | "openPermissions"
+    | "openQuestions"
+  > {
+  /** What it was made with. */
+  readonly bounds?: Summary["bounds"];
 }
 
 export interface LoadedVisible {
@@ -135,6 +168,10 @@ export interface SessionsDeps {
   readonly files?: SessionFiles;
   /** Seconds; null or 0 keeps sessions loaded. @defaultValue 3600 */
   readonly ttl?: number | null;
+  /** Seconds of idleness after which other processes may have a session that stays loaded here; 0 keeps it. @defaultValue 0 */
+  readonly hold?: number;
+  /** How a person gets at a session that another process has, as the end of a sentence. @defaultValue nothing is said */
+  readonly howToJoin?: (holder: Holder) => Promise<string | null>;
   /** Seconds after which a permission that nobody answered is denied; 0 sets no limit. @defaultValue 0 */
   readonly permissionTimeout?: number;
   /** Joins text deltas of one tick. @defaultValue true */

@@ -350,7 +350,7 @@ describe("a process that was frozen while another took its session over", () => 
     const { sessions, session, cwd, start } = await open();
     await runPrompt(sessions, session.id, "mine");
     const seen: string[] = [];
-    sessions.logs.follow(session.id, { from: 0, sleeps: true }, (batch) => {
+    sessions.logs.follow(session.id, { from: 0, sleeps: "unloaded" }, (batch) => {
       seen.push(...typesOf(batch));
     });
     const heir = start().sessions;

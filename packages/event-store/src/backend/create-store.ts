@@ -208,9 +208,12 @@ export function createStore<E extends EventBody, S extends object>(
     },
     async delete(id) {
       usable(id);
-      logs.get(id)?.writer?.abandon();
-      end(id);
+      const writer = logs.get(id)?.writer;
+      writer?.abandon();
+      if (writer) end(id);
+      // Readers of a log that another process holds stay, where deleting it is refused.
       await backend.remove(id).catch(named(`cannot delete session ${id}`));
+      end(id);
     },
     sweep: async () => (await backend.sweep?.()) ?? 0,
     async close() {

@@ -212,6 +212,12 @@ export const CONFIG_KEYS = complete({
     value: "<s>",
     help: "Unload idle sessions after this many seconds (default 3600, 0 never)",
   }),
+  session_hold: key({
+    kind: number({}),
+    default: 30,
+    value: "<s>",
+    help: "Let other processes go on with a session that has been idle for this many seconds (default 30, 0 never)",
+  }),
   durability: key<Durability>({
     kind: choice(["turn", "event", "none"]),
     default: "turn",

@@ -27,7 +27,7 @@ export const SESSION_FLAGS: Flags = {
   ...configFlags("store", "workspace_host", "durability", "permission_timeout", "coalesce", "log_level", "log_file"),
 };
 
-const SERVER: Flags = { ...SESSION_FLAGS, ...configFlags("session_ttl", "acp_dialect", "acp_history") };
+const SERVER: Flags = { ...SESSION_FLAGS, ...configFlags("session_ttl", "session_hold", "acp_dialect", "acp_history") };
 
 /** What only the actions take, by the actions that take it. */
 const ACTION_FLAGS: Readonly<Record<string, Flag & { readonly actions: readonly string[] }>> = {

@@ -55,7 +55,9 @@ export function createMetrics(
   const watch = (session: OwnedSession) => {
     const left = new AbortController();
     const fold = createFold(session);
-    const { ended } = sessions.logs.follow(session.id, { from: session.lastSeq, signal: left.signal }, (batch) => {
+    // Each process counts what it writes itself.
+    const from = { from: session.lastSeq, signal: left.signal, sleeps: "let go" } as const;
+    const { ended } = sessions.logs.follow(session.id, from, (batch) => {
       for (const entry of batch) {
         registry.add("records_total", { type: entry.type });
         // The bulk of a log need not even be decoded.
@@ -63,7 +65,7 @@ export function createMetrics(
       }
     });
     ended.catch(() => {});
-    void session.ended.then(() => setImmediate(() => left.abort()));
+    void session.ended.then(() => (session.isLetGo ? left.abort() : setImmediate(() => left.abort())));
   };
   const createFold = (session: OwnedSession) => {
     const tools = new Map<string, string>();

@@ -24,7 +24,7 @@ export function commandRoutes({ deps, openSession }: Parts) {
       return c.json({ commands } satisfies CommandsReply);
     },
     "GET /sessions/{id}/commands": async (c) => {
-      const { cwd, conversation } = await openSession(pathPart(c, "id"));
+      const { cwd, conversation } = await openSession.read(pathPart(c, "id"));
       const custom = (await deps.palette?.custom(cwd)) ?? [];
       const own = [...(deps.palette?.commands ?? []), ...custom];
       // A name that is ours stays ours: `/undo` is about our log.

@@ -12,7 +12,7 @@ export function inspectRoutes({ deps, openSession, streams, clock }: Parts) {
   return {
     "GET /sessions/{id}/files": async (c) => {
       const { path = "." } = readQuery(c, "GET /sessions/{id}/files");
-      const { cwd } = await openSession(pathPart(c, "id"));
+      const { cwd } = await openSession.read(pathPart(c, "id"));
       return c.json(await lookAt(cwd, path));
     },
     "GET /sessions/{id}/changes": async (c) => {

@@ -30,15 +30,15 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
       return c.json(reply satisfies CreateSessionReply, 201);
     },
     "GET /session/{id}": async (c) => {
-      const session = await openSession(pathPart(c, "id"));
+      const session = await openSession.read(pathPart(c, "id"));
       return c.json({ ...placeOf(session), event_count: session.lastSeq } satisfies SessionSnapshot);
     },
     "DELETE /session/{id}": async (c) => {
       const id = pathPart(c, "id");
       await openSession.require(id);
       await openSession.requireHere(id);
-      await tokens.revoke(id);
       await sessions.tearDown(id);
+      await tokens.revoke(id);
       streams.cut(id);
       return c.body(null, 204);
     },
@@ -47,7 +47,7 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
 
 // --- internal ---
 
-function placeOf({ id, cwd, createdAt }: Session) {
+function placeOf({ id, cwd, createdAt }: Pick<Session, "id" | "cwd" | "createdAt">) {
   return {
     session_id: id,
     working_dir: cwd,

@@ -92,14 +92,15 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       return c.json(settingsOf(session));
     },
 
-    "GET /sessions/{id}/settings": async (c) => c.json(settingsOf(await openSession(pathPart(c, "id")))),
+    "GET /sessions/{id}/settings": async (c) => c.json(settingsOf(await openSession.read(pathPart(c, "id")))),
 
     "GET /sessions/{id}": async (c) => {
       const id = pathPart(c, "id");
       const session = sessions.find(id);
       session?.touch();
       // Asked before the log is: what is idle here has its last record in what follows.
-      const isElsewhere = !session && (await deps.peers?.isElsewhere(id)) === true;
+      const isLive = !session && sessions.live().some((one) => one.id === id);
+      const isElsewhere = isLive || (!session && (await deps.peers?.isElsewhere(id)) === true);
       const { logs } = sessions;
       const summary = session?.summary() ?? (await logs.readSummary(id));
       if (!summary) throw new SessionError("session_not_found", `there is no session ${id}`);
@@ -144,8 +145,8 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const isAsked = isDry || prefers(c, "return=representation");
       const report = isAsked ? await contentsOf(id, !isDry) : null;
       if (!isDry) {
-        await tokens.revoke(id);
         await sessions.delete(id);
+        await tokens.revoke(id);
         streams.cut(id);
       }
       return report ? c.json(report) : c.body(null, 204);

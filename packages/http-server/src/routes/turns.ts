@@ -61,7 +61,7 @@ export function turnRoutes({ deps, openSession }: Parts) {
     "POST /sessions/{id}/cancel": cancel,
     "POST /session/{id}/cancel": cancel,
     "GET /sessions/{id}/permissions": async (c) => {
-      const { openPermissions } = await openSession(pathPart(c, "id"));
+      const { openPermissions } = await openSession.read(pathPart(c, "id"));
       return c.json({ permissions: [...openPermissions.values()] } satisfies PermissionsReply);
     },
     "POST /sessions/{id}/permissions/{pid}": async (c) => {
@@ -74,7 +74,7 @@ export function turnRoutes({ deps, openSession }: Parts) {
       return c.json({ resolved: true, decision } satisfies PermissionReply);
     },
     "GET /sessions/{id}/questions": async (c) => {
-      const { openQuestions } = await openSession(pathPart(c, "id"));
+      const { openQuestions } = await openSession.read(pathPart(c, "id"));
       return c.json({ questions: [...openQuestions.values()] } satisfies QuestionsReply);
     },
     "POST /sessions/{id}/questions/{qid}": async (c) => {

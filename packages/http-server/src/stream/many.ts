@@ -84,7 +84,7 @@ function watchRows(sessions: Sessions, signal: AbortSignal, send: SendRow, fail:
   const ends = new Set<() => void>();
   const watch = (session: OwnedSession) => {
     const { id, lastSeq } = session;
-    const { ended, close } = sessions.logs.follow(id, { from: lastSeq }, async (batch) => {
+    const { ended, close } = sessions.logs.follow(id, { from: lastSeq, sleeps: "let go" }, async (batch) => {
       if (batch.some((entry) => isLost(entry) || changesSummary(entry.event))) await send(id, session);
     });
     ends.add(close);

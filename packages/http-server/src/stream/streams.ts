@@ -50,6 +50,8 @@ export function createStreams(log: AppDeps["log"]) {
     if (watched.has(session)) return;
     watched.add(session);
     void session.ended.then(() => {
+      // Another process went on with it, and those who read it go on too.
+      if (session.isLetGo) return;
       for (const stream of [...(open.get(session.id) ?? [])]) if (stream.session === session) stream.leave();
     });
   };

@@ -1,0 +1,127 @@
+/** What every operation on sessions stands on: the loaded ones, the store, the start settings, and how a session is made of its birth. */
+import { randomBytes } from "node:crypto";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { createMemoryStore, type EventStore } from "@chimera/event-store";
+import type { SessionSnapshots } from "@chimera/snapshot-store";
+import { createSession } from "./create-session.js";
+import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
+import { createLoaded, type Loaded } from "./loaded.js";
+import { spentSince, storedSessions } from "./past-use.js";
+import { sessionsFor } from "./people.js";
+import { byMode } from "./policy.js";
+import { createQuota, type Quota } from "./quota.js";
+import type { OwnedSession } from "./session.js";
+import type { SessionBirth } from "./session-parts.js";
+import type { Sessions, SessionsDeps } from "./sessions.js";
+import { DEFAULT_SETTINGS, type Settings } from "./settings.js";
+import { plainFiles } from "./workspace.js";
+
+type Store = EventStore<SessionEvent, Summary>;
+
+/** What every operation on sessions needs. */
+export interface House {
+  readonly deps: SessionsDeps;
+  readonly loaded: Loaded;
+  readonly store: Store;
+  readonly ephemeral: Store;
+  readonly defaults: Settings;
+  /** What a session in this directory starts with now. */
+  readonly start: (cwd: string) => Settings;
+  readonly clock: () => number;
+  readonly randomHex: (bytes: number) => string;
+  readonly quota: Quota;
+  snapshotsOf(birth: SessionBirth): SessionSnapshots | null;
+  /** Makes a session of its birth, loaded from now on. @param snapshots those that were settled, of a session that was stored */
+  open(store: Store, birth: SessionBirth, snapshots?: SessionSnapshots | null): OwnedSession;
+  /** Set by `createSessions`, for commands. */
+  sessions: Sessions | null;
+}
+
+export function createHouse(deps: SessionsDeps): House {
+  const permissionTimeout = seconds("permissionTimeout", deps.permissionTimeout, 0);
+  const ttl = deps.ttl === null ? 0 : seconds("ttl", deps.ttl, DEFAULT_SESSION_TTL);
+  const { clock = Date.now, monotonic = () => process.uptime() * 1000, randomHex = hex, onError = () => {} } = deps;
+  const ephemeral = deps.ephemeral ?? createMemoryStore<SessionEvent, Summary>();
+  const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
+  const loaded = createLoaded({
+    ttl,
+    hold: seconds("hold", deps.hold, 0),
+    monotonic,
+    onError,
+    async release({ id, persistent }) {
+      // A log that lives in memory goes with its session.
+      if (!persistent) await ephemeral.delete(id);
+      deps.snapshots?.release(id);
+      house.quota.forget(id);
+      await deps.onUnload?.(id);
+    },
+  });
+  const house: House = {
+    deps,
+    loaded,
+    store: deps.store,
+    ephemeral,
+    defaults,
+    start: (cwd) => ({ ...defaults, ...deps.flags?.(cwd) }),
+    clock,
+    randomHex,
+    quota: createQuota(deps.quotas ?? {}, {
+      loaded: loaded.all,
+      clock,
+      diskBytes: deps.files?.bytes ?? (async () => 0),
+      stored: () => storedSessions(deps.store, deps.prefix),
+      spentSince: (time) => spentSince(deps.store, deps.prefix, time, onError),
+    }),
+    sessions: null,
+    snapshotsOf: ({ writer, cwd, directories }) =>
+      deps.snapshots?.session(writer.id, { cwd, directories }, writer.requireHeld) ?? null,
+    open(store, birth, snapshots = house.snapshotsOf(birth)) {
+      const { id } = birth.writer;
+      const measured = { id, owner: birth.owner };
+      const session = createSession(
+        {
+          agent: deps.agent,
+          resolveCommand: async (one, prompt, rewind) =>
+            deps.commands?.resolve(sessionsFor(house.sessions!, prompt.sender), one, prompt, rewind),
+          bound: deps.bound ?? ((settings) => settings),
+          policy: deps.policy ?? byMode,
+          store,
+          snapshots,
+          attachments: loaded.attachments(id),
+          disk: deps.disk ?? plainFiles,
+          clock,
+          monotonic,
+          newId: () => randomHex(4),
+          permissionTimeout,
+          coalesce: deps.coalesce ?? true,
+          onSetting: deps.onSetting ?? (() => {}),
+          admitPrompt: ({ sender, text, content }) =>
+            house.quota.requirePrompt(sender?.name ?? birth.owner, measured, () =>
+              Buffer.byteLength(JSON.stringify({ text, content })),
+            ),
+          onSpent: (usd) => house.quota.spent(birth.owner, id, usd),
+          onSaved: () => house.quota.measure(measured).catch((error) => onError(error, id)),
+          onError,
+        },
+        birth,
+      );
+      house.quota.spent(birth.owner, id, birth.conversation.facts.usage?.total_usd ?? 0);
+      loaded.add(session);
+      deps.onLoad?.(session);
+      // Another process took the log over: from here on the session is loaded there.
+      const leave = async () => (loaded.find(id) === session ? loaded.unload(id, "lost") : undefined);
+      birth.writer.lost.addEventListener("abort", () => {
+        loaded.inLane(id, leave).catch((error) => onError(error, id));
+      });
+      return session;
+    },
+  };
+  return house;
+}
+
+// --- internal ---
+
+function hex(bytes: number): string {
+  return randomBytes(bytes).toString("hex");
+}

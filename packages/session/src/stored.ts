@@ -1,0 +1,74 @@
+/** Stored sessions as they are read, whichever process holds them. */
+import { modeOf } from "@chimera/acp-schema/conversation";
+import { isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
+import { readSummary, type Summary } from "@chimera/acp-schema/summary";
+import { isStoreError, sessionTime } from "@chimera/event-store";
+import { namedError, notFound, SessionError } from "./errors.js";
+import type { House } from "./house.js";
+import { foldLog } from "./logs.js";
+import type { SessionBirth } from "./session-parts.js";
+import type { SessionReading } from "./sessions.js";
+import { madeWith, narrower, type Settings, settingsOf, stricterBounds } from "./settings.js";
+
+type StoredDeps = Pick<House, "deps" | "store" | "start">;
+
+/** What is stored of a session that may be used here. */
+export async function summaryOf(house: StoredDeps, id: string): Promise<Summary> {
+  const { store, deps } = house;
+  const naming = refusal(house, id);
+  const stored = await store.readSummary(id).catch(naming);
+  const isThere = stored !== null || (await store.has(id).catch(() => false));
+  if (!isThere || stored?.closed) throw notFound(id);
+  const summary = readSummary(id, stored ?? {});
+  if (summary.cwd === "") {
+    // A damaged log says so itself.
+    await store.open(id).then((one) => one.close(), naming);
+    throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
+  }
+  deps.requirePlace?.([summary.cwd, ...(summary.directories ?? []).filter((one) => !deps.directories?.includes(one))]);
+  return summary;
+}
+
+/** What opening or deleting a session that another process has is refused with: it says how to get at the session. */
+export function refusal({ deps }: StoredDeps, id: string): (error: unknown) => Promise<never> {
+  return async (error) => {
+    const holder = isStoreError(error) ? error.holder : undefined;
+    const hint = holder && (await deps.howToJoin?.(holder).catch(() => null));
+    throw namedError(error, id, hint ?? undefined);
+  };
+}
+
+/** What a stored session is loaded with: the start settings of now, under those it was made with; its log says what was changed. */
+export function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, "writer" | "conversation"> {
+  const { bounds = {} } = summary;
+  return {
+    made: madeWith(start, { ...bounds, model: summary.model }),
+    bounds,
+    program: summary.agent,
+    cwd: summary.cwd,
+    directories: summary.directories ?? [],
+    createdAt: Date.parse(summary.started_at ?? "") || sessionTime(summary.session_id) || 0,
+    endedAt: summary.ended_at === null ? null : Date.parse(summary.ended_at),
+    persistent: true,
+    ...(summary.owner !== undefined && { owner: summary.owner }),
+    ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
+  };
+}
+
+/** A session as its log says, for a process that does not hold it. */
+export async function readStored(house: StoredDeps, id: string): Promise<SessionReading> {
+  const summary = await summaryOf(house, id);
+  let lastSeq = 0;
+  const take = (entry: SessionRecord | Lost) => {
+    lastSeq = isLost(entry) ? entry.last : entry.seq;
+  };
+  const conversation = await foldLog(house.store, id, { take }).catch(refusal(house, id));
+  const start = house.start(summary.cwd);
+  const { made, cwd, directories, createdAt, bounds = {}, owner = null } = rememberedBirth(summary, start);
+  const own = settingsOf({ ...made, ...stricterBounds(made, start) }, conversation.settings);
+  const settings = narrower(own, start, house.deps.orders ?? {});
+  const { facts, openPermissions, openQuestions } = conversation;
+  const { title, isShared } = facts;
+  const told = { title, isShared, openPermissions, openQuestions, mode: modeOf(settings) };
+  return { id, cwd, directories, createdAt, owner, persistent: true, conversation, settings, bounds, lastSeq, ...told };
+}

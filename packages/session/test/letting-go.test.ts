@@ -1,0 +1,143 @@
+// A session that has been idle is let go: another process may go on with it, and this one takes it up again where it was or reads on.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { createFileStore } from "@chimera/event-store";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Agent, Sessions, SessionsDeps } from "../src/index.js";
+import { makeSessions, runPrompt, speaking, typesOf, until, untilCancelled } from "./fixture.js";
+
+const HOLD = 0.15;
+
+/** Two programs over one home. */
+async function twoPrograms(agent: Agent = speaking("hello"), overrides: Partial<SessionsDeps> = {}) {
+  const root = await mkdtemp(join(tmpdir(), "chimera-hold-"));
+  const unloaded: string[] = [];
+  const make = (program: string, more: Partial<SessionsDeps>) => {
+    const store = createFileStore<SessionEvent, Summary>({ root, program });
+    const sessions = makeSessions(agent, { store, ...more, ...overrides });
+    onTestFinished(async () => {
+      await sessions.shutdown();
+      await store.close();
+    });
+    return sessions;
+  };
+  const one = make("one", { hold: HOLD, onUnload: async (id) => void unloaded.push(id) });
+  const other = make("other", { hold: HOLD, howToJoin: async ({ program }) => `ask ${program}` });
+  onTestFinished(() => rm(root, { recursive: true, force: true, maxRetries: 3 }));
+  return { one, other, unloaded };
+}
+
+/** Opens a session as soon as nobody has it. */
+async function openWhenFree(sessions: Sessions, id: string): Promise<void> {
+  await vi.waitFor(() => sessions.load(id), { interval: 20, timeout: 10_000 });
+}
+
+describe("an idle session", () => {
+  test("is taken up as it was: the same object, and nothing that was started for it ends", async () => {
+    const { one, unloaded } = await twoPrograms();
+    const session = await one.create({ cwd: "/" });
+    await runPrompt(one, session.id, "first");
+    await session.set({ option: "auto_approve_writes", value: true });
+    const { settings } = session;
+    await until(() => one.find(session.id) === undefined);
+    // Its summary is saved first.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(one.live().map(({ id }) => id)).toEqual([session.id]);
+    expect(() => session.prompt({ text: "into the void" })).toThrow(/load it again/);
+    expect(await one.load(session.id)).toBe(session);
+    expect(session.settings).toEqual(settings);
+    expect(typesOf(await runPrompt(one, session.id, "second"))).toContain("agent_result");
+    expect(unloaded).toEqual([]);
+  });
+
+  test("is held while a turn runs, and before its first prompt", async () => {
+    const { one } = await twoPrograms(untilCancelled("working"));
+    const fresh = await one.create({ cwd: "/" });
+    const busy = await one.create({ cwd: "/" });
+    busy.prompt({ text: "go" });
+    await new Promise((resolve) => setTimeout(resolve, 4 * HOLD * 1000));
+    expect([one.find(fresh.id), one.find(busy.id)]).toEqual([fresh, busy]);
+    busy.cancel();
+  });
+});
+
+describe("another process", () => {
+  test("is refused with the holder and the way to join it, and goes on once the session is let go", async () => {
+    const { one, other, unloaded } = await twoPrograms();
+    const session = await one.create({ cwd: "/" });
+    await runPrompt(one, session.id, "first");
+    const refused = {
+      code: "session_claimed",
+      holder: { program: "one", pid: process.pid, since: expect.any(String) },
+    };
+    const message = expect.stringMatching(/is open in one, process \d+ on .*; ask one$/);
+    await expect(other.load(session.id)).rejects.toMatchObject({ ...refused, message });
+    await expect(other.delete(session.id)).rejects.toMatchObject({ ...refused, message });
+
+    await openWhenFree(other, session.id);
+    await runPrompt(other, session.id, "second");
+    await expect(one.load(session.id)).rejects.toMatchObject({ code: "session_claimed" });
+    await openWhenFree(one, session.id);
+
+    const again = await one.load(session.id);
+    expect(again).not.toBe(session);
+    expect(unloaded).toEqual([session.id]);
+    const { turn } = again.prompt({ text: "third" });
+    await again.idle();
+    expect(turn).toBe(2);
+    expect(again.conversation.turns.map(({ ended }) => ended)).toEqual([true, true, true]);
+  });
+
+  test("forks a session that is held, as it is read and followed", async () => {
+    const { one, other } = await twoPrograms(speaking("hello"), { hold: 0 });
+    const session = await one.create({ cwd: "/" });
+    await runPrompt(one, session.id, "first");
+    await session.set({ model: "another-model" });
+    const heard: string[] = [];
+    const reading = other.logs.follow(session.id, { from: 0 }, (batch) => {
+      for (const entry of batch) if ("type" in entry) heard.push(String(entry.type));
+    });
+    onTestFinished(() => reading.close());
+    const child = await other.fork(session.id);
+    expect(child.conversation.turns).toHaveLength(1);
+    expect(child.settings).toEqual(session.settings);
+    expect(one.find(session.id)).toBe(session);
+    await runPrompt(one, session.id, "second");
+    await until(() => heard.filter((type) => type === "agent_result").length === 2);
+  });
+
+  test("is followed by those who watch the session where it was let go", async () => {
+    const { one, other } = await twoPrograms();
+    const session = await one.create({ cwd: "/" });
+    await runPrompt(one, session.id, "first");
+    const heard: string[] = [];
+    const reading = one.logs.follow(session.id, { from: 0, sleeps: "unloaded" }, (batch) => {
+      for (const entry of batch) if ("type" in entry) heard.push(String(entry.type));
+    });
+    onTestFinished(() => reading.close());
+    // One to whom it matters only what is written here.
+    const own: string[] = [];
+    const counting = one.logs.follow(session.id, { from: 0, sleeps: "let go" }, (batch) => {
+      own.push(...batch.map(({ type }) => String(type)).filter((type) => type === "agent_result"));
+    });
+    onTestFinished(() => counting.close());
+    await openWhenFree(other, session.id);
+    await runPrompt(other, session.id, "second");
+    await until(() => heard.filter((type) => type === "agent_result").length === 2);
+    expect(own).toEqual(["agent_result"]);
+    await openWhenFree(one, session.id);
+    await runPrompt(one, session.id, "third");
+    await until(() => heard.filter((type) => type === "agent_result").length === 3);
+  });
+
+  test("deletes a session that was let go; it is gone here too", async () => {
+    const { one, other } = await twoPrograms();
+    const session = await one.create({ cwd: "/" });
+    await runPrompt(one, session.id, "first");
+    await vi.waitFor(() => other.delete(session.id), { interval: 20, timeout: 10_000 });
+    await expect(one.load(session.id)).rejects.toMatchObject({ code: "session_not_found" });
+  });
+});
