@@ -1,14 +1,13 @@
 // ACP over the network with the built programs: the official client over HTTP, and a stdio client through `acp --connect`, while the link is
 // cut and the server is killed. CHIMERA_REMOTE_ROUNDS=50 takes longer.
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, connect as dial, type Socket } from "node:net";
 import { join } from "node:path";
 import * as sdk from "@agentclientprotocol/sdk";
 import { createHttpStream } from "@agentclientprotocol/sdk/experimental/http-client";
 import { resumingFetch } from "@chimera/client/acp";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { startLink } from "./link.js";
 import { connect, type Peer } from "./peer.js";
 import { addressOf, type Program, startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
@@ -16,35 +15,6 @@ import { scratchTree } from "./scratch.js";
 const ROUNDS = Number(process.env["CHIMERA_REMOTE_ROUNDS"] ?? 5);
 const WORDS = 400;
 const text = Array.from({ length: WORDS }, (_, n) => `w${n} `).join("");
-
-/** A link that can be cut: everything that passes through it breaks at once. */
-async function startLink(target: () => number) {
-  const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = dial(target(), "127.0.0.1");
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(one);
-      one.on("error", () => {});
-      one.on("close", () => {
-        sockets.delete(one);
-        other.destroy();
-      });
-      one.pipe(other);
-    }
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const cut = () => {
-    for (const socket of sockets) socket.resetAndDestroy();
-  };
-  onTestFinished(() => {
-    cut();
-    server.close();
-  });
-  return { port: (server.address() as { port: number }).port, cut };
-}
 
 function surroundings() {
   const cwd = scratchTree({ "README.md": "# x\n" });
@@ -190,4 +160,135 @@ test("the official client over resumingFetch: 3 x 2,000 updates under 20 cuts, n
   expect(answers.map(({ stopReason }) => stopReason)).toEqual(["end_turn", "end_turn", "end_turn"]);
   const digest = (value: string) => createHash("sha256").update(value).digest("hex");
   for (const { sessionId } of sessions) expect(digest((texts.get(sessionId) ?? []).join(""))).toBe(digest(long));
+});
+
+test("what is sent on a stream that breaks before anything of it has come is sent again", {
+  timeout: 30_000,
+}, async () => {
+  const { cwd, home } = surroundings();
+  const server = startProgram("otter", ["serve", "--port", "0", "--model", "offline"], {}, { cwd, home });
+  let isLost = false;
+  /** The first message fails once; the first stream is opened, left alone while the server writes to it, and then breaks. */
+  const lossy: typeof fetch = async (input, init) => {
+    const isStream = (init?.method ?? "GET") === "GET";
+    if (!isStream && !isLost) {
+      isLost = true;
+      throw new TypeError("the link broke");
+    }
+    const response = await fetch(input, init);
+    if (!isStream || broken > 0) return response;
+    broken++;
+    const body = new ReadableStream({
+      async start(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 1500));
+        await response.body?.cancel();
+        controller.error(new TypeError("the link broke"));
+      },
+    });
+    return new Response(body, { headers: response.headers });
+  };
+  let broken = 0;
+  const stream = createHttpStream(`${await addressOf(server)}/acp`, { fetch: resumingFetch({ fetch: lossy }) });
+  const { agent } = sdk.client().connect(stream as never);
+  await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+  const { sessionId } = await agent.request("session/new", { cwd, mcpServers: [] });
+  expect(sessionId).toMatch(/^otter-/);
+  expect([isLost, broken]).toEqual([true, 1]);
+});
+
+test("V11 after a kill the connection is unknown, and another one goes on from the number that the client has", {
+  timeout: 60_000,
+}, async () => {
+  const { cwd, home } = surroundings();
+  const script = join(home, "slow.json");
+  const words = Array.from({ length: 100 }, (_, n) => `v${n} `);
+  const turn = { steps: [{ reply: [{ text: words.join(""), chunks: 100, delayMs: 10 }] }] };
+  writeFileSync(script, JSON.stringify({ repeat: true, turns: [turn] }));
+  const start = (port: number) => {
+    const args = ["serve", "--port", String(port), "--no-coalesce", "--model", `scripted:${script}`];
+    return startProgram("otter", args, {}, { cwd, home });
+  };
+  const server = start(0);
+  const address = await addressOf(server);
+  const post = (message: object, headers: Record<string, string> = {}) =>
+    fetch(`${address}/acp`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    });
+  const initialize = async () => {
+    const params = { protocolVersion: 1, clientCapabilities: {} };
+    const response = await post({ id: 1, method: "initialize", params });
+    return { "acp-connection-id": response.headers.get("acp-connection-id")! };
+  };
+  interface Frame {
+    readonly id: number | null;
+    // biome-ignore lint/suspicious/noExplicitAny: a message is whatever arrived.
+    readonly message: any;
+  }
+  /** What a stream brings until it ends or `isEnough`. */
+  const read = async (headers: Record<string, string>, isEnough: (frames: readonly Frame[]) => boolean) => {
+    const stop = new AbortController();
+    const response = await fetch(`${address}/acp`, {
+      headers: { accept: "text/event-stream", ...headers },
+      signal: stop.signal,
+    });
+    expect(response.status).toBe(200);
+    const frames: Frame[] = [];
+    let rest = "";
+    try {
+      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+        const parts = (rest + Buffer.from(chunk).toString()).split("\n\n");
+        rest = parts.pop() ?? "";
+        for (const part of parts) {
+          const data = /^data: (.*)$/m.exec(part)?.[1];
+          if (data)
+            frames.push({
+              id: Number(/^id: (\d+)$/m.exec(part)?.[1] ?? Number.NaN) || null,
+              message: JSON.parse(data),
+            });
+        }
+        if (isEnough(frames)) break;
+      }
+    } catch {
+      // The server was killed.
+    }
+    stop.abort();
+    return frames;
+  };
+  const textOf = (frames: readonly Frame[]) =>
+    frames.flatMap(({ message }) => message.params?.update?.content?.text ?? []).join("");
+
+  const C = await initialize();
+  const opened = read(C, (frames) => frames.length > 0);
+  await post({ id: 2, method: "session/new", params: { cwd, mcpServers: [] } }, C);
+  const { sessionId } = (await opened)[0]!.message.result;
+  const S = { ...C, "acp-session-id": sessionId };
+  const talking = read(S, (frames) => frames.length >= 60);
+  await post({ id: 3, method: "session/prompt", params: { sessionId, prompt: [{ type: "text", text: "talk" }] } }, S);
+  const seen = (await talking).slice(0, 30);
+  const last = seen.findLast(({ id }) => id !== null)!.id!;
+  server.child.kill("SIGKILL");
+  await server.exited;
+  await addressOf(start(Number(new URL(address).port)));
+
+  const gone = await fetch(`${address}/acp`, {
+    headers: { accept: "text/event-stream", ...S, "last-event-id": String(last) },
+  });
+  expect(gone.status).toBe(404);
+  const D = { ...(await initialize()), "acp-session-id": sessionId };
+  // The turn is closed as after any crash, and what was kept of it is whole.
+  await (await fetch(`${address}/sessions/${sessionId}/events`)).text();
+  const { events } = (await (await fetch(`${address}/sessions/${sessionId}`)).json()) as {
+    events: { seq: number; type: string; metadata: { text?: string } }[];
+  };
+  expect(events.filter(({ type }) => type === "agent_result")).toHaveLength(1);
+  const kept = events.flatMap(({ type, metadata }) => (type === "text_delta" ? (metadata.text ?? "") : [])).join("");
+  expect(words.join("").startsWith(kept) && kept.length > textOf(seen).length).toBe(true);
+  const resumed = read({ ...D, "last-event-id": String(last) }, (all) => textOf(seen) + textOf(all) === kept);
+  await post({ id: 2, method: "session/resume", params: { sessionId, cwd, mcpServers: [] } }, D);
+  const frames = await resumed;
+  expect(textOf(seen) + textOf(frames)).toBe(kept);
+  const ids = [...seen, ...frames].flatMap(({ id }) => id ?? []);
+  expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
 });

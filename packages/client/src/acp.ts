@@ -99,15 +99,13 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     const stop = new AbortController();
     init.signal?.addEventListener("abort", () => stop.abort(init.signal?.reason), { once: true });
     let last: string | undefined;
-    let isOpened = false;
     let { generation } = connection;
     const open = () => {
       // Numbers of records hold for ever, those of the other stream for their connection.
       if (session === null && generation !== connection.generation) last = undefined;
-      const since = last ?? (!isOpened || session === null ? undefined : connection.made.has(session) ? "0" : START);
-      const place: Record<string, string> = since === undefined ? {} : { "last-event-id": since };
-      isOpened = true;
-      return persist(connection, { ...init, signal: stop.signal, headers: { ...headers, ...place } });
+      // From the first time on: the link may break after the server has begun to send and before anything has come.
+      const since = last ?? (session === null ? "c0" : connection.made.has(session) ? "0" : START);
+      return persist(connection, { ...init, signal: stop.signal, headers: { ...headers, "last-event-id": since } });
     };
     const first = await open();
     if (!first.ok || !first.body) return first;
@@ -145,16 +143,27 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     return new Response(body, { status: 200, headers: first.headers });
   };
 
+  /** The first message. A server that is not there is said to be so soon; a link that breaks is tried again. */
+  const begin = async (url: string, init: RequestInit): Promise<Response> => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const { status, headers, ok, body } = await send(url, init);
+        const text = body && (await new Response(body).text());
+        const id = headers.get(CONNECTION);
+        if (ok && id !== null) connections.set(id, createConnection(url, init, id));
+        return new Response(text, { status, headers });
+      } catch (error) {
+        if (attempt === BEGINNINGS || init.signal?.aborted) throw error;
+        await pause(attempt, error, init.signal);
+      }
+    }
+  };
+
   const post = async (url: string, init: RequestInit): Promise<Response> => {
     const text = String(init.body);
     const message = JSON.parse(text) as Message;
     const connection = connections.get(headersOf(init)[CONNECTION] ?? "");
-    if (!connection) {
-      const response = await send(url, init);
-      const id = response.headers.get(CONNECTION);
-      if (response.ok && id !== null) connections.set(id, createConnection(url, init, id));
-      return response;
-    }
+    if (!connection) return begin(url, init);
     if (message.method === undefined && message.id !== undefined) {
       const id = connection.outgoing(message.id);
       // A question of a connection that is gone: what asks by the same number now is another one.
@@ -195,6 +204,8 @@ const SESSION = "acp-session-id";
 const LATER = new Set([408, 425, 429, 500, 502, 503, 504]);
 /** What may be asked twice: a prompt carries a key, and the rest changes nothing that was there. */
 const REPEATED = /^(authenticate|session\/(prompt|new|load|resume|list))$/;
+/** How often the first message is sent again: for about two seconds. */
+const BEGINNINGS = 5;
 /** In place of a number: everything that the connection was sent of the session. */
 const START = "start";
 /** The server says something at least every 15 s; after this silence the connection is dead. */

@@ -1,9 +1,14 @@
 // The official remote transport of ACP, over a real port: what each request is answered, and what a cut loses (nothing).
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
-import { createMemoryStore } from "@chimera/event-store";
+import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { type Agent, createSessions } from "@chimera/session";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
@@ -25,7 +30,7 @@ function counting(): { readonly agent: Agent; go(): void } {
   });
   return {
     go: () => go(),
-    async *agent({ prompt }, { ask }) {
+    async *agent({ prompt }, { ask, signal }) {
       const [count, word] = prompt.text.split(" ");
       if (word === "ask") {
         const call = { call_id: "call-1", tool: "Bash", args: { command: "ls" } };
@@ -38,13 +43,21 @@ function counting(): { readonly agent: Agent; go(): void } {
         yield { type: "text_delta", metadata: { text: `${n} ` } };
         if (n % 10 === 0) await new Promise((resolve) => setImmediate(resolve));
       }
-      if (word === "wait") await gate;
+      const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      if (word === "wait") await Promise.race([gate, aborted]);
     },
   };
 }
 
-async function serve(agent: Agent = counting().agent) {
-  const store = createMemoryStore();
+/** Speaks until it is cancelled, and leaves the thread to others. */
+const endless: Agent = async function* (_turn, { signal }) {
+  for (let n = 0; !signal.aborted; n++) {
+    yield { type: "text_delta", metadata: { text: `${n} ` } };
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+};
+
+async function serve(agent: Agent = counting().agent, store: object = createMemoryStore()) {
   const sessions = createSessions({
     agent,
     store: store as never,
@@ -79,7 +92,17 @@ async function serve(agent: Agent = counting().agent) {
     await server.close();
   });
   const url = `http://127.0.0.1:${server.port}/acp`;
-  return { app, sessions, url, port: server.port };
+  return { app, sessions, url, port: server.port, server: server.server };
+}
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** What is in use, once what is not was collected. */
+function memory(): number {
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 type Served = Awaited<ReturnType<typeof serve>>;
@@ -219,20 +242,23 @@ describe("requests", () => {
   });
 
   test("V16 to V18 answers, cancels and the end of a connection", async () => {
-    const { agent, go } = counting();
-    const served = await serve(agent);
+    const served = await serve();
     const { C, S, sessionId, rest } = await withSession(served);
     const stream = await open(served, S);
     expect((await post(served, { jsonrpc: "2.0", id: "never", result: {} }, C)).status).toBe(202);
-    const first = prompt(sessionId, "1 wait");
-    await post(served, first, S);
-    await stream.until(({ message }) => message.method === "session/update");
+    // Each of them cancels: nothing else ends these turns.
     for (const headers of [C, S]) {
-      const cancel = { jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: first.id } };
+      const running = prompt(sessionId, "1 wait");
+      const before = stream.frames.length;
+      await post(served, running, S);
+      await stream.until(
+        (frame) => stream.frames.indexOf(frame) >= before && frame.message.method === "session/update",
+      );
+      const cancel = { jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: running.id } };
       expect((await post(served, cancel, headers)).status).toBe(202);
+      const { message } = await stream.until(isReply(running.id));
+      expect(message.result).toMatchObject({ stopReason: "cancelled" });
     }
-    go();
-    await stream.until(isReply(first.id));
     await post(served, prompt(sessionId, "1 ask"), S);
     const question = await stream.until(({ message }) => message.method === "session/request_permission");
     const answer = { jsonrpc: "2.0", id: question.message.id, result: { outcome: { outcome: "cancelled" } } };
@@ -290,16 +316,29 @@ describe("requests", () => {
     }
   });
 
-  test("V26 posts are answered at once while a prompt streams", async () => {
-    const served = await serve();
+  test("V26 each of 1,000 posts is answered within 50 ms while a prompt streams", async () => {
+    const served = await serve(endless);
     const { C, S, sessionId, rest } = await withSession(served);
     const stream = await open(served, S);
-    const long = prompt(sessionId, "5000");
+    const long = prompt(sessionId, "go on");
     await post(served, long, S);
-    for (let n = 0; n < 300; n++) expect((await post(served, call("session/list", {}), C)).status).toBe(202);
+    await stream.until(({ message }) => message.method === "session/update");
+    // A machine with other work to do holds up now this one and now that one; what the server holds up is the same every time.
+    const times = new Array<number>(1000).fill(Number.POSITIVE_INFINITY);
+    for (let round = 0; round < 5 && Math.max(...times) >= 50; round++) {
+      for (const [n, before] of times.entries()) {
+        const started = performance.now();
+        expect((await post(served, call("session/list", {}), C)).status).toBe(202);
+        times[n] = Math.min(before, performance.now() - started);
+      }
+    }
+    expect(Math.max(...times)).toBeLessThan(50);
     await rest.until(isReply(lastId));
+    const heard = stream.frames.length;
+    await stream.until(() => stream.frames.length > heard);
+    await post(served, { jsonrpc: "2.0", method: "session/cancel", params: { sessionId } }, S);
     await stream.until(isReply(long.id));
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("streams", () => {
@@ -426,22 +465,53 @@ describe("streams", () => {
     expect(served.sessions.find(sessionId)?.conversation.turns).toHaveLength(1);
   });
 
-  test("V27 a reader that takes nothing holds only so much, and goes on where it was", async () => {
-    const served = await serve();
+  test("V27 a reader that takes nothing for 25 s is dropped, holds only so much, and goes on where it was", async () => {
+    const root = mkdtempSync(join(tmpdir(), "chimera-stalled-"));
+    const store = createFileStore({ root, durability: "none" });
+    onTestFinished(async () => {
+      await store.close();
+      rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+    });
+    const served = await serve(async function* ({ prompt: { text } }) {
+      // 64 MiB, which a channel that does not hold its reader back would keep.
+      for (let n = 0; n < 2048; n++) {
+        yield { type: "text_delta", metadata: { text: `${text[0]}${n} `.padEnd(32 * 1024, ".") } };
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }, store);
     const { S, sessionId } = await withSession(served);
-    const stalled = httpRequest(served.url, { headers: { ...auth, ...S, accept: "text/event-stream" } });
-    stalled.end();
-    const [response] = (await once(stalled, "response")) as [import("node:http").IncomingMessage];
-    response.pause();
-    const asked = prompt(sessionId, "30000");
-    await post(served, asked, S);
     const session = served.sessions.find(sessionId)!;
-    await expect.poll(() => session.state, { timeout: 20_000 }).toBe("idle");
-    response.destroy();
+    const turn = async (text: string) => {
+      const asked = prompt(sessionId, text);
+      const before = memory();
+      await post(served, asked, S);
+      await expect.poll(() => session.state, { timeout: 30_000 }).toBe("idle");
+      return { asked, grown: memory() - before };
+    };
+    await turn("x");
+    const alone = await turn("b");
+    const arriving = once(served.server, "connection") as Promise<[import("node:net").Socket]>;
+    const request = { headers: { ...auth, ...S, accept: "text/event-stream" }, agent: false };
+    const stalled = httpRequest(served.url, request);
+    stalled.on("error", () => {}).end();
+    const [[connection], [response]] = (await Promise.all([arriving, once(stalled, "response")])) as [
+      [import("node:net").Socket],
+      [import("node:http").IncomingMessage],
+    ];
+    response.on("error", () => {}).pause();
+    const started = performance.now();
+    const first = await turn("a");
+    expect(first.grown - alone.grown).toBeLessThan(32 * 1024 * 1024);
+    await expect.poll(() => connection.destroyed, { timeout: 60_000, interval: 500 }).toBe(true);
+    expect(performance.now() - started).toBeGreaterThan(24_000);
     const next = await open(served, { ...S, "last-event-id": "1" });
-    await next.until(isReply(asked.id));
-    expect(next.texts()).toBe(numbers(30_000));
-  }, 60_000);
+    await next.until(isReply(first.asked.id));
+    const heard = next
+      .texts()
+      .split(" ")
+      .filter((word) => word.includes("a"));
+    expect(heard.map((word) => word.replaceAll(".", ""))).toEqual(Array.from({ length: 2048 }, (_, n) => `a${n}`));
+  }, 120_000);
 });
 
 describe("a WebSocket", () => {
