@@ -278,7 +278,7 @@ test("models, tools, agents, commands, config, doctor, audit", async () => {
   const config = await person.type(["config"]);
   expect(config.stdout).toMatch(/\nmax_steps +7 +user: /);
   expect(config.stderr).toContain('unknown setting "modle"; did you mean model?');
-  expect(await shown("audit", "verify")).toBe("0 entries in 0 files: intact\n");
+  expect(await shown("audit", "verify")).toBe("0 entries in 0 chains: intact\n");
   const findings = JSON.parse((await person.type(["doctor", "--json", "--port", "0"])).stdout);
   expect(findings.map(({ check }: { check: string }) => check)).toEqual([
     "node",

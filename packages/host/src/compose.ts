@@ -95,7 +95,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   });
   const agentsIn = createAgentList(paths.home, config.trust.isTrusted);
   const parts = lazily(() => joinAgentParts(extensions));
-  const policy = createSessionPolicy({ paths, agents: agentsIn, parts: parts.get });
+  const policy = createSessionPolicy({ paths, shared, agents: agentsIn, parts: parts.get });
   const problems = async (cwd: string) => [...(await policy.problems(cwd)), ...(await palette.clashes(cwd))];
   const turns = createTurnAgent(
     () => Promise.all([loadAgent(), snapshots.load()]),

@@ -5,9 +5,12 @@ import { type LoadedAgents, outputsIn, permissionOf, readTextBeneath, whileUncha
 import { lazily } from "./lazily.js";
 import type { Paths } from "./paths.js";
 import type { AgentParts } from "./profile.js";
+import type { Storage } from "./storage.js";
 
 export interface SessionPolicyDeps {
   readonly paths: Paths;
+  /** Where answers and decisions are kept, in place of files. */
+  readonly shared: Storage["shared"];
   readonly agents: (cwd: string) => Promise<LoadedAgents>;
   readonly parts: () => Promise<AgentParts>;
 }
@@ -19,7 +22,7 @@ export interface SessionPolicy extends Policy {
 }
 
 /** Its code is loaded with the first call that it is asked about. */
-export function createSessionPolicy({ paths, agents, parts }: SessionPolicyDeps): SessionPolicy {
+export function createSessionPolicy({ paths, shared, agents, parts }: SessionPolicyDeps): SessionPolicy {
   const opened = lazily(async () => {
     const {
       classifyCommand,
@@ -45,12 +48,12 @@ export function createSessionPolicy({ paths, agents, parts }: SessionPolicyDeps)
         () => PROJECT_RULE_FILES.map((path) => join(cwd, path)),
         () => loadProjectRules(cwd, readTextBeneath),
       );
-    const audit = createAudit({ directory: paths.audit });
+    const audit = createAudit(shared ? { chain: shared.audit } : { directory: paths.audit });
     const policy = createPolicy({
       rules,
       projectRules,
       agent: async (name, cwd) => permissionOf(name, (await agents(cwd)).agents),
-      remembered: createRemembered({ directory: paths.remembered }),
+      remembered: createRemembered(shared ? { lines: shared.answers } : { directory: paths.remembered }),
       audit,
       readable: (sessionId) => [outputsIn(paths.outputs, sessionId)],
       hidden: [paths.eventlog, paths.outputs, paths.snapshots, paths.run, paths.audit, paths.remembered],

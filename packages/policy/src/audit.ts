@@ -1,7 +1,7 @@
 /**
  * The audit log: every decision, each line sealed with a hash over itself and the line before, so that a changed, removed or
- * reordered line shows. Each process writes a file of its own, so that no two chains mix; beside it a head names the last
- * line, so that a cut end shows too.
+ * reordered line shows. In files each process has a chain of its own, and beside it a head that names the last line, so that a cut
+ * end shows too. Processes that share a database share one chain.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -11,41 +11,51 @@ import { createInterface } from "node:readline";
 import type { AuditEntry } from "@chimera/acp-schema/policy";
 
 export interface Audit {
-  /** Resolves when the entry is in the file. */
+  /** Resolves when the entry is written. */
   append(entry: AuditEntry): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface AuditOptions {
-  /** Outside of anything an agent may write; made when needed, readable by its owner only. */
-  readonly directory: string;
-  readonly now?: () => Date;
+/** The last line of a chain, which the next one follows. */
+export interface ChainHead {
+  readonly n: number;
+  readonly hash: string;
 }
 
-/** What the first line of every file follows. */
-const GENESIS = "0".repeat(64);
+/** Where a chain is kept. */
+export interface AuditChain {
+  /** Null: it has no line. */
+  head(): Promise<ChainHead | null>;
+  /** Adds a line, and resolves when it is written. False: the chain has another head by now, and nothing was added. */
+  extend(after: ChainHead, line: string, head: ChainHead): Promise<boolean>;
+}
+
+export type AuditOptions = {
+  readonly now?: () => Date;
+} & (
+  | {
+      /** Outside of anything an agent may write; made when needed, readable by its owner only. */
+      readonly directory: string;
+    }
+  | { readonly chain: AuditChain }
+);
+
+/** What the first line of every chain follows. */
+const GENESIS: ChainHead = { n: 0, hash: "0".repeat(64) };
 
 /** Nothing is created before the first entry. */
-export function createAudit({ directory, now = () => new Date() }: AuditOptions): Audit {
-  let files: Promise<{ log: FileHandle; head: FileHandle }> | null = null;
-  let last = { n: 0, hash: GENESIS };
+export function createAudit(options: AuditOptions): Audit {
+  const { now = () => new Date() } = options;
+  const files = "directory" in options ? auditFile(options.directory, now) : null;
+  const chain = "chain" in options ? options.chain : files!;
   let queue: Promise<void> = Promise.resolve();
   const write = async (entry: AuditEntry): Promise<void> => {
-    files ??= openFiles(directory, now());
-    const { log, head } = await files.catch((error: unknown) => {
-      files = null;
-      throw error;
-    });
-    const sealed = seal({
-      n: last.n + 1,
-      ts: now().toISOString(),
-      ...entry,
-      args: shorten(entry.args),
-      prev: last.hash,
-    });
-    await log.appendFile(`${sealed.line}\n`);
-    last = { n: last.n + 1, hash: sealed.hash };
-    await head.write(formatHead(last), 0);
+    for (;;) {
+      const last = (await chain.head()) ?? GENESIS;
+      const n = last.n + 1;
+      const { line, hash } = seal({ n, ts: now().toISOString(), ...entry, args: shorten(entry.args), prev: last.hash });
+      if (await chain.extend(last, line, { n, hash })) return;
+    }
   };
   return {
     append: (entry) => {
@@ -55,9 +65,7 @@ export function createAudit({ directory, now = () => new Date() }: AuditOptions)
     },
     close: async () => {
       await queue;
-      const opened = await files?.catch(() => null);
-      files = null;
-      await Promise.all([opened?.log.close(), opened?.head.close()]);
+      await files?.close();
     },
   };
 }
@@ -76,9 +84,22 @@ export interface AuditReport {
   readonly problems: readonly AuditProblem[];
 }
 
-/** Reads a log back and tells where it was changed. `path` is one log or a directory of them; a missing path is an empty log. */
-export async function verifyAudit(path: string): Promise<AuditReport> {
-  const reports = await Promise.all((await logsAt(path)).map(verifyFile));
+/** A chain as it is read back. */
+export interface StoredChain {
+  readonly name: string;
+  readonly head: ChainHead | null;
+  readonly lines: AsyncIterable<string>;
+}
+
+/**
+ * Reads a log back and tells where it was changed. A path is one log or a directory of them; a missing path is an empty log.
+ *
+ * @example
+ * const { ok, problems } = await verifyAudit("/home/me/.chimera/audit");
+ */
+export async function verifyAudit(kept: string | StoredChain): Promise<AuditReport> {
+  const chains = typeof kept === "string" ? await Promise.all((await logsAt(kept)).map(readChain)) : [kept];
+  const reports = await Promise.all(chains.map(verifyChain));
   const problems = reports.flatMap((report) => report.problems);
   const entries = reports.reduce((sum, report) => sum + report.entries, 0);
   return { ok: problems.length === 0, files: reports.length, entries, problems };
@@ -92,7 +113,7 @@ function hashOf(body: string): string {
 }
 
 /** Of one width, so that it can be written over itself. */
-function formatHead({ n, hash }: { n: number; hash: string }): string {
+function formatHead({ n, hash }: ChainHead): string {
   return `${String(n).padStart(12, "0")} ${hash}\n`;
 }
 
@@ -104,12 +125,36 @@ function seal(entry: object): { line: string; hash: string } {
   return { line: `${body},"hash":"${hash}"}`, hash };
 }
 
-async function openFiles(directory: string, at: Date): Promise<{ log: FileHandle; head: FileHandle }> {
+function auditFile(directory: string, now: () => Date): AuditChain & Pick<Audit, "close"> {
+  let files: Promise<{ log: FileHandle; top: FileHandle }> | null = null;
+  let last: ChainHead | null = null;
+  return {
+    head: async () => last,
+    async extend(_after, line, head) {
+      files ??= openFiles(directory, now());
+      const { log, top } = await files.catch((error: unknown) => {
+        files = null;
+        throw error;
+      });
+      await log.appendFile(`${line}\n`);
+      last = head;
+      await top.write(formatHead(head), 0);
+      return true;
+    },
+    async close() {
+      const opened = await files?.catch(() => null);
+      files = null;
+      await Promise.all([opened?.log.close(), opened?.top.close()]);
+    },
+  };
+}
+
+async function openFiles(directory: string, at: Date): Promise<{ log: FileHandle; top: FileHandle }> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const stamp = at.toISOString().replace(/[-:]|\.\d+/g, "");
   const path = join(directory, `audit-${stamp}-${randomBytes(4).toString("hex")}.jsonl`);
   const log = await open(path, "ax", 0o600);
-  return { log, head: await open(`${path}.head`, "wx", 0o600) };
+  return { log, top: await open(`${path}.head`, "wx", 0o600) };
 }
 
 /** Long texts are named by their hash: the log shows what was decided on, it does not keep a copy of every file. */
@@ -133,16 +178,22 @@ async function logsAt(path: string): Promise<string[]> {
   return [...new Set(names.map((name) => join(path, name.replace(/\.head$/, ""))))].sort();
 }
 
-async function verifyFile(path: string): Promise<{ entries: number; problems: AuditProblem[] }> {
-  const file = basename(path);
-  const problems: AuditProblem[] = [];
-  const report = (line: number | null, problem: string) => void problems.push({ file, line, problem });
+async function readChain(path: string): Promise<StoredChain> {
   const head = await readHead(path);
-  const hashes = [GENESIS];
+  async function* lines() {
+    yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+  }
+  return { name: basename(path), head, lines: lines() };
+}
+
+async function verifyChain({ name, head, lines }: StoredChain): Promise<{ entries: number; problems: AuditProblem[] }> {
+  const problems: AuditProblem[] = [];
+  const report = (line: number | null, problem: string) => void problems.push({ file: name, line, problem });
+  const hashes = [GENESIS.hash];
   let line = 0;
   let expected = 1;
   try {
-    for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const text of lines) {
       line += 1;
       const entry = openSeal(text);
       if (!entry) {
@@ -182,7 +233,7 @@ function openSeal(text: string): { n: number; prev: string; hash: string } | nul
   }
 }
 
-async function readHead(path: string): Promise<{ n: number; hash: string } | null> {
+async function readHead(path: string): Promise<ChainHead | null> {
   const text = await readFile(`${path}.head`, "utf8").catch(() => "");
   const [, n, hash] = /^(\d{12}) ([0-9a-f]{64})\n$/.exec(text) ?? [];
   return n === undefined || hash === undefined ? null : { n: Number(n), hash };

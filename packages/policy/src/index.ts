@@ -11,13 +11,22 @@ export type {
 } from "@chimera/acp-schema/policy";
 export {
   type Audit,
+  type AuditChain,
   type AuditOptions,
   type AuditProblem,
   type AuditReport,
+  type ChainHead,
   createAudit,
+  type StoredChain,
   verifyAudit,
 } from "./audit.js";
 export { type Classified, decide, type Facts } from "./decide.js";
 export { type Circumstances, type Classify, classifyCommand, createPolicy, type PolicyOptions } from "./policy.js";
-export { createRemembered, type LastingAnswer, type Remembered, type RememberedOptions } from "./remembered.js";
+export {
+  type AnswerLines,
+  createRemembered,
+  type LastingAnswer,
+  type Remembered,
+  type RememberedOptions,
+} from "./remembered.js";
 export { loadProjectRules, loadRuleset, PROJECT_RULE_FILES, parseRuleset, type Ruleset } from "./ruleset.js";

@@ -1,6 +1,6 @@
 /**
  * What was answered `always` or `never`, by tool and arguments, per workspace: exact arguments, but for a plain command line,
- * of which the words count. One append-only file each, outside the workspace, so that several processes can add to it and none
+ * of which the words count. Lines that are only added, outside the workspace, so that several processes can add to them and none
  * can lose another's answer.
  */
 import { createHash } from "node:crypto";
@@ -18,32 +18,42 @@ export interface Remembered {
   prefixes(workspace: string): Promise<readonly (readonly string[])[]>;
 }
 
-export interface RememberedOptions {
-  /** Made when needed, readable by its owner only. */
-  readonly directory: string;
-  readonly now?: () => Date;
+/** Where the answers of workspaces are kept. */
+export interface AnswerLines {
+  add(workspace: string, line: string): Promise<void>;
+  /** Changes whenever a line is added. */
+  mark(workspace: string): Promise<string>;
+  /** All lines, in the order in which they were added. */
+  read(workspace: string): Promise<string>;
 }
 
-export function createRemembered({ directory, now = () => new Date() }: RememberedOptions): Remembered {
+export type RememberedOptions = {
+  readonly now?: () => Date;
+} & (
+  | {
+      /** One file for each workspace. Made when needed, readable by its owner only. */
+      readonly directory: string;
+    }
+  | { readonly lines: AnswerLines }
+);
+
+export function createRemembered(options: RememberedOptions): Remembered {
+  const { now = () => new Date() } = options;
+  const lines = "lines" in options ? options.lines : answerFiles(options.directory);
   const kept = new Map<string, Kept>();
-  const fileOf = (workspace: string) => join(directory, `${sha256(workspace).slice(0, 32)}.jsonl`);
 
   const remember: Remembered["remember"] = async (workspace, call, answer, prefix) => {
     const about = prefix ? { prefix } : { key: keyOf(call) };
     const line = { v: VERSION, ...about, answer, tool: call.tool.name, workspace, at: now().toISOString() };
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    // The newline in front keeps a line that a crash cut short from swallowing this one.
-    await appendFile(fileOf(workspace), `\n${JSON.stringify(line)}\n`, { mode: 0o600 });
+    await lines.add(workspace, JSON.stringify(line));
   };
-  /** Reads the file again when it has changed. */
+  /** Reads the lines again when there are others. */
   const look = async (workspace: string): Promise<Kept> => {
-    const file = fileOf(workspace);
-    const found = await stat(file).catch(absent);
-    const mark = found ? `${found.ino} ${found.size} ${found.mtimeMs}` : "";
-    const known = kept.get(file);
+    const mark = await lines.mark(workspace);
+    const known = kept.get(workspace);
     if (known?.mark === mark) return known;
-    const read = { mark, ...answersIn(found ? await readFile(file, "utf8").catch(() => "") : "") };
-    kept.set(file, read);
+    const read = { mark, ...answersIn(mark === "" ? "" : await lines.read(workspace)) };
+    kept.set(workspace, read);
     return read;
   };
 
@@ -64,7 +74,7 @@ export function createRemembered({ directory, now = () => new Date() }: Remember
 // --- internal ---
 
 interface Kept {
-  /** What the file looked like when it was read. */
+  /** Of the lines when they were read. */
   readonly mark: string;
   readonly answers: ReadonlyMap<string, Given>;
   /** By their words. */
@@ -73,13 +83,29 @@ interface Kept {
 
 interface Given {
   readonly answer: LastingAnswer;
-  /** Its line in the file: the last answer that was given holds. */
+  /** Its line: the last answer that was given holds. */
   readonly order: number;
 }
 
 /** Of the lines that are written; a line without one is of version 1. Version 3 has prefixes, which older programs pass over. */
 const VERSION = 3;
 const MOST_PREFIXES = 500;
+
+function answerFiles(directory: string): AnswerLines {
+  const fileOf = (workspace: string) => join(directory, `${sha256(workspace).slice(0, 32)}.jsonl`);
+  return {
+    async add(workspace, line) {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      // The newline in front keeps a line that a crash cut short from swallowing this one.
+      await appendFile(fileOf(workspace), `\n${line}\n`, { mode: 0o600 });
+    },
+    async mark(workspace) {
+      const found = await stat(fileOf(workspace)).catch(absent);
+      return found ? `${found.ino} ${found.size} ${found.mtimeMs}` : "";
+    },
+    read: (workspace) => readFile(fileOf(workspace), "utf8").catch(() => ""),
+  };
+}
 
 function answersIn(text: string): Omit<Kept, "mark"> {
   const answers = new Map<string, Given>();

@@ -1,4 +1,5 @@
 /** Connections to one database, and what its errors mean for a statement that was sent. */
+import { setTimeout as pause } from "node:timers/promises";
 import { StoreError } from "@chimera/event-store";
 import pg from "pg";
 import { createListener, type Listener } from "./listener.js";
@@ -19,6 +20,8 @@ export interface Pool {
 
 /** Connections by what waits for them: a long replay must not hold up an append, nor an append a sign of life. */
 export interface Connections {
+  /** How many servers the address names. */
+  readonly servers: number;
   readonly reads: Pool;
   /** Appends and claims. */
   readonly writes: Pool;
@@ -33,6 +36,7 @@ const CONNECT_MS = 5000;
 /** A reply that does not come is given up after this time: the connection may be gone without a word. */
 const READ_MS = 30_000;
 const LEAST_WRITE_MS = 5000;
+const AGAIN_MS = 100;
 
 /**
  * @param url also with several servers, `postgres://a,b/name`: the one that accepts writes is used
@@ -87,6 +91,7 @@ export function connect(url: string, leaseMs: number): Connections {
   const signs = open(1, leaseMs);
   const listener = createListener(() => new Client());
   return {
+    servers: addresses.length,
     reads,
     writes,
     signs,
@@ -107,6 +112,18 @@ const FULL = new Set(["53100", "53200"]);
  */
 export function isUnsure(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || AGAIN.test(error.code ?? "");
+}
+
+/** Sends what may be sent twice until it is known to be done, or the time for it is over. */
+export async function untilKnown<T>(send: () => Promise<T>, isOver: () => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (isOver() || !isUnsure(error)) throw error;
+      await pause(AGAIN_MS);
+    }
+  }
 }
 
 /** The store's error for one of the database. */

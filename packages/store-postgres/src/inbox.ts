@@ -2,9 +2,8 @@
  * What one node asks of another: a row, taken once by the node it is for, and answered in the same row. A request is done once or not at
  * all: the node takes it before it begins, and a request that its node did not take before it died is sent to the next one.
  */
-import { setTimeout as pause } from "node:timers/promises";
 import { StoreError } from "@chimera/event-store";
-import { arrayOf, type Connections } from "./connect.js";
+import { arrayOf, type Connections, untilKnown } from "./connect.js";
 import type { Lease } from "./lease.js";
 
 export interface Inbox {
@@ -37,11 +36,19 @@ interface Outcome {
   readonly isTaken: boolean;
 }
 
+interface Waiting {
+  resolve(outcome: Outcome): void;
+  /** Set when the request is taken back: what its node had made of it. */
+  isTaken?: boolean;
+}
+
 export function createInbox({ reads, signs, listener }: Connections, lease: Lease, host: string): Inbox {
   const { node } = lease;
-  const waiting = new Map<number, (outcome: Outcome) => void>();
-  const underWay = new Set<Promise<void>>();
+  const waiting = new Map<number, Waiting>();
+  /** By the number of the request: those that this node has begun and not answered yet. */
+  const underWay = new Map<number, Promise<void>>();
   let handle: ((request: string) => Promise<string>) | null = null;
+  let isClosed = false;
   let isLooking = false;
   let isDue = false;
   let listening: Promise<unknown> | null = null;
@@ -58,43 +65,56 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
   };
   const notify = (to: string) => signs.sql`SELECT pg_notify(${CHANNEL}, ${to})`;
 
+  /** Until it is known to be done, or this node ends. */
+  const surely = <T>(send: () => Promise<T>): Promise<T> => untilKnown(send, () => isClosed);
   const answer = async (id: number, from: string, request: string): Promise<void> => {
-    const reply = await handle?.(request);
-    for (let attempt = 0; attempt < 50; attempt++) {
-      try {
-        await signs.sql`UPDATE chimera.inbox SET reply = ${reply ?? ""} WHERE id = ${id}`;
-        await notify(from);
-        return;
-      } catch {
-        await pause(100);
-      }
-    }
+    const reply = (await handle?.(request)) ?? "";
+    await surely(() => signs.sql`UPDATE chimera.inbox SET reply = ${reply} WHERE id = ${id}`);
+    await notify(from);
   };
+  /** What was marked as taken in a statement whose reply was lost is found again: it has no answer and is not under way. */
   const takeRequests = async (): Promise<void> => {
     if (handle === null || underWay.size >= AT_ONCE) return;
     const rows = await signs.sql<{ id: number; from: string; request: string }>`
-      UPDATE chimera.inbox SET taken = clock_timestamp() WHERE taken IS NULL AND id IN (
-        SELECT id FROM chimera.inbox WHERE to_node = ${node} AND taken IS NULL ORDER BY id LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED)
+      UPDATE chimera.inbox SET taken = coalesce(taken, clock_timestamp()) WHERE reply IS NULL AND id IN (
+        SELECT id FROM chimera.inbox WHERE to_node = ${node} AND reply IS NULL AND NOT id = ANY(${arrayOf([...underWay.keys()])}::int8[])
+        ORDER BY id LIMIT ${AT_ONCE} FOR UPDATE)
       RETURNING id::float8 AS id, from_node AS from, request`;
     for (const { id, from, request } of rows.sort((a, b) => a.id - b.id)) {
-      const work = answer(id, from, request).finally(() => underWay.delete(work));
-      underWay.add(work);
+      const work = answer(id, from, request)
+        .catch(() => {})
+        .finally(() => underWay.delete(id));
+      underWay.set(id, work);
     }
   };
   /** Replies, and requests whose node is dead. */
   const takeReplies = async (): Promise<void> => {
     if (waiting.size === 0) return;
-    const rows = await reads.sql<{ id: number; reply: string | null; taken: boolean }>`
-      SELECT i.id::float8 AS id, i.reply, i.taken IS NOT NULL AS taken FROM chimera.inbox i
-      WHERE i.id = ANY(${arrayOf([...waiting.keys()])}::int8[]) AND (i.reply IS NOT NULL OR NOT EXISTS (
-        SELECT 1 FROM chimera.node n WHERE n.node = i.to_node AND n.lease_until > clock_timestamp()))`;
-    for (const { id, reply, taken } of rows) {
-      // One that nobody has begun is taken back, unless its node begins just now.
-      const [gone] = await signs.sql`
-        DELETE FROM chimera.inbox WHERE id = ${id} AND (reply IS NOT NULL OR (taken IS NOT NULL) = ${taken}) RETURNING id`;
-      if (gone === undefined) continue;
-      waiting.get(id)?.({ reply, isTaken: taken });
+    const ids = [...waiting.keys()];
+    const rows = await reads.sql<{ id: number; reply: string | null; taken: boolean; dead: boolean }>`
+      SELECT i.id::float8 AS id, i.reply, i.taken IS NOT NULL AS taken, NOT EXISTS (
+        SELECT 1 FROM chimera.node n WHERE n.node = i.to_node AND n.lease_until > clock_timestamp()) AS dead
+      FROM chimera.inbox i WHERE i.id = ANY(${arrayOf(ids)}::int8[])`;
+    const found = new Map(rows.map((row) => [row.id, row]));
+    const settle = (id: number, outcome: Outcome): void => {
+      waiting.get(id)?.resolve(outcome);
       waiting.delete(id);
+    };
+    for (const id of ids) {
+      const row = found.get(id);
+      const one = waiting.get(id);
+      // Only this node takes its requests away: this one went in a statement whose reply was lost.
+      if (row === undefined) settle(id, { reply: null, isTaken: one?.isTaken ?? true });
+      else if (row.reply !== null) {
+        settle(id, { reply: row.reply, isTaken: true });
+        await signs.sql`DELETE FROM chimera.inbox WHERE id = ${id}`.catch(() => {});
+      } else if (row.dead && one) {
+        // One that nobody has begun is taken back, unless its node begins just now.
+        one.isTaken = row.taken;
+        const gone = await signs.sql`
+          DELETE FROM chimera.inbox WHERE id = ${id} AND reply IS NULL AND (taken IS NOT NULL) = ${row.taken} RETURNING id`;
+        if (gone.length > 0) settle(id, { reply: null, isTaken: row.taken });
+      }
     }
   };
   const look = async (): Promise<void> => {
@@ -130,11 +150,16 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
       for (;;) {
         const to = await route(sid);
         if (to === null) return null;
-        const [row] = await signs.sql<{ id: number }>`
-          INSERT INTO chimera.inbox(sid, from_node, to_node, request) VALUES (${sid}, ${node}, ${to}, ${request})
-          RETURNING id::float8 AS id`;
-        const outcome = new Promise<Outcome>((resolve) => waiting.set(row!.id, resolve));
-        await notify(to);
+        const [next] = await signs.sql<{ id: number }>`SELECT nextval('chimera.inbox_id_seq')::float8 AS id`;
+        const { id } = next!;
+        await surely(
+          () => signs.sql`
+            INSERT INTO chimera.inbox(id, sid, from_node, to_node, request)
+            VALUES (${id}, ${sid}, ${node}, ${to}, ${request}) ON CONFLICT DO NOTHING`,
+        );
+        const outcome = new Promise<Outcome>((resolve) => waiting.set(id, { resolve }));
+        // A message that is lost only costs time.
+        await notify(to).catch(() => {});
         const { reply, isTaken } = await outcome;
         if (reply !== null) return reply;
         if (isTaken) {
@@ -154,10 +179,11 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
     },
     async close() {
       handle = null;
+      isClosed = true;
       clearInterval(timer);
       if (listening !== null)
         await signs.sql`UPDATE chimera.node SET serves = false WHERE node = ${node}`.catch(() => {});
-      await Promise.all(underWay);
+      await Promise.all(underWay.values());
     },
   };
 }

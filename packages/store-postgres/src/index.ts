@@ -3,14 +3,16 @@ import { hostname } from "node:os";
 import { type EventBody, type EventStore, StoreError, type SummaryForm } from "@chimera/event-store";
 import { createStore } from "@chimera/event-store/backend";
 import { createBackend } from "./backend.js";
-import { connect } from "./connect.js";
+import { connect, untilKnown } from "./connect.js";
 import { createFollowing } from "./follow.js";
 import { createInbox, type Inbox } from "./inbox.js";
+import { type Answers, type Chain, createAnswers, createChain } from "./kept.js";
 import { createLease } from "./lease.js";
 import { createNodes, type Nodes } from "./nodes.js";
 import { inspectServer, migrate, refusalOf, type ServerReport } from "./schema.js";
 
 export type { Inbox } from "./inbox.js";
+export type { Answers, Chain } from "./kept.js";
 export type { Nodes, TokenHashes } from "./nodes.js";
 export type { ServerReport } from "./schema.js";
 
@@ -29,6 +31,10 @@ export interface PostgresOptions<E extends EventBody, S extends object> {
 export interface PostgresStorage<E extends EventBody, S extends object> extends Nodes {
   readonly store: EventStore<E, S>;
   readonly inbox: Inbox;
+  /** What was answered for good, for the workspaces of this node's host. */
+  readonly answers: Answers;
+  /** What was decided, on all nodes. */
+  readonly audit: Chain;
   readonly server: ServerReport;
   /** This process, as other nodes see it. */
   readonly node: string;
@@ -53,7 +59,12 @@ export async function openPostgres<E extends EventBody, S extends object>(
   const connections = connect(url, leaseMs);
   let server: ServerReport;
   try {
-    server = await inspectServer(connections.writes);
+    // Each server that is named gets its turn.
+    let left = connections.servers;
+    server = await untilKnown(
+      () => inspectServer(connections.writes),
+      () => --left <= 0,
+    );
     const refusal = refusalOf(server);
     if (refusal !== null) throw new StoreError("unsupported_format", refusal);
     await migrate(connections.writes);
@@ -79,7 +90,17 @@ export async function openPostgres<E extends EventBody, S extends object>(
     clock ? { clock } : {},
   );
   const nodes = createNodes(connections, { lease, host, adopted, onError });
-  return { ...nodes, store, inbox, server, node: lease.node, close: () => store.close() };
+  const kept = { connections, host, patienceMs: leaseMs };
+  return {
+    ...nodes,
+    store,
+    inbox,
+    answers: createAnswers(kept),
+    audit: createChain(kept),
+    server,
+    node: lease.node,
+    close: () => store.close(),
+  };
 }
 
 // --- internal ---

@@ -31,23 +31,23 @@ export interface TestDatabase {
 
 export interface TestServer {
   readonly url: string;
-  /** Makes an empty database. */
-  database(): Promise<TestDatabase>;
+  /** Makes an empty database, or takes the one of that name. */
+  database(existing?: string): Promise<TestDatabase>;
   stop(): Promise<void>;
 }
 
 /** A server that the test may kill and start again. */
 export interface OwnServer extends TestServer {
-  readonly data: string;
   readonly port: number;
-  readonly programs: Programs;
   start(): Promise<void>;
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** Starts a second server that follows this one, and that every commit waits for. The first is restarted for it. */
-  standby(): Promise<Pick<OwnServer, "url" | "kill">>;
+  standby(): Promise<OwnServer>;
+  /** Makes a standby a server of its own. */
+  promote(): Promise<void>;
 }
 
-export interface Programs {
+interface Programs {
   readonly bin: string;
   readonly env: NodeJS.ProcessEnv;
   /** Who runs them: a server refuses to run as root. */
@@ -72,45 +72,15 @@ export async function startOwnPostgres(
 ): Promise<OwnServer> {
   const programs = findPrograms(env);
   if (programs === null) throw new Error("there is no PostgreSQL here");
-  const directory = mkdtempSync(join(tmpdir(), "chimera-postgres-"));
-  const { uid, gid } = programs.as;
-  if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid);
-  const data = join(directory, "data");
-  const made = spawnSync(join(programs.bin, "initdb"), ["-D", data, ...INITDB], {
+  const directory = makeDirectory(programs);
+  const made = spawnSync(join(programs.bin, "initdb"), ["-D", join(directory, "data"), ...INITDB], {
     ...programs.as,
     env: programs.env,
     cwd: directory,
     encoding: "utf8",
   });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error}`);
-  const port = await freePort();
-  const server = createProcess(programs, directory, data, port, { ...SETTINGS, ...settings });
-  await server.start();
-  let follower: Pick<OwnServer, "start" | "kill"> | undefined;
-  return {
-    ...databasesOf(`postgres://chimera@127.0.0.1:${port}/postgres`),
-    ...server,
-    data,
-    port,
-    programs,
-    async standby() {
-      await server.kill("SIGINT");
-      const copy = join(directory, "standby");
-      spawnSync("cp", ["-a", data, copy]);
-      writeFileSync(join(copy, "standby.signal"), "");
-      writeFileSync(join(data, "postgresql.auto.conf"), "synchronous_standby_names = '*'\n");
-      await server.start();
-      const there = await freePort();
-      const from = `host=127.0.0.1 port=${port} user=chimera`;
-      follower = createProcess(programs, directory, copy, there, { ...SETTINGS, primary_conninfo: from });
-      await follower.start();
-      return { url: `postgres://chimera@127.0.0.1:${there}/postgres`, kill: follower.kill };
-    },
-    async stop() {
-      await Promise.all([server.kill("SIGINT"), follower?.kill("SIGINT")]);
-      rmSync(directory, { recursive: true, force: true });
-    },
-  };
+  return startIn(directory, programs, { ...SETTINGS, ...settings });
 }
 
 // --- internal ---
@@ -124,6 +94,42 @@ const SETTINGS = {
   // After a kill the data directory is synced by one call, not file by file.
   recovery_init_sync_method: "syncfs",
 };
+
+function makeDirectory({ as: { uid, gid } }: Programs): string {
+  const directory = mkdtempSync(join(tmpdir(), "chimera-postgres-"));
+  if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid);
+  return directory;
+}
+
+async function startIn(
+  directory: string,
+  programs: Programs,
+  settings: Readonly<Record<string, string>>,
+): Promise<OwnServer> {
+  const port = await freePort();
+  const server = createProcess(programs, directory, port, settings);
+  await server.start();
+  const url = `postgres://chimera@127.0.0.1:${port}/postgres`;
+  return {
+    ...databasesOf(url),
+    ...server,
+    port,
+    async standby() {
+      await server.kill("SIGINT");
+      const copy = makeDirectory(programs);
+      spawnSync("cp", ["-a", join(directory, "data"), copy]);
+      writeFileSync(join(copy, "data", "standby.signal"), "");
+      writeFileSync(join(directory, "data", "postgresql.auto.conf"), "synchronous_standby_names = '*'\n");
+      await server.start();
+      return startIn(copy, programs, { ...settings, primary_conninfo: `host=127.0.0.1 port=${port} user=chimera` });
+    },
+    promote: () => run(url, "SELECT pg_promote()"),
+    async stop() {
+      await server.kill("SIGINT");
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
 
 let found: Programs | null | undefined;
 
@@ -175,12 +181,11 @@ function usable(bin: string, env: NodeJS.ProcessEnv): Programs | null {
 function createProcess(
   { bin, env, as }: Programs,
   directory: string,
-  data: string,
   port: number,
   settings: Readonly<Record<string, string>>,
 ): Pick<OwnServer, "start" | "kill"> {
   let child: ChildProcess | null = null;
-  const args = ["-D", data, "-p", String(port)];
+  const args = ["-D", join(directory, "data"), "-p", String(port)];
   for (const [name, value] of Object.entries(settings)) args.push("-c", `${name}=${value}`);
   const endWithUs = (): void => void child?.kill("SIGKILL");
   return {
@@ -212,17 +217,18 @@ function createProcess(
   };
 }
 
+async function run(address: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  await client.query(statement).finally(() => client.end());
+}
+
 function databasesOf(url: string): Pick<TestServer, "url" | "database"> {
-  const run = async (address: string, statement: string): Promise<void> => {
-    const client = new pg.Client({ connectionString: address });
-    await client.connect();
-    await client.query(statement).finally(() => client.end());
-  };
   return {
     url,
-    async database() {
-      const name = `chimera_${process.pid}_${Math.random().toString(36).slice(2, 10)}`;
-      await run(url, `CREATE DATABASE ${name}`);
+    async database(existing) {
+      const name = existing ?? `chimera_${process.pid}_${Math.random().toString(36).slice(2, 10)}`;
+      if (existing === undefined) await run(url, `CREATE DATABASE ${name}`);
       const address = new URL(url);
       address.pathname = `/${name}`;
       const pool = new pg.Pool({

@@ -91,7 +91,7 @@ export function setupCommands(name: string): Command[] {
       summary: "Check that the record of permission decisions is unchanged",
       operands: "[verify] [<file>]",
       maxOperands: 2,
-      flags: JSON_FLAG,
+      flags: { ...configFlags("store"), ...JSON_FLAG },
       example: `${name} audit verify`,
       load: loadedAction(AUDIT, "verify"),
     },

@@ -5,11 +5,12 @@ import { resolve } from "node:path";
 import { type Invocation, readConfig, resolvePaths, UsageError } from "@chimera/host";
 import { addPerson, fileList, isPersonName, type ListPlace, parsePeople, removePerson } from "@chimera/host/people";
 import { openStorage } from "@chimera/host/storage";
-import { verifyAudit } from "@chimera/policy";
+import { type AuditReport, verifyAudit } from "@chimera/policy";
 import { ROLES } from "@chimera/session";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { printLines, printList, printReport } from "../output.js";
+import { openStore } from "../store.js";
 
 export async function listTrusted(invocation: Invocation): Promise<number> {
   const rows = readConfig(invocation)
@@ -59,16 +60,28 @@ export async function revokeToken(invocation: Invocation): Promise<number> {
 }
 
 export async function verifyAuditLog(invocation: Invocation): Promise<number> {
-  const { operands, process } = invocation;
-  const [named] = operands;
-  const path = named === undefined ? resolvePaths(process.env).audit : resolve(process.cwd(), named);
-  if (named !== undefined && !existsSync(path)) throw new CliError("not_found", `there is no ${path}`);
-  const report = await verifyAudit(path);
+  const [named] = invocation.operands;
+  const path = named && resolve(invocation.process.cwd(), named);
+  if (path && !existsSync(path)) throw new CliError("not_found", `there is no ${path}`);
+  const report = path ? await verifyAudit(path) : await verifyKeptAudit(invocation);
+  const chains = report.files === 1 ? "1 chain" : `${report.files} chains`;
   printReport(invocation, report, [
     ...report.problems.map(({ file, line, problem }) => `${file}${line === null ? "" : `:${line}`}: ${problem}`),
-    `${report.entries} entries in ${report.files} files: ${report.ok ? "intact" : "CHANGED"}`,
+    `${report.entries} entries in ${chains}: ${report.ok ? "intact" : "CHANGED"}`,
   ]);
   return report.ok ? 0 : 1;
+}
+
+/** The chain that the servers of a database share, else the files of this home. */
+export async function verifyKeptAudit(invocation: Invocation): Promise<AuditReport> {
+  const { store, shared, pathOf } = await openStore(invocation);
+  try {
+    if (shared === null) return await verifyAudit(resolvePaths(invocation.process.env).audit);
+    const head = await shared.audit.head();
+    return await verifyAudit({ name: pathOf("audit"), head, lines: shared.audit.lines() });
+  } finally {
+    await store.close();
+  }
 }
 
 // --- internal ---

@@ -12,13 +12,13 @@ import { findPackage, installCommand, listProviders, packagedModel, resolveModel
 import { type Invocation, readConfig, resolvePaths } from "@chimera/host";
 import { fileList, parsePeople } from "@chimera/host/people";
 import { addressOf, listPidfiles } from "@chimera/host/pidfile";
-import { verifyAudit } from "@chimera/policy";
 import { createSandbox } from "@chimera/sandbox";
 import { isSet } from "../flags.js";
 import { printJson, printLines, styleFor } from "../output.js";
 import { openStore } from "../store.js";
 import type { Style } from "../terminal/style.js";
 import { plain } from "../terminal/text.js";
+import { verifyKeptAudit } from "./access.js";
 
 export interface Finding {
   readonly state: "ok" | "warn" | "fail";
@@ -262,8 +262,8 @@ async function checkSandbox({ process }: Invocation): Promise<Finding> {
   );
 }
 
-async function checkAudit({ process }: Invocation): Promise<Finding> {
-  const { ok: isIntact, entries, problems } = await verifyAudit(resolvePaths(process.env).audit);
+async function checkAudit(invocation: Invocation): Promise<Finding> {
+  const { ok: isIntact, entries, problems } = await verifyKeptAudit(invocation);
   if (isIntact) return ok(`${entries} decisions, intact`);
   return fail(`${problems.length} problems in the audit log`, "audit verify lists them");
 }

@@ -179,7 +179,10 @@ export function createLogWriter<E extends EventBody>(deps: {
   };
 
   const onLost = (): void => {
-    if (state === "open") fail(fencedError());
+    if (state !== "open") return;
+    state = "fenced";
+    const text = `session ${id} was lost while this was written: look at the session before you ask again`;
+    fail(writing === null ? fencedError() : new StoreError("outcome_unknown", text));
   };
   held.lost.addEventListener("abort", onLost, { once: true });
 
@@ -257,8 +260,12 @@ export function createLogWriter<E extends EventBody>(deps: {
       state = state === "fenced" ? "fenced" : "closing";
       await drain();
       abandon();
-      await held.release();
-      deps.onClose();
+      try {
+        await held.release();
+      } finally {
+        // Readers follow another writer from here on, also where the hold could not be given back.
+        deps.onClose();
+      }
       reportFailure();
     },
     abandon,

@@ -1,0 +1,80 @@
+// Remembered answers and the chain of decisions, which all nodes share, against a real server.
+import type { EventBody } from "@chimera/event-store";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type Chain, openPostgres, type PostgresStorage } from "../src/index.js";
+import { startPostgres, type TestDatabase, type TestServer } from "../src/testing.js";
+import { startCable } from "./cable.js";
+
+let server: TestServer;
+let database: TestDatabase;
+let storages: PostgresStorage<EventBody, object>[] = [];
+
+const open = async (url = database.url, workspaceHost = "here") => {
+  const storage = await openPostgres<EventBody, object>({ url, workspaceHost });
+  storages.push(storage);
+  return storage;
+};
+
+/** Adds a line that names the one before it, as often as another node was quicker. */
+async function add(chain: Chain, text: string): Promise<void> {
+  for (;;) {
+    const last = (await chain.head()) ?? { n: 0, hash: "first" };
+    if (await chain.extend(last, `${last.hash} < ${text}`, { n: last.n + 1, hash: text })) return;
+  }
+}
+
+describe("what nodes keep together", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
+  beforeAll(async () => {
+    server = await startPostgres(process.env);
+    database = await server.database();
+  });
+  afterEach(async () => {
+    await Promise.all(storages.map((storage) => storage.close().catch(() => {})));
+    storages = [];
+  });
+  afterAll(async () => {
+    await database?.drop();
+    await server?.stop();
+  });
+
+  it("shows every node each answer, and by a mark that there are more", async () => {
+    const [one, other] = [await open(), await open()];
+    expect([await other.answers.mark("/work"), await other.answers.read("/work")]).toEqual(["", ""]);
+    const marks = new Set<string>();
+    for (const [i, node] of [one, other, one].entries()) {
+      await node.answers.add("/work", `answer ${i}`);
+      marks.add(await other.answers.mark("/work"));
+    }
+    expect(marks.size).toBe(3);
+    expect(await other.answers.read("/work")).toBe("answer 0\nanswer 1\nanswer 2");
+    expect(await one.answers.mark("/work")).toBe(await other.answers.mark("/work"));
+  });
+
+  it("keeps the answers of a path to the host that has its files", async () => {
+    const [here, there] = [await open(), await open(database.url, "there")];
+    await here.answers.add("/same/path", "always");
+    expect(await there.answers.read("/same/path")).toBe("");
+  });
+
+  it("has one chain, whose lines follow each other, when nodes write at once and replies are lost", async () => {
+    const cable = await startCable(database.url);
+    const nodes = await Promise.all([open(), open(), open(cable.url)]);
+    const texts = Array.from({ length: 60 }, (_, i) => `line ${i}`);
+    await Promise.all(
+      nodes.map(async ({ audit }, at) => {
+        for (const [i, text] of texts.entries()) {
+          if (i % nodes.length !== at) continue;
+          if (i % 4 === 2) cable.swallowReply();
+          await add(audit, text);
+        }
+      }),
+    );
+    const lines: string[] = [];
+    for await (const line of nodes[0]!.audit.lines()) lines.push(line);
+    const [before, after] = [lines.map((line) => line.split(" < ")[0]), lines.map((line) => line.split(" < ")[1])];
+    expect(before).toEqual(["first", ...after.slice(0, -1)]);
+    expect(after.toSorted()).toEqual(texts.toSorted());
+    await storages.pop()?.close();
+    await cable.close();
+  });
+});
