@@ -1,5 +1,6 @@
 // Several servers on one database: any of them answers for any session, and one that dies leaves nothing undone.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canStartPostgres, startPostgres, type TestDatabase, type TestServer } from "@chimera/store-postgres/testing";
@@ -173,6 +174,32 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     back.program.child.kill("SIGTERM");
   });
 
+  test("what is answered for good on one node counts on every node, and all decisions are in one chain", async () => {
+    const [one, other] = await Promise.all([startNode(), startNode()]);
+    const write = async (node: Server): Promise<string> => {
+      const id = await create(node, "hello");
+      await node.all(`/sessions/${id}/events`);
+      await node.ask(`POST /sessions/${id}/turns`, { body: { prompt: "write a file" } });
+      return id;
+    };
+    const id = await write(one);
+    const asked = await until(one.frames(`/sessions/${id}/events`), ({ event }) => event === "permission_request");
+    const { permission_id } = asked.at(-1)?.data.metadata ?? {};
+    await one.ask(`POST /sessions/${id}/permissions/${permission_id}`, { body: { decision: "always" } });
+    await one.all(`/sessions/${id}/events`);
+    const there = await other.all(`/sessions/${await write(other)}/events`);
+    expect(there.filter(({ event }) => event === "permission_request")).toEqual([]);
+    expect(there.findLast(ends)?.data.metadata).toMatchObject({ success: true });
+    const verified = JSON.parse(cli("audit", "verify", "--json"));
+    expect(verified).toMatchObject({ ok: true, files: 1, problems: [] });
+    const [{ written } = {}] = await database.query("SELECT count(*)::int4 AS written FROM chimera.audit");
+    expect([verified.entries, Number(written) >= 2]).toEqual([written, true]);
+    await database.query("UPDATE chimera.audit SET line = replace(line, 'made.txt', 'else.txt') WHERE n = 1");
+    const fails = (text: string) => expect.objectContaining({ status: 1, stdout: expect.stringContaining(text) });
+    expect(() => cli("audit", "verify")).toThrow(fails(":1: the line was changed"));
+    expect(() => cli("doctor")).toThrow(fails("1 problems in the audit log"));
+  });
+
   test("commands read the same sessions", async () => {
     const node = await startNode();
     const { id } = await node.run("hello");
@@ -181,6 +208,22 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     expect(JSON.parse(cli("export", id)).events.length).toBeGreaterThan(3);
     expect(cli("stats")).toMatch(/runs/);
   });
+});
+
+test("five rounds of kills, freezes, lost replies and a promotion lose nothing that was acknowledged", {
+  tags: ["needs-postgres"],
+  timeout: 240_000,
+}, async () => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "cluster", "cluster.mjs"), "--rounds", "5"]);
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+      // The seed is needed most when this ends badly.
+      if (text.includes("--seed")) process.stdout.write(text);
+    });
+  const [code] = await once(child, "close");
+  expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining("nothing was lost, doubled or left") });
 });
 
 test("a store is copied into another and back, as often as one likes", {
