@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { StoreError } from "@chimera/event-store";
-import { arrayOf, databaseError, isUnsure, type Sql } from "./connect.js";
+import { arrayOf, isUnsure, type Sql } from "./connect.js";
 
 export interface Append {
   readonly sid: string;
@@ -68,7 +68,7 @@ export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) 
         if (left.length > 0) left = await reconcile(left);
       } catch (error) {
         if (!isUnsure(error)) {
-          for (const one of left) one.reject(databaseError(error, `session ${one.sid} cannot be written`));
+          for (const one of left) one.reject(error as StoreError);
           return;
         }
         await pause(Math.min(20 * 2 ** attempt, SLOWEST_RETRY_MS));

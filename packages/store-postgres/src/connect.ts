@@ -1,6 +1,6 @@
 /** Connections to one database, and what its errors mean for a statement that was sent. */
 import { setTimeout as pause } from "node:timers/promises";
-import { StoreError } from "@chimera/event-store";
+import { isStoreError, StoreError } from "@chimera/event-store";
 import pg from "pg";
 import { createListener, type Listener } from "./listener.js";
 
@@ -78,7 +78,7 @@ export function connect(url: string, leaseMs: number): Connections {
         return await work();
       } catch (error) {
         if (isUnsure(error) && used === current) current = (current + 1) % addresses.length;
-        throw error;
+        throw databaseError(error);
       }
     };
     return {
@@ -111,7 +111,8 @@ const FULL = new Set(["53100", "53200"]);
  * refuses the statement itself is final.
  */
 export function isUnsure(error: unknown): boolean {
-  return !(error instanceof pg.DatabaseError) || AGAIN.test(error.code ?? "");
+  const raised = isStoreError(error) ? error.cause : error;
+  return raised !== undefined && (!(raised instanceof pg.DatabaseError) || AGAIN.test(raised.code ?? ""));
 }
 
 /** Sends what may be sent twice until it is known to be done, or the time for it is over. */
@@ -126,10 +127,11 @@ export async function untilKnown<T>(send: () => Promise<T>, isOver: () => boolea
   }
 }
 
-/** The store's error for one of the database. */
-export function databaseError(error: unknown, what: string): StoreError {
+/** The store's error for one of the database; one of the store passes through. */
+function databaseError(error: unknown): StoreError {
+  if (isStoreError(error)) return error;
   const { code = "unknown", message } = error as { code?: string; message?: string };
-  return new StoreError(FULL.has(code) ? "storage_full" : "io", `${what}: ${message || code}`, { cause: error });
+  return new StoreError(FULL.has(code) ? "storage_full" : "io", `the database: ${message || code}`, { cause: error });
 }
 
 /** A list as PostgreSQL writes arrays. */

@@ -103,11 +103,15 @@ export function createBroadcast<E extends EventBody>(options: {
   const begin = async (follower: Follower<E>, from: number | "live"): Promise<void> => {
     if (head === UNKNOWN) await known.promise;
     const wanted = from === "live" ? head : parseCursor(from);
-    const end = (): number => Math.max(head, options.lastSeq());
+    let end = Math.max(head, options.lastSeq());
     // A reader may have seen at another process what this one is yet to hear of.
-    if (wanted > end()) advance(await options.storedHead());
+    if (wanted > end) {
+      const stored = await options.storedHead();
+      advance(stored);
+      end = Math.max(end, stored);
+    }
     // Past the end means live only, not "silent until the log has grown that far".
-    follower.cursor = Math.min(wanted, end());
+    follower.cursor = Math.min(wanted, end);
     await catchUp(follower);
   };
 

@@ -73,8 +73,12 @@ export function createStore<E extends EventBody, S extends object>(
         budget,
         source: (range, take) => backend.read(id, range, take),
         lastSeq: () => log.writer?.lastSeq ?? 0,
-        // What this process writes it knows, and shows no earlier than its readers may see it.
-        storedHead: async () => (log.writer === null ? backend.head(id) : 0),
+        // What this process writes it knows, and shows no earlier than its readers may see it. What it did not write is another's: it
+        // has lost the session and is yet to hear of that.
+        storedHead: async () => {
+          const stored = await backend.head(id);
+          return stored > (log.writer?.lastSeq ?? 0) ? stored : 0;
+        },
         onIdle: () => {
           if (log.writer === null && logs.get(id) === log) end(id);
         },

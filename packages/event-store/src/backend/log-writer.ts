@@ -56,6 +56,8 @@ export function createLogWriter<E extends EventBody>(deps: {
   let queued = 0;
   let undelivered: Entry<E>[] = [];
   let writing: Promise<void> | null = null;
+  /** A write was sent, and it is not known what came of it. */
+  let isInDoubt = false;
   let syncing: Promise<void> | null = null;
   let state: "open" | "fenced" | "closing" | "closed" = "open";
   /** The last write's error. Once a caller has received it (`reported`), append tries again. */
@@ -87,6 +89,7 @@ export function createLogWriter<E extends EventBody>(deps: {
   };
 
   const finishWrite = (batch: readonly Entry<E>[], count: number, cause?: unknown): void => {
+    isInDoubt = false;
     if (count > 0) {
       const done = count === batch.length ? batch : batch.slice(0, count);
       writtenSeq = done[count - 1]!.seq;
@@ -115,6 +118,7 @@ export function createLogWriter<E extends EventBody>(deps: {
       finishWrite(batch, count);
       return;
     }
+    isInDoubt = true;
     writing = count
       .then(
         (written) => finishWrite(batch, written),
@@ -182,7 +186,7 @@ export function createLogWriter<E extends EventBody>(deps: {
     if (state !== "open") return;
     state = "fenced";
     const text = `session ${id} was lost while this was written: look at the session before you ask again`;
-    fail(writing === null ? fencedError() : new StoreError("outcome_unknown", text));
+    fail(isInDoubt ? new StoreError("outcome_unknown", text) : fencedError());
   };
   held.lost.addEventListener("abort", onLost, { once: true });
 
