@@ -214,8 +214,10 @@ async function verifyChain({ name, head, lines }: StoredChain): Promise<{ entrie
     report(null, (error as NodeJS.ErrnoException).code === "ENOENT" ? "the log is missing" : (error as Error).message);
     return { entries: 0, problems };
   }
-  if (head === null) report(null, "the head is missing");
-  else if (head.n >= expected) report(null, `lines ${expected} to ${head.n} are missing at the end`);
+  // A chain without a line has none.
+  if (head === null) {
+    if (expected > 1) report(null, "the head is missing");
+  } else if (head.n >= expected) report(null, `lines ${expected} to ${head.n} are missing at the end`);
   else if (hashes[head.n] !== undefined && hashes[head.n] !== "" && hashes[head.n] !== head.hash) {
     report(head.n, "it is not the line that the head names");
   }
