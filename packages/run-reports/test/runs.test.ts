@@ -36,11 +36,10 @@ const SUMMARIES: Summaries = {
     cost_usd: 0.12,
     total_tokens: 2000,
   },
-  "badger-20260427T120000-dddd4444": { started_at: "2026-04-27T12:00:00Z", cost_usd: 9 },
 };
 
 describe("listRuns", () => {
-  it("lists the runs of all three programs, newest first, with the documented row", async () => {
+  it("lists the runs of all programs, newest first, with the documented row", async () => {
     const list = await listRuns(await storeOf(SUMMARIES), { now: NOW });
     expect(list.total_runs).toBe(3);
     expect(list.runs.map((run) => run.source)).toEqual(["ferret", "otter", "mink"]);
@@ -58,7 +57,7 @@ describe("listRuns", () => {
     });
   });
 
-  it("limits after the filters, and zero or less is no limit", async () => {
+  it("limits after the filters, and zero or less means all", async () => {
     const store = await storeOf(SUMMARIES);
     const ids = async (query: object) => (await listRuns(store, { now: NOW, ...query })).runs.map((run) => run.source);
     expect(await ids({ model: "GLM", limit: 1 })).toEqual(["otter"]);
@@ -68,10 +67,18 @@ describe("listRuns", () => {
     expect(await ids({ model: " All " })).toHaveLength(3);
     expect(await ids({ model: "" })).toHaveLength(3);
     expect(await ids({ model: "sonnet" })).toEqual(["ferret"]);
-    expect(await ids({ prefixes: ["badger"] })).toEqual(["unknown"]);
   });
 
-  it("finds a limit's worth behind many that the filters leave out", async () => {
+  it("lists every program that wrote to the store, or those that the query names", async () => {
+    const badger = { started_at: "2026-04-27T12:00:00Z", cost_usd: 9 };
+    const store = await storeOf({ ...SUMMARIES, "badger-20260427T120000-dddd4444": badger, "my-notes": badger });
+    const sources = async (query: object) =>
+      (await listRuns(store, { now: NOW, ...query })).runs.map((run) => run.source).sort();
+    expect(await sources({})).toEqual(["badger", "ferret", "mink", "otter", "unknown"]);
+    expect(await sources({ prefixes: ["badger", "otter"] })).toEqual(["badger", "otter"]);
+  });
+
+  it("finds a limit's worth after many that the filters leave out", async () => {
     const many: Record<string, object> = {};
     for (let i = 0; i < 300; i++) {
       many[

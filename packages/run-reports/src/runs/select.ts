@@ -2,9 +2,6 @@ import { readSummary, type Summary } from "@chimera/acp-schema/summary";
 import { formatPlace, type ListedSession, type ListFilter, sessionPrefix, sessionTime } from "@chimera/event-store";
 import { parseInstant, parseSince } from "./query.js";
 
-/** The programs whose sessions are reported together. */
-const RUN_PREFIXES = ["mink", "otter", "ferret"] as const;
-
 /** A session as lists and rollups see it. */
 export type Run = ReturnType<typeof runOf>;
 
@@ -24,7 +21,7 @@ export interface RunQuery {
   readonly limit?: number | null;
   /** The `next` of the page before. */
   readonly after?: string;
-  /** @defaultValue mink, otter and ferret */
+  /** Only runs of these programs, by the prefix of their ids. Absent: every program that wrote to the store. */
   readonly prefixes?: readonly string[];
 }
 
@@ -36,8 +33,8 @@ export async function selectRuns(store: RunStore, query: RunQuery) {
   // A part of a model's name and the time in a summary are more than a store filters by.
   const isFiltered = since !== null || model !== null;
   const { sessions } = await store.list({
-    prefixes: query.prefixes ?? RUN_PREFIXES,
     prompted: true,
+    ...(query.prefixes && { prefixes: query.prefixes }),
     ...(Number.isFinite(limit) && !isFiltered && { limit: limit + 1 }),
     ...(query.after !== undefined && { after: query.after }),
   });
@@ -75,7 +72,8 @@ function runOf(summary: Summary) {
   const { run_id, started_at, ended_at, model, prompt, success, cost_usd, steps, tool_calls_total } = summary;
   const { total_tokens, input_tokens, output_tokens, cache_tokens } = summary;
   const tokens = { total_tokens, input_tokens, output_tokens, cache_tokens };
-  const source = RUN_PREFIXES.find((prefix) => prefix === sessionPrefix(summary.session_id)) ?? "unknown";
+  // An id that a person chose names no program.
+  const source = Number.isNaN(sessionTime(summary.session_id)) ? "unknown" : sessionPrefix(summary.session_id);
   const row = { run_id, started_at, ended_at, model, prompt, success, cost_usd, steps, tool_calls: tool_calls_total };
   return { ...row, source, tokens };
 }
