@@ -30,6 +30,7 @@ export const quickGates = {
   "OpenAPI document: rules, types, promises": script("check-openapi.mjs"),
   "layer diagram": script("draw-layers.mjs", "--check"),
   "links in documents": script("check-docs.mjs"),
+  "retired phrases": script("check-words.mjs"),
 };
 
 if (isProgram(import.meta)) await runTests({ ...slowGates, ...quickGates }, process.argv.slice(2));
