@@ -139,9 +139,9 @@ describe.each(chosen)("$name", (agent) => {
     expect(result(frames)).toMatchObject({ success: false });
     const { frames: next } = await say("recall heron", { id });
     expect(text(next), explain(next)).toContain("I remember.");
-    expect(next.some(({ event, data }) => event === "notice" && /told/.test(data.metadata.text))).toBe(
-      agent.resumes === "told",
-    );
+    expect(
+      next.some(({ event, data }) => event === "notice" && /conversation so far as text/.test(data.metadata.text)),
+    ).toBe(agent.resumes === "from text");
   });
 
   test("an editor and a page on one session: each sees the other's turn", async () => {

@@ -18,8 +18,8 @@ export interface RealAgent {
     readonly files: Readonly<Record<string, object | string>>;
     readonly env: Readonly<Record<string, string>>;
   };
-  /** How it takes up its session after its process was killed: by itself, or only by being told again. */
-  readonly resumes: "itself" | "told";
+  /** How it takes up its session after its process was killed: by itself, or only from the conversation as text. */
+  readonly resumes: "itself" | "from text";
 }
 
 const platform = `${process.platform}-${process.arch}`;
@@ -138,7 +138,7 @@ trust_level = "trusted"
         },
       },
     }),
-    resumes: "told",
+    resumes: "from text",
   },
   {
     name: "qwen",

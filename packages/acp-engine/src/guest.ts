@@ -320,7 +320,7 @@ function whyRetold(engine: string, memory: Memory | null, isSamePast: boolean, r
     : !isSamePast
       ? "the conversation was changed (undone, cleared, forked or continued elsewhere)"
       : `${engine} could not take up its session${reasons.length > 0 ? ` (${reasons.join("; ")})` : ""}`;
-  return `${why}, so a new session of it was told what was said so far`;
+  return `${why}, so a new session of it received the conversation so far as text`;
 }
 
 function leftAlone(paths: readonly string[]): string {

@@ -41,7 +41,7 @@ export function serversFor(servers: readonly McpServer[], { mcpCapabilities: can
 }
 
 /**
- * What the turn used. An engine counts the cost of its own session, the log that of ours: `base` is what ours had cost when the turn began
+ * What the turn used. An engine counts the cost of its own session, the log the cost of this one: `base` is what this one had cost when the turn began
  * less what the engine's had.
  */
 export function usageOf(mapper: Mapper, base: number, usage: unknown): AgentEvent {

@@ -59,7 +59,7 @@ describe("reading", () => {
     ],
     ["a boolean option with a text", SetSessionConfigOptionRequest, { sessionId: "s", configId: "c", type: "boolean" }],
     ["null", InitializeRequest, null],
-    ["a version that is no integer", InitializeRequest, { protocolVersion: 1.5 }],
+    ["a version that is not an integer", InitializeRequest, { protocolVersion: 1.5 }],
   ])("refuses %s", (_, schema: v.GenericSchema, value) => {
     expect(v.is(schema, value)).toBe(false);
   });

@@ -22,7 +22,7 @@ describe("payloads", () => {
       { sessionId: "s", modes: { currentModeId: "a", availableModes: [{ id: "a", name: "A", icon: "x" }] } },
     ],
     [
-      "a marker that is no object",
+      "a marker that is not an object",
       "initialize",
       "agent",
       "response",

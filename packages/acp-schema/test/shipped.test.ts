@@ -23,7 +23,7 @@ async function weigh(code: string): Promise<number> {
 }
 
 test("every entry has a JSON Schema that compiles and refers only to itself", () => {
-  // The description of the HTTP API is no schema; a test of its own holds it.
+  // The description of the HTTP API is not a schema; a test of its own holds it.
   const files = readdirSync(`${root}schema`).filter((file) => file !== "openapi.json");
   const names = files.map((file) => file.replace(".json", ""));
   expect(names.sort()).toEqual(["acp", "acp.unstable", "events", "ferret", "http", "otter"]);

@@ -66,7 +66,7 @@ describe("an editor's files", () => {
   test.each([
     ["not there", "/nowhere/a.txt", '"ENOENT"'],
     ["there and refused", import.meta.filename, "-32"],
-  ])("that are %s are told apart: what is yet to be made may be written", async (_, path, code) => {
+  ])("that are %s get their own error: a file that does not exist yet may be written", async (_, path, code) => {
     const agent = doing(({ workspace }) => workspace.readText(path).catch((error) => error.code));
     const client = await standardClient(makeEngine(agent, { disk }), { fs: { readTextFile: true } });
     client.answer(() => new Error("Resource not found"));

@@ -216,7 +216,7 @@ describe("session/resume", () => {
     await second.stop();
   });
 
-  test("ids behind a record that cannot be read any more are those they were, also in a fork", async () => {
+  test("ids after a record that cannot be read any more stay the same, also in a fork", async () => {
     const { root, start } = onDisk();
     const first = start();
     const { sessionId, message, frames } = await nativeClient(first.core);
@@ -284,7 +284,7 @@ describe("a conversation", () => {
     expect(client.frames.map((frame) => text(frame) ?? frame.id).slice(-4)).toEqual(["ONE", 3, "TWO", 4]);
   });
 
-  test("a cancel right behind its message ends it", async () => {
+  test("a cancel right after its message ends it", async () => {
     const core = makeEngine(partly);
     const client = await nativeClient(core);
     const { sessionId } = client;
@@ -462,7 +462,7 @@ test.each(["x", "語"])(
   },
 );
 
-test("the list shows a session behind any number that were opened and never spoken to", async () => {
+test("the list shows a session after any number that were opened and never prompted", async () => {
   const core = makeEngine(saying("ok"));
   const client = await nativeClient(core);
   await client.message("hi");

@@ -133,7 +133,7 @@ describe("a prompt", () => {
   );
 
   test.each(["session/cancel", "session/close", "session/delete"])(
-    "is cancelled by a %s right behind it",
+    "is cancelled by a %s right after it",
     async (method) => {
       const client = await standardClient(makeEngine(waiting));
       const { sessionId } = client;
@@ -152,7 +152,7 @@ describe("a prompt", () => {
     expect((await client.call("session/list", {})).result).toEqual({ sessions: [] });
   });
 
-  test("keeps its place before the one sent behind it, however long its session takes to open", async () => {
+  test("keeps its place before the one sent after it, however long its session takes to open", async () => {
     const { agent, turns } = listening("ok");
     const core = makeEngine(agent);
     const { custom } = core.palette;
@@ -221,7 +221,7 @@ describe("a prompt", () => {
 });
 
 describe("settings", () => {
-  test("a mode is told as mode and as the complete list of options", async () => {
+  test("a change of mode is sent as a mode and as the complete list of options", async () => {
     const client = await standardClient(makeEngine(saying("ok")), everything);
     const { sessionId } = client;
     expect((await client.call("session/set_mode", { sessionId, modeId: "auto" })).result).toEqual({});

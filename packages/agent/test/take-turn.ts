@@ -15,7 +15,7 @@ export interface TurnRequest {
   readonly compact?: Turn["compact"];
   readonly settings?: Partial<TurnSettings>;
   readonly context?: Partial<AgentContext>;
-  /** Told of each event before the next one is asked for. */
+  /** Called with each event before the next one is asked for. */
   readonly onEvent?: (event: AgentEvent, index: number) => void;
 }
 

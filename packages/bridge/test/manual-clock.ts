@@ -1,4 +1,4 @@
-/** A clock that stands still until it is told to go on, and remembers what it was asked for. */
+/** A clock that stands still until the test moves it, and remembers which timers were asked for. */
 import type { Clock } from "../src/index.js";
 
 export interface ManualClock extends Clock {

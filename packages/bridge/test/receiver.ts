@@ -1,4 +1,4 @@
-/** A receiver on a real socket: answers the contract, speaks ACP to whoever attaches, and keeps its cursor when it is killed. */
+/** A receiver on a real socket: answers the contract, speaks ACP to every client that attaches, and keeps its cursor when it is killed. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";

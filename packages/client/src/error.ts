@@ -43,7 +43,7 @@ export class ClientError extends Error {
   }
 }
 
-/** @param response one that is no success. */
+/** @param response one with a status other than success. */
 export async function errorOf(response: Response): Promise<ClientError> {
   const { status } = response;
   const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;

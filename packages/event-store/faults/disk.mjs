@@ -198,7 +198,7 @@ async function powerLoss() {
   return { name: "power loss", executed, expected: rounds, failures };
 }
 
-/** Whoever asks again after a sync failed must not be told what the kernel says of pages it may have dropped. */
+/** After a failed sync the store goes on in a new segment: the kernel may have dropped the pages, and reports success when asked again. */
 async function repeatedSync() {
   const root = mkdtempSync(join(tmpdir(), "faults-again-"));
   const program = `

@@ -78,7 +78,7 @@ it("what is appended while a write is under way goes into the next one, in order
   expect(batches).toEqual([1, 3]);
 });
 
-it("a lost claim fails whoever waits and every later append, and the writer's signal says so", async () => {
+it("a lost claim fails the appends that wait and every later one, and the writer's signal says so", async () => {
   writer.append([note("a")]);
   await writer.durable();
   expect(writer.lost.aborted).toBe(false);

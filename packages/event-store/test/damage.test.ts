@@ -116,7 +116,7 @@ describe("a damaged record", () => {
     }
   });
 
-  it("at the end of a log keeps its number: whoever continues does not give it out again", async () => {
+  it("at the end of a log keeps its number: the next writer does not give it out again", async () => {
     await damageRecords(RECORDS - 1, RECORDS);
     expect(await store.lastSeq(ID)).toBe(RECORDS);
     const writer = await store.open(ID);
@@ -148,7 +148,7 @@ describe("a damaged record", () => {
 
   const shown = (entry: { seq: number } | Lost) => ("last" in entry ? [entry.seq, entry.last] : entry.seq);
 
-  /** What a reader is told, in order: a number for a record, a pair for a run it will never get. */
+  /** What a reader gets, in order: a number for a record, a pair for a run it will never get. */
   function follow(from: number, by = store): (number | number[])[] {
     const told: (number | number[])[] = [];
     by.subscribe(ID, { from }, (batch) => void told.push(...batch.map(shown)));
@@ -161,7 +161,7 @@ describe("a damaged record", () => {
     await writeFile(segment, bytes);
   }
 
-  it("is told in its place, once, runs as one: to who follows and to who reads", async () => {
+  it("reaches followers and readers in its place, once, adjacent records as one", async () => {
     await damageRecords(1, 4, 5, RECORDS);
     const tail = [6, 7, 8, [RECORDS, RECORDS]];
     const all = [[1, 1], 2, 3, [4, 5], ...tail];
@@ -172,7 +172,7 @@ describe("a damaged record", () => {
     expect(told).toEqual(all);
   });
 
-  it("is told live, too, to a follower that finds it among what another process wrote", async () => {
+  it("reaches a live follower too, among the records that another process wrote", async () => {
     await damageRecords(4);
     const bytes = await readFile(segment);
     await writeFile(segment, bytes.subarray(0, lineBreaks()[2]! + 1));
@@ -184,7 +184,7 @@ describe("a damaged record", () => {
     await other.close();
   });
 
-  it("that begins the log, because its segment is gone, is told as missing", async () => {
+  it("that begins the log, because its segment is gone, is reported as missing", async () => {
     const writer = await store.open(ID);
     writer.append([{ type: "note", text: `n ${RECORDS + 1} é "q"` }]);
     await writer.close();

@@ -295,7 +295,7 @@ describe("a write that fails", () => {
     await writeFile(join(directory(), "summary.json"), "{}");
   };
 
-  it("is told to whoever waits, takes its numbers back, and is followed by the first write that succeeds", async () => {
+  it("rejects the calls that wait, takes its numbers back, and is followed by the first write that succeeds", async () => {
     const store = openStore();
     const writer = await store.create(ID, {});
     const seen: number[] = [];
@@ -314,7 +314,7 @@ describe("a write that fails", () => {
     await expect.poll(() => seen).toEqual([1]);
   });
 
-  it("is told by the next append when nobody waited", async () => {
+  it("rejects the next append when nobody waited", async () => {
     const store = openStore();
     const writer = await store.create(ID, {});
     await rm(directory(), { recursive: true });

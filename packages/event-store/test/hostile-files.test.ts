@@ -70,7 +70,7 @@ async function listenAt(path: string): Promise<void> {
   await once(server, "close");
 }
 
-describe("what is no directory", { tags: ["needs-unix"] }, () => {
+describe("anything but a directory", { tags: ["needs-unix"] }, () => {
   const elsewhere = (): string => join(root, "elsewhere");
   const places: Record<string, (path: string) => Promise<unknown>> = {
     ...IMPOSTORS,
@@ -78,7 +78,7 @@ describe("what is no directory", { tags: ["needs-unix"] }, () => {
     "a link to a session": async (path) => symlink(elsewhere(), path),
   };
   for (const [what, make] of Object.entries(places)) {
-    it(`is no session: ${what === "a directory" ? "a file" : what}`, async () => {
+    it(`is not a session: ${what === "a directory" ? "a file" : what}`, async () => {
       await rename(inSession("."), elsewhere());
       const before = await readdir(elsewhere());
       await make(join(root, "eventlog", ID));
@@ -145,7 +145,7 @@ describe("a segment", () => {
   const segment = async (): Promise<string> =>
     inSession((await readdir(inSession("."))).find((name) => name.endsWith(".ndjson"))!);
 
-  it("that ends in bytes that are no text is read up to them", async () => {
+  it("that ends in bytes that are not text is read up to them", async () => {
     await appendFile(await segment(), Buffer.from([0xff, 0xfe, 0x0a, 0xc3, 0x28, 0x0a, 0x00, 0x80]));
     expect((await read(ID)).texts).toHaveLength(5);
     const writer = await store.open(ID);
@@ -160,7 +160,7 @@ describe("a segment", () => {
     expect(await store.lastSeq(ID)).toBe(5);
   });
 
-  it("that ends in millions of lines that are no records is read in bounded time and memory", async () => {
+  it("that ends in millions of lines that are not records is read in bounded time and memory", async () => {
     for (const junk of ["\n".repeat(8 << 20), `${"x".repeat(49)}\n`.repeat(150_000)]) {
       await appendFile(await segment(), junk);
       expect((await read(ID)).texts).toHaveLength(5);

@@ -66,7 +66,7 @@ describe("the memory store", () => {
     release();
     await expect.poll(() => seqs.at(-1)).toBe(1100);
     expect(missing).toHaveLength(2);
-    // Every number was either given or told as missing.
+    // Every number was either delivered or reported as missing.
     const gaps = seqs.flatMap((seq, i) => (seq === (seqs[i - 1] ?? 0) + 1 ? [] : [[(seqs[i - 1] ?? 0) + 1, seq - 1]]));
     expect(gaps).toEqual(missing.map((one) => [one.seq, one.last]));
   });

@@ -30,7 +30,7 @@ describe("documents through a real process", () => {
     });
   });
 
-  it("refuses every valid one that is no message with -32600 and goes on", async () => {
+  it("refuses every valid one that is not a message with -32600 and goes on", async () => {
     const server = startServer();
     for (const document of validDocuments) server.child.stdin.write(`${document}\n`);
     server.child.stdin.write(probe("end"));

@@ -167,7 +167,7 @@ const invalidStructures = [
   "[1]\u0000",
 ];
 
-/** Texts that are no JSON, each on one line; none may close the frame it is embedded in. */
+/** Texts that are not JSON, each on one line; none may close the frame it is embedded in. */
 export const invalidDocuments: readonly string[] = [
   ...invalidNumbers.split(" "),
   ...invalidWords.split(" "),
@@ -175,7 +175,7 @@ export const invalidDocuments: readonly string[] = [
   ...invalidStructures,
 ];
 
-/** Byte sequences that are no UTF-8: stray, overlong, surrogates, beyond U+10FFFF, cut short. */
+/** Byte sequences that are not UTF-8: stray, overlong, surrogates, beyond U+10FFFF, cut short. */
 export const invalidUtf8: readonly Uint8Array[] = [
   [0x80],
   [0xbf],

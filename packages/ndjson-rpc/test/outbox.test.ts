@@ -2,7 +2,7 @@ import { PassThrough, Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { createConnection } from "../src/index.js";
 
-/** An output that takes a write only when told to. */
+/** An output that takes a write only when the test says so. */
 function createSlowOutput() {
   const taken: string[] = [];
   const held: (() => void)[] = [];

@@ -96,7 +96,7 @@ describe("the audit log", () => {
     });
   });
 
-  test("a line cut short by a crash is no forgery", async () => {
+  test("a line cut short by a crash is not a forgery", async () => {
     const { directory, file } = await written();
     await appendFile(file, '{"n":6,"ts":"20');
     expect(await verifyAudit(directory)).toMatchObject({ ok: true });

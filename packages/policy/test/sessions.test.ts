@@ -98,7 +98,7 @@ test("what was allowed outside is done outside, and an answer for good is rememb
   expect(await readdir(join(home, "remembered"))).toHaveLength(1);
 });
 
-test("a reading agent, a read-only session and a project's rule change nothing, whoever would allow it", async () => {
+test("a reading agent, a read-only session and a project's rule change nothing, even where a person or a rule would allow it", async () => {
   const { cwd, take } = await setUp();
   const calls = [call("Write", { path: "a", content: "" }), call("Bash", { command: "touch b" })];
   await take(calls, { agent: "plan" }, "always");

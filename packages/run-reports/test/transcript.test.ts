@@ -37,7 +37,7 @@ const markdown = (events: readonly Loose[], summary: object = {}) =>
 const told = async (events: readonly Loose[]) => (await markdown(events)).split("## Conversation\n")[1];
 
 describe("formats", () => {
-  it("knows three, html unless told otherwise", () => {
+  it("knows three, html by default", () => {
     expect([parseFormat(undefined), parseFormat(""), parseFormat("MD"), parseFormat("json")]).toEqual([
       "html",
       "html",
@@ -334,7 +334,7 @@ describe("from a store", () => {
     await rm(root, { recursive: true });
   });
 
-  it("asks for no more of a log than it has told", async () => {
+  it("asks for no more of a log than it has rendered", async () => {
     for (const format of ["html", "md", "json"] as const) {
       let asked = 0;
       const events = (async function* () {

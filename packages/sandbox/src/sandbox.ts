@@ -36,7 +36,7 @@ export interface SandboxOptions {
   readonly protectedPaths?: readonly string[];
   /** @defaultValue the user's home directory */
   readonly home?: string;
-  /** Told once about anything a person should know. */
+  /** Called once for each thing that a person should know. */
   readonly log: (message: string) => void;
 }
 

@@ -244,7 +244,9 @@ for (const { name, path, tags } of confinements) {
       release();
     });
 
-    test("a command's end is told as it was: by its code, by its signal, by the signal it got", async ({ sandbox }) => {
+    test("a command's end is reported as it was: its code, its own signal, or the signal it got", async ({
+      sandbox,
+    }) => {
       const box = sandbox();
       const ends = async (command: string, signal?: NodeJS.Signals) => {
         const confined = await box.confine(`echo up; ${command}`);

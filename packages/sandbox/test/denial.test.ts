@@ -64,7 +64,7 @@ describe("the path that could not be written", () => {
     expect(pathIn("touch: cannot touch 'x': Read-only file system", "workspace-write", refuses)).toBeUndefined();
   });
 
-  test("comes from no message about the network, and from nothing that is no name", () => {
+  test("comes from no message about the network, and only from a path that is a name", () => {
     expect(pathIn("connect '/etc/x': Network is unreachable")).toBeUndefined();
     expect(pathIn("touch: cannot touch 'a\u001b[31m': Read-only file system")).toBeUndefined();
     expect(pathIn(`touch: cannot touch '/${"x".repeat(5000)}': Read-only file system`)).toBeUndefined();

@@ -59,7 +59,7 @@ test("a workspace in a hidden directory is there, and nothing else of it", () =>
   expect(refusal("/home/me/.codex/auth.json", "read")).toContain("hidden");
 });
 
-test("the whole file system is no workspace", () => {
+test("the whole file system is not a workspace", () => {
   const refusal = fileAccess({ mode: "workspace-write", workspace: { cwd: "/" }, stateDir: "/nonexistent" });
   expect(refusal("/srv/a.txt", "write")).toContain("outside the workspace");
   expect(refusal("/srv/a.txt", "read")).toBeNull();

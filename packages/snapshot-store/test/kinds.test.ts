@@ -72,7 +72,7 @@ const commands: Record<string, { setup: string; command: string }> = {
   "same size and time": { setup: "echo 1 > a; touch -d 2020-01-01 a", command: "echo 2 > a; touch -d 2020-01-01 a" },
 };
 
-/** After a command that takes long every file is looked at, after a short one only where the kernel told of changes. */
+/** After a command that takes long every file is looked at, after a short one only where the kernel reported changes. */
 const ways = { long: () => Date.now(), short: () => STOPPED };
 const STOPPED = Date.now();
 

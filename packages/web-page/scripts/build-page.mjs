@@ -64,7 +64,7 @@ const files = [
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-// Whoever bundles this module bundles these packages: scripts/write-notices.mjs reads the lines.
+// A program that bundles this module bundles these packages: scripts/write-notices.mjs reads the lines.
 const origins = bundledPackages([metafile], root).map(({ name, home }) => {
   const { version } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
   return `// Written by build-page.mjs from ${name} ${version}`;

@@ -165,7 +165,7 @@ describe("the coding agent", () => {
     ]);
   });
 
-  test("the rules of a folder are found through a linked workspace, and are no way to read keys", async () => {
+  test("the rules of a folder are found through a linked workspace, and do not give access to keys", async () => {
     const { take, put, cwd, outside } = await setUp();
     await put(cwd, "lib/AGENTS.md", "Tabs only.");
     await put(cwd, "lib/a.txt", "a");

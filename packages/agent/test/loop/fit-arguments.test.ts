@@ -49,7 +49,7 @@ describe("arguments are fitted to the tool's schema", () => {
 
   it.each([
     ["what fits", "Read", { path: "a", offset: 3, limit: 4 }],
-    ["text that is no number", "Read", { path: "a", limit: "5 lines" }],
+    ["text that is not a number", "Read", { path: "a", limit: "5 lines" }],
     ["null for what is required", "Read", { path: null }],
     ["a name that is taken", "Read", { path: "a", file_path: "b" }],
     ["JSON text where a text is wanted", "Write", { path: "a.json", content: '{"x":1}' }],

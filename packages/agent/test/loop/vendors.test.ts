@@ -38,7 +38,7 @@ async function talk(
   return { events, requests: running.answered.map(({ body }) => JSON.stringify(body)) };
 }
 
-/** The model, said to hold fewer tokens, and without counts: what they are told by is for others to say. */
+/** The model with a smaller window, and without its token counts: other tests cover those. */
 function held(model: Model, window: number): Model {
   if (window === 0) return model;
   return {

@@ -138,7 +138,7 @@ describe("an MCP server over stdio", () => {
     expect(await run(again, { text: "x" })).toMatchObject({ success: true });
   });
 
-  test("lines that are no messages are passed over", async () => {
+  test("the client skips lines that are not messages", async () => {
     const { tools } = await opened(server("noisy"));
     expect(tools).toHaveLength(8);
   });

@@ -155,7 +155,7 @@ describe("Bash", () => {
     expect((peak - before) / 2 ** 20).toBeLessThan(2);
   });
 
-  test("undo is told before and after", async () => {
+  test("undo hears of a command before and after it", async () => {
     const { run, workspace } = await bench();
     const order: string[] = [];
     const willRun = async (command: string) => {
@@ -209,7 +209,7 @@ describe("Bash", () => {
     });
   });
 
-  test("cannot start outside the workspace or in what is no directory", async () => {
+  test("cannot start outside the workspace or in something other than a directory", async () => {
     const { run, outside, file } = await bench();
     await file("plain", "");
     expect(await run(bashTool, { command: "pwd", cwd: outside })).toMatchObject({

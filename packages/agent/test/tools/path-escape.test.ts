@@ -92,7 +92,7 @@ describe.each(FILE_TOOLS.map(([tool, input]) => [tool.name, tool, input] as cons
   },
 );
 
-describe("what is no regular file", () => {
+describe("anything but a regular file", () => {
   test.each(FILE_TOOLS.slice(0, 4).map(([tool, input]) => [tool.name, tool, input] as const))(
     "%s does not wait on a pipe",
     async (_, tool, input) => {
