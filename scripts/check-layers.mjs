@@ -59,7 +59,7 @@ function checkTable(layers, packages) {
       .map((one) => `layers.json:1 ${one.dir} has no layer`),
     ...Object.keys(layers.packages)
       .filter((dir) => !known.has(dir))
-      .map((dir) => `layers.json:1 names ${dir}, which is no package`),
+      .map((dir) => `layers.json:1 names ${dir}, which is not a package`),
   ];
 }
 

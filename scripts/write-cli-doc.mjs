@@ -46,7 +46,7 @@ in a terminal, \`<command> completions bash|zsh|fish\` teaches it to a shell. \`
 | 1 | the work failed |
 | 2 | a mistake in what was typed or configured; with \`-p\` also a cost limit that was reached |
 | 3 | with \`-p\`: the answer is there, and calls on the way to it were not permitted |
-| 70 | a fault of our own, told with its stack |
+| 70 | a bug in the program, shown with its stack |
 | 130, 143 | interrupted |
 `;
 }

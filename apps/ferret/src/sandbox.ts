@@ -70,7 +70,7 @@ function readDirectories({ flags, cwd }: ExtensionContext): string[] {
   return given.map((path) => {
     const directory = resolve(cwd, path);
     if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return directory;
-    throw new UsageError(`--add-dir: ${directory} is no directory`);
+    throw new UsageError(`--add-dir: ${directory} is not a directory`);
   });
 }
 

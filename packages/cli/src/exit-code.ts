@@ -1,4 +1,4 @@
-/** Which failures are expected, and what a shell is told about each. */
+/** Which failures are expected, and the exit code of each. */
 import { envName, type Profile } from "@chimera/host";
 import { isReportError, type ReportErrorCode } from "@chimera/run-reports";
 import { isSessionError, type SessionErrorCode } from "@chimera/session";
@@ -32,7 +32,7 @@ export function adviceOn(error: unknown, profile: Profile): string {
   return FAILURES.has(name ?? "") ? (ADVICE[code ?? ""] ?? "") : "";
 }
 
-/** Null for what nobody expected: a fault of ours. */
+/** Null for an unexpected failure: a bug in this program. */
 export function exitCodeOf(error: unknown): number | null {
   if (isCliError(error)) return EXIT_CODES[error.code];
   if (isSessionError(error) || isReportError(error)) return USAGE_CODES.has(error.code) ? 2 : 1;

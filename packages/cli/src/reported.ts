@@ -1,4 +1,4 @@
-/** Wraps a command: an expected failure becomes one line on stderr and an exit code, a fault of ours goes up as it is. */
+/** Wraps a command: an expected failure becomes one line on stderr and an exit code, a bug in this program is thrown on unchanged. */
 import type { Invocation, Run } from "@chimera/host";
 import { plain } from "./terminal/text.js";
 
@@ -25,7 +25,7 @@ export function complain({ where, process }: Invocation, message: string): void 
 
 // --- internal ---
 
-/** `… | head -1` closes the pipe early: that is no error of anybody. */
+/** `… | head -1` closes the pipe early: this is not an error. */
 function endQuietly({ process }: Invocation): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);

@@ -32,7 +32,7 @@ test("a backup that is made while a session is written to is restored whole, wit
   });
 });
 
-test("what is no backup is refused, and nothing is left behind", async () => {
+test("restore refuses a file that is not a backup, and leaves nothing on the disk", async () => {
   const person = await createPerson();
   await writeFile(join(person.cwd, "no.tar.gz"), "nothing of the kind");
   expect(await person.type(["restore", "no.tar.gz"])).toMatchObject({

@@ -53,7 +53,7 @@ export interface FollowOptions {
   readonly onRecord: (record: SessionRecord) => void;
   /** How long a lost connection is tried again before this rejects; without it, until the signal aborts. */
   readonly patienceMs?: number;
-  /** Told of trouble on the way that is being dealt with: a lost connection, a wait. */
+  /** Called with trouble that the client handles itself: a lost connection, a wait. */
   readonly onNotice: (text: string) => void;
 }
 

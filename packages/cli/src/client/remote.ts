@@ -20,7 +20,7 @@ import {
 /** Opens the session on the server, so that it is live and can be talked to. */
 export async function remoteClient(server: Server, id: string): Promise<SessionClient> {
   const { working_dir, event_count } = await server.ask((client) => client.call("GET /session/{id}", { id }));
-  if (typeof event_count !== "number") throw new CliError("failed", `${server.url} is no server of this kind`);
+  if (typeof event_count !== "number") throw new CliError("failed", `${server.url} is not a server of this kind`);
   return {
     id,
     cwd: typeof working_dir === "string" ? working_dir : null,

@@ -284,7 +284,7 @@ async function tick(signal: AbortSignal, onTick: () => void): Promise<void> {
   }
 }
 
-/** More turns than any conversation has; a number beyond it is no turn's. */
+/** More turns than any conversation has; a number beyond it names no turn. */
 const MOST_TURNS = 1_000_000;
 
 /** The record, or one of no known type in place of a malformed one: logs and servers may be anybody's. */

@@ -216,5 +216,5 @@ function parseServerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url && (url.protocol === "http:" || url.protocol === "https:") && !url.username && !url.password)
     return url.origin + url.pathname.replace(/\/+$/, "");
-  throw new UsageError(`${JSON.stringify(text)} is no address of a server: http://127.0.0.1:5173, for one`);
+  throw new UsageError(`${JSON.stringify(text)} is not the address of a server (for example http://127.0.0.1:5173)`);
 }

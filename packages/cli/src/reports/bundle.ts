@@ -67,12 +67,12 @@ async function readJson(path: string, size: number): Promise<unknown> {
 }
 
 function parseBundle(path: string, value: unknown): Bundle {
-  if (!isObject(value)) throw new CliError("failed", `${path} is no session: not an object`);
+  if (!isObject(value)) throw new CliError("failed", `${path} is not an exported session: not an object`);
   const { schema, summary, events } = value;
   if (schema !== BUNDLE_SCHEMA)
-    throw new CliError("failed", `${path} is no session: its schema is not ${BUNDLE_SCHEMA}`);
+    throw new CliError("failed", `${path} is not an exported session: its schema is not ${BUNDLE_SCHEMA}`);
   if (!isObject(summary) || !Array.isArray(events))
-    throw new CliError("failed", `${path} is no session: it lacks a summary or events`);
+    throw new CliError("failed", `${path} is not an exported session: it lacks a summary or events`);
   return { summary, events };
 }
 
@@ -82,7 +82,8 @@ async function readDirectory(path: string): Promise<Bundle> {
   const events: unknown[] = [];
   for (const name of names) events.push(await readJson(join(path, name), 0));
   const summary = await readJson(join(path, "summary.json"), 0);
-  if (!isObject(summary)) throw new CliError("failed", `${path} is no session: its summary is not an object`);
+  if (!isObject(summary))
+    throw new CliError("failed", `${path} is not an exported session: its summary is not an object`);
   return { summary, events };
 }
 

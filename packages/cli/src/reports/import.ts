@@ -20,7 +20,7 @@ export async function importSession(invocation: Invocation): Promise<number> {
   const read = createEventReader();
   const events = bundle.events.map(read).filter((event): event is ImportedEvent => event !== null);
   const turns = events.filter(({ event }) => event.type === "user_message").length;
-  // Whoever wrote it, and whatever version it says: nothing of it is taken on trust.
+  // The file is untrusted, no matter which program and version it names.
   const given = readSummary(id, {
     ...bundle.summary,
     v: undefined,
@@ -66,7 +66,7 @@ interface ImportedEvent {
   readonly at: number | null;
 }
 
-/** An event from outside as one of ours, or null: what is not understood must not get into a log. One per log. */
+/** Turns an event from outside into a valid event, or null: an unknown one must not get into a log. One reader per log. */
 function createEventReader(): (value: unknown) => ImportedEvent | null {
   let turns = 0;
   return (value) => {

@@ -162,7 +162,7 @@ async function emptySessions(store: SessionStore, now: number, progress: Progres
   return empty;
 }
 
-/** What a session that was never prompted may hold: how it was set up, and what it was told on the way. */
+/** What a session that was never prompted may hold: how it was set up, and notices from then. */
 const SETTINGS: ReadonlySet<string> = new Set([
   "model_changed",
   "mode_changed",

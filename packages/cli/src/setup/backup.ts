@@ -56,7 +56,7 @@ function requireFiles(invocation: Invocation): { readonly root: string } {
   return paths;
 }
 
-/** @param fine exit codes that are no failure. */
+/** @param fine exit codes that do not mean failure. */
 function tar(args: readonly string[], fine: readonly number[]): Promise<void> {
   return new Promise((done, fail) => {
     const child = spawn("tar", args, { stdio: ["ignore", "ignore", "pipe"] });

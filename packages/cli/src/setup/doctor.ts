@@ -193,7 +193,7 @@ async function checkData({ process }: Invocation): Promise<Finding> {
     await access(parent, constants.W_OK);
     return ok(`${root} will be made`);
   }
-  if (!found.isDirectory()) return fail(`${root} is no directory`, "move it away");
+  if (!found.isDirectory()) return fail(`${root} is not a directory`, "move it away");
   const writable = await access(root, constants.W_OK | constants.R_OK).then(
     () => true,
     () => false,

@@ -27,7 +27,7 @@ export async function probeEngine(invocation: Invocation): Promise<number> {
     const { configOptions, modes, error } = opened as Opened;
     const facts = [
       `program      ${agentInfo?.name ?? "it gives no name"} ${agentInfo?.version ?? ""}`.trimEnd(),
-      `resumes      ${agentCapabilities.sessionCapabilities.resume ? "yes" : agentCapabilities.loadSession ? "by loading" : "no: it is told what was said"}`,
+      `resumes      ${agentCapabilities.sessionCapabilities.resume ? "yes" : agentCapabilities.loadSession ? "by loading" : "no: it gets the conversation as text"}`,
       `takes        ${["image", "audio"].filter((one) => agentCapabilities.promptCapabilities[one as "image"]).join(", ") || "text only"}`,
       `logins       ${authMethods.map(({ id }) => id).join(", ") || "none"}`,
       `modes        ${(modes?.availableModes ?? []).map(({ id }) => id).join(", ") || "none"}`,

@@ -8,7 +8,7 @@ export type Key =
   /** `enter`, `alt-enter`, `ctrl-c`, `up`, `shift-tab`. */
   | { readonly kind: "named"; readonly name: string };
 
-/** A lone Escape is told from the start of a sequence by what does not follow within this time. */
+/** An Escape that nothing follows within this time is the key itself, not the start of a sequence. */
 const ESCAPE_MS = 40;
 const PASTE_START = "\u001b[200~";
 const PASTE_END = "\u001b[201~";
