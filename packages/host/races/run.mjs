@@ -6,7 +6,7 @@ const [starts = 100, changes = 500] = process.argv.slice(2).map(Number);
 
 const { winners, refused, other } = await raceStarts(starts);
 const started = winners + refused + other.length;
-console.log(`starts: executed ${started} of ${starts}, ${winners} won, ${refused} were told who did`, ...other);
+console.log(`starts: executed ${started} of ${starts}, ${winners} won, ${refused} named the winner`, ...other);
 const { owned, stopped, violations } = await raceStopStart(changes);
 console.log(`owners: executed ${owned} of at least ${changes}, ${stopped} stops, ${violations} violations`);
 

@@ -18,7 +18,7 @@ export interface EngineRow {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Variables of ours that it gets besides those that every command gets: keys of its model. */
+  /** Variables of this process that it gets besides those that every command gets: keys of its model. */
   readonly passEnv: readonly string[];
   /** The way to log in, of those that it names. */
   readonly auth: string | null;

@@ -88,7 +88,7 @@ function requireJson(source: string, path: string): void {
   }
 }
 
-/** What cannot be looked at cannot be read either, and that is told in its own words. */
+/** False for a path that stat refuses: reading it fails too, with its own message. */
 function isPipe(path: string): boolean {
   try {
     return statSync(path).isFIFO();

@@ -1,4 +1,4 @@
-/** `--version`, told before the program is loaded: it takes hardly longer than Node itself. */
+/** `--version`, printed before the program is loaded: it takes hardly longer than Node itself. */
 import { writeSync } from "node:fs";
 
 /** True when that was all that was asked for. */
@@ -12,7 +12,7 @@ export function tellVersion(
     // To open stdout as a stream takes longer than all the rest.
     writeSync(STDOUT, line);
   } catch (error) {
-    // A pipe that is full just now; whoever has closed it does not want to know.
+    // A pipe that is full just now; a reader that closed it needs no answer.
     if ((error as NodeJS.ErrnoException).code === "EAGAIN") process.stdout.write(line);
   }
   return true;

@@ -109,7 +109,7 @@ describe("a project's file", () => {
     expect(resolved).toMatchObject({ value: left, limit: theirs });
   });
 
-  it("cannot set what belongs to the user, and is told so", () => {
+  it("cannot set what belongs to the user, and a warning says so", () => {
     const forbidden = {
       host: "0.0.0.0",
       mcp: "evil.json",
@@ -265,7 +265,7 @@ describe("config files", () => {
     expect(() => read(home, home)).toThrow(message);
   });
 
-  it("that are no files are refused, and missing ones are empty", async () => {
+  it("that are not files are refused, and missing ones are empty", async () => {
     const home = await makeHome();
     expect(read(home, home).problems).toEqual([]);
     await mkdir(join(home, ".chimera", "config.json"), { recursive: true });
@@ -305,7 +305,7 @@ describe("a program's own settings", () => {
     expect(problems({ rows, user: user({ wall: "strict" }) })).toEqual([]);
   });
 
-  it("that make no sense are told with what they take", () => {
+  it("that make no sense are refused with the values they take", () => {
     expect(() => wall({ flags: { wall: "open" } })).toThrow(/--wall takes strict or loose/);
   });
 });

@@ -59,7 +59,7 @@ describe("lines", () => {
     expect(lines).toEqual(["00:00:00 warn  careful path=a [2J b \n"]);
   });
 
-  it("tell errors with their stack, and survive fields that are no JSON", () => {
+  it("show errors with their stack, and survive fields that JSON cannot hold", () => {
     const { lines, log } = collect();
     log.error("failed", { error: new TypeError("odd") });
     expect(JSON.parse(lines[0]!).error).toContain("TypeError: odd\n    at ");

@@ -67,7 +67,7 @@ describe("the end", () => {
   it.each([
     ["--fail", /^tiny walk: Error: out of order\n {4}at /],
     ["--forget", /^tiny: Error: forgotten\n {4}at /],
-  ])("by a fault of our own (%s) is told with its stack, exit 70", async (flag, message) => {
+  ])("by a bug in the program (%s) shows the stack, exit 70", async (flag, message) => {
     const { code, stderr } = await tiny(["walk", flag]);
     expect(code).toBe(70);
     expect(stderr).toMatch(message);

@@ -115,7 +115,7 @@ describe("serve status and stop", () => {
 });
 
 describe("a home that cannot be used", () => {
-  it("is told in one line by status, and does not keep a server from serving", async () => {
+  it("is one line of status, and does not keep a server from serving", async () => {
     const home = await makeHome();
     mkdirSync(join(home, ".chimera"));
     writeFileSync(join(home, ".chimera", "run"), "");
@@ -128,7 +128,7 @@ describe("a home that cannot be used", () => {
 });
 
 describe("a port that is taken", () => {
-  it("by a server of ours is told with its pid, exit 2", async () => {
+  it("by another server of this program is reported with its pid, exit 2", async () => {
     const home = await makeHome();
     const port = await freePort();
     const server = await startServer(home, port);
@@ -245,7 +245,7 @@ describe("signals", () => {
     expect((await server.ended).code).toBe(143);
   });
 
-  it("a closed stderr is no reason to end", async () => {
+  it("a closed stderr does not end the server", async () => {
     const home = await makeHome();
     const port = await freePort();
     const server = start(home, ["serve", "--port", String(port)]);

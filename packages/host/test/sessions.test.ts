@@ -104,7 +104,7 @@ describe("sessions in this process", () => {
     return journal;
   }
 
-  it("are undone by whoever has them: what another is at is no interrupted undo", async () => {
+  it("are undone by their holder: an undo that runs in another process does not count as interrupted", async () => {
     const home = await makeHome();
     const first = await open(home);
     const { id } = await first.core.sessions.create({ cwd: home });

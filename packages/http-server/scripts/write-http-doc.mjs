@@ -172,7 +172,7 @@ both headers for a session, without \`Acp-Session-Id\` for the rest. Or all of i
 | 400 | \`invalid_json\`, \`body_cut_short\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`unknown_field\`, \`invalid_key\`, \`command_invoke_failed\` (too many arguments, or too long a prompt), \`connection_missing\`, \`already_initialized\`, \`session_mismatch\`, \`bad_upgrade\` (all of \`/acp\`) |
 | 401 | \`unauthorized\` |
 | 402 | \`budget_spent\` (the day's dollars, see [operating](operate.md)) |
-| 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\`, \`forbidden_directory\` (see \`--workspace-root\`), \`read_only\` (whoever calls may only read) |
+| 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\`, \`forbidden_directory\` (see \`--workspace-root\`), \`read_only\` (the caller may only read) |
 | 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\`, \`file_not_found\`, \`connection_not_found\` (initialize again) |
 | 405 | \`method_not_allowed\`, with \`Allow\` |
 | 406 | \`not_acceptable\` |

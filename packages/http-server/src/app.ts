@@ -204,7 +204,7 @@ async function visibleOf(sessions: Sessions, ids: ReadonlySet<string>): Promise<
 /** What reaches beyond a session is for those who may change it. */
 async function requireChange({ openSession }: Parts, id: string): Promise<void> {
   const session = await openSession(id);
-  if (session.isReadOnly) throw new HttpError(403, "read_only", "whoever may only read a session may not do this");
+  if (session.isReadOnly) throw new HttpError(403, "read_only", "the caller may only read this session");
 }
 
 /** What a path can be asked with; nothing for one that does not exist. */

@@ -1,4 +1,4 @@
-/** Bounds a server's connections. In a full house whoever has waited longest without a whole request makes room. */
+/** Bounds a server's connections. At the bound, the connection that has waited longest without a whole request is closed. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 

@@ -116,7 +116,7 @@ export interface AppEnv {
     readonly outgoing?: ServerResponse;
     /** The request came over a socket that only the server's own user can open. */
     readonly isPrivate?: boolean;
-    /** The connection, where the request asks for another protocol on it; whoever takes it says so. */
+    /** The connection, where the request asks for another protocol on it; a handler that takes it over calls `accept`. */
     readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer; accept(): void };
     /** Another node let this caller in, and asks in their place. */
     readonly forwarded?: Pick<Caller, "kind" | "person">;

@@ -140,7 +140,7 @@ export async function listen(
   const bound = server.address();
   const grace = setTimeout(begin, LIMITS.probesFirstMs);
   const ready = begun.then(load);
-  // Whoever waits for it sees the failure; nobody else must be brought down by it.
+  // The requests that wait for it see the failure; it must not become an unhandled rejection.
   ready.catch(() => {});
   return {
     server,
@@ -182,7 +182,7 @@ async function createNodeServer(tls: ListenOptions["tls"], listener: RequestList
     : createServer(options, listener);
 }
 
-/** To be asked again of whoever takes over: nothing has been begun for it here. */
+/** Asks the client to repeat the request, for the next server to answer: nothing has begun for it here. */
 function turnAway(outgoing: ServerResponse): void {
   outgoing.writeHead(503, {
     "Content-Type": "application/json",

@@ -65,7 +65,7 @@ async function beginningOf(root: string, path: string): Promise<Shown<"file">> {
   }
 }
 
-/** Null for bytes that are no text. A character that was cut at the end is left out. */
+/** Null for bytes that are not text. A character that was cut at the end is left out. */
 function textIn(bytes: Buffer, isCut: boolean): string | null {
   if (bytes.includes(0)) return null;
   try {

@@ -166,7 +166,7 @@ test("rotateSessionToken issues a token, and null for a session that is not ther
   expect(await served.app.rotateSessionToken("otter-20260101T000000-00000000")).toBeNull();
 });
 
-test("a server without a token is open to whoever passes the other checks", async () => {
+test("a server without a token is open to every caller that passes the other checks", async () => {
   const served = await serve({ authToken: undefined as never });
   expect((await served.call("GET", "/sessions", { token: null })).status).toBe(200);
 });

@@ -448,7 +448,7 @@ describe("streams", () => {
     expect(third.texts()).toContain("decided allow");
   });
 
-  test("V28 one key is one turn, whoever asks and however often", async () => {
+  test("V28 one key is one turn, for any caller and any number of requests", async () => {
     const served = await serve();
     const { S, sessionId } = await withSession(served);
     const stream = await open(served, S);

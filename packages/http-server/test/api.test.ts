@@ -18,7 +18,7 @@ describe("every answer", () => {
     expect(hostile.headers.get("x-request-id")).toBe(hostile.body.request_id);
   });
 
-  test("says which methods a path takes, to whoever may know that it exists", async () => {
+  test("says which methods a path takes, to callers that may know that it exists", async () => {
     const served = await serve();
     const answer = await served.call("PUT", "/sessions/x");
     expectError(answer, 405, "method_not_allowed");

@@ -129,7 +129,7 @@ test.each([
   },
 );
 
-test("a peer that leaves in the middle of its body is no failure of ours", async () => {
+test("a peer that leaves in the middle of its body is not a failure of the server", async () => {
   const served = await serve();
   for (const rest of ['Content-Length: 100\r\n\r\n{"a":', 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"a":\r\n']) {
     await sendRaw(served.port, HEAD + rest, 200);

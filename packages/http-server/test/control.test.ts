@@ -89,7 +89,7 @@ describe("undo", () => {
     expect((await act("redo")).turns).toBe(0);
   });
 
-  test("keeps what somebody else changed since, unless it is told otherwise", async () => {
+  test("keeps what somebody else changed since, unless the request says otherwise", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     const file = join(served.cwd, "note.txt");

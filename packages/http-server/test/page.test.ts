@@ -111,7 +111,7 @@ test("files are read when one is asked for, once, and again after a failure", as
   expect(served.logged.join()).toContain("the disk is away");
 });
 
-test("what is no file is as it was, and so is a server without a page", async () => {
+test("other paths answer as before, and so does a server without a page", async () => {
   const served = await serve({ page });
   for (const path of ["/assets/", "/assets/app-0a1b.js.map", "//", "/%2e%2e/etc/passwd"]) {
     expect([path, (await raw(served, `GET ${path}`, "Host: localhost")).status]).not.toContain(200);

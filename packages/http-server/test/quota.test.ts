@@ -42,7 +42,7 @@ test("of 200 clients at once as many get a session as the limit says, to the uni
   expect((await make(of(ANN))).status).toBe(201);
 });
 
-test("turns that run or wait, and prompts of a minute, are counted for whoever sends them", async () => {
+test("turns that run or wait, and prompts of a minute, count for the person who sends them", async () => {
   let now = Date.parse("2026-11-18T10:00:00Z");
   const served = await serve({ people, clock: () => now, quotas: { each: { turns: 3, promptsPerMinute: 5 } } });
   const { session_id: id } = (await served.call("POST", "/session", { token: of(ANN), body: {} })).body;

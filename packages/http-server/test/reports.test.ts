@@ -96,7 +96,7 @@ describe("a share", () => {
     expect(reached).toBe(0);
   });
 
-  test("goes where the operator said, and an answer that is no success is 502 without its text", async () => {
+  test("goes where the operator said, and an answer other than success is 502 without its text", async () => {
     const inner = createServer((request, response) => {
       response.writeHead(request.url === "/bad" ? 500 : 201).end("thanks");
     }).listen(0, "127.0.0.1");

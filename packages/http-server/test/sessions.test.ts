@@ -28,7 +28,7 @@ describe("the plural family", () => {
     expect(detail.body.events.at(-1)).toMatchObject({ type: "agent_result", metadata: { output: "hello" } });
   });
 
-  test("a turn extends a session, and waits behind the one that runs", async () => {
+  test("a turn extends a session, and waits for the one that runs", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     const first = await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "wait" } });
@@ -213,7 +213,7 @@ const IDS = [
   "x".repeat(4000),
 ];
 
-test.each(IDS)("the id %j is no session, on any route", async (id) => {
+test.each(IDS)("the id %j names no session, on any route", async (id) => {
   const served = await serve();
   for (const [method, path] of [
     ["GET", `/sessions/${id}`],
@@ -396,7 +396,7 @@ test("an answer whose body nobody asked for reads no log", async () => {
   expect(open).toBe(0);
 });
 
-test("a peer that leaves in the middle of a long answer is no failure of ours", async () => {
+test("a peer that leaves in the middle of a long answer is not a failure of the server", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   for (let turn = 0; turn < 4; turn++) await runTurn(served, id, `say ${"x".repeat(500_000)}`);

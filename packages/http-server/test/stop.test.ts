@@ -21,7 +21,7 @@ async function beginPrompt(port: number, id: string): Promise<() => Promise<stri
   };
 }
 
-test("a request that arrives while the server goes down is told to come again", async () => {
+test("a request that arrives while the server goes down is asked to come again", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   const finish = await beginPrompt(served.port, id);

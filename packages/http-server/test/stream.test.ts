@@ -139,7 +139,7 @@ describe("a turn whose last record is damaged on disk", () => {
   });
 });
 
-test("what stands for lost records is told whole before the record behind them, however much that is", async () => {
+test("the entry for lost records arrives whole before the record after them, at any size", async () => {
   const root = scratch();
   const first = await serve({ root });
   const { id } = await newSession(first);

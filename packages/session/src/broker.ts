@@ -53,7 +53,7 @@ export function createBroker(deps: {
 }): Broker {
   const { journal, attachments } = deps;
   const waiting = new Map<string, Waiting>();
-  /** Answered while the session is loaded: a late answer is told from one to a question that never was. */
+  /** Answered while the session is loaded: so that a late answer differs from one to a question that never was. */
   const answered = new Set<string>();
   const giveUp = (id: string, by: ResolvedBy): void =>
     void waiting

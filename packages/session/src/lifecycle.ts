@@ -236,7 +236,7 @@ async function fork(house: House, id: string, { turn: asked, owner }: ForkOption
   const added = [
     { type: "forked", metadata: { from: id, at } } as const,
     ...changesBetween(settingsOf(made, conversation.settings), settings),
-    // Who may read the parent is no reason to read the child.
+    // A person who may read the parent may not read the child for that.
     ...(conversation.facts.isShared ? [{ type: "sharing_changed", metadata: { shared: false } } as const] : []),
   ].map((event) => bodyOf(event, { turn: null }));
   for (const event of added) conversation.apply(event);

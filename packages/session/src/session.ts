@@ -133,7 +133,7 @@ export interface Session extends ReadableSession {
 
 /** What the program that holds the sessions may do besides. */
 export interface OwnedSession extends Session {
-  /** Whoever it was opened for may read it and no more. */
+  /** The caller it was opened for may read it and nothing else. */
   readonly isReadOnly: boolean;
   /** What it was made with, under what its log says was changed. */
   readonly made: Settings;

@@ -15,7 +15,7 @@ export interface SlashContext {
   readonly rewind: Rewind;
   readonly args: string;
   readonly all: readonly SlashCommand[];
-  /** Whoever sent it has this session's token alone. */
+  /** The sender has this session's token alone. */
   readonly isGuest: boolean;
 }
 

@@ -25,7 +25,7 @@ export interface ClientEffects {
   readonly gone?: boolean;
 }
 
-/** Told before files change. */
+/** Called before files change. */
 export interface ChangeWatch {
   willWrite(path: string): Promise<void>;
   willRun: Workspace["willRun"];
@@ -33,7 +33,7 @@ export interface ChangeWatch {
 
 /** A session's workspace, and when nothing is being written in it. */
 export interface SessionWorkspace extends Workspace {
-  /** Resolves when writes that have begun are done, whoever gave up waiting for them: what they did is part of the turn. */
+  /** Resolves when writes that have begun are done, even if their callers stopped waiting: what they did is part of the turn. */
   written(): Promise<void>;
 }
 
@@ -41,9 +41,9 @@ export function composeWorkspace(parts: {
   readonly cwd: string;
   readonly directories: readonly string[];
   readonly disk: Files;
-  /** The effects of whoever is attached now; asked at every call, because connections come and go. */
+  /** The effects of the client that is attached now; read at every call, because connections come and go. */
   readonly client: () => ClientEffects | undefined;
-  /** Told when a file is about to be looked for here that a client answered for before. */
+  /** Called when a file is about to be looked for here that a client answered for before. */
   readonly onClientLost: () => void;
   readonly watch: ChangeWatch;
   /** Of the turn that runs. */

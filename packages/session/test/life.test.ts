@@ -67,7 +67,7 @@ describe("the time to live", () => {
     expect((await sessions.fork(id)).settings).toMatchObject(bounds);
   });
 
-  test("whoever listens is told of every session that comes into memory, until he stops", async () => {
+  test("a listener hears of every session that is loaded, until it stops", async () => {
     const { sessions } = clocked();
     const loaded: string[] = [];
     const stop = sessions.onLoad(({ id }) => void loaded.push(id));

@@ -243,22 +243,25 @@ describe("undo", () => {
 });
 
 describe("loading against deleting", () => {
-  test.each(["delete", "tearDown"] as const)("%s leaves no session, whoever loads it meanwhile", async (end) => {
-    const { sessions } = await program()();
-    for (let round = 0; round < 20; round++) {
-      const { id } = await sessions.create({ cwd: "/" });
-      await runPrompt(sessions, id, "hi");
-      const results = await Promise.allSettled([
-        sessions.load(id),
-        sessions[end](id),
-        sessions.load(id),
-        sessions.load(id),
-      ]);
-      expect(results[1]).toMatchObject({ status: "fulfilled" });
-      expect(sessions.find(id)).toBeUndefined();
-      await expect(sessions.load(id)).rejects.toMatchObject({ code: "session_not_found" });
-    }
-  });
+  test.each(["delete", "tearDown"] as const)(
+    "%s leaves no session, even when a caller loads it meanwhile",
+    async (end) => {
+      const { sessions } = await program()();
+      for (let round = 0; round < 20; round++) {
+        const { id } = await sessions.create({ cwd: "/" });
+        await runPrompt(sessions, id, "hi");
+        const results = await Promise.allSettled([
+          sessions.load(id),
+          sessions[end](id),
+          sessions.load(id),
+          sessions.load(id),
+        ]);
+        expect(results[1]).toMatchObject({ status: "fulfilled" });
+        expect(sessions.find(id)).toBeUndefined();
+        await expect(sessions.load(id)).rejects.toMatchObject({ code: "session_not_found" });
+      }
+    },
+  );
 });
 
 test("a cancelled turn says how many steps it took and what it cost", async () => {

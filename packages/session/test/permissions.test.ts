@@ -28,7 +28,7 @@ test("the last client that approves leaves: what is open is denied", async () =>
   expect(session.conversation.turns[0]?.result?.output).toBe("deny by rule");
 });
 
-test("two clients answer at once: the first counts, the second is told", async () => {
+test("two clients answer at once: the first counts, the second learns so", async () => {
   const { session, id } = await asked();
   const answers = await Promise.allSettled([session.answer(id, "always", "phone"), session.answer(id, "deny")]);
   expect(answers.map((answer) => answer.status)).toEqual(["fulfilled", "rejected"]);

@@ -200,7 +200,7 @@ const hanging: Agent = async function* () {
 };
 
 describe("the end of a session", () => {
-  it("is announced to whoever holds it, also by an eviction", async () => {
+  it("is announced to the session's holders, also by an eviction", async () => {
     let now = 0;
     const sessions = makeSessions(speaking("hi"), { ttl: 1, clock: () => now, monotonic: () => now });
     const session = await sessions.create({ cwd: "/" });

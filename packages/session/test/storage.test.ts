@@ -1,4 +1,4 @@
-// What happens when the log cannot be written: the turn stops, whoever waits is told, and the first write that succeeds
+// What happens when the log cannot be written: the turn stops, the callers that wait get the error, and the first write that succeeds
 // ends the turn.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -80,7 +80,7 @@ async function fillDuringTurn() {
 }
 
 describe("a log that cannot be written", () => {
-  test("stops the turn and tells whoever is attached, without a record", async () => {
+  test("stops the turn and notifies attached clients, without a record", async () => {
     const { session, lost, records } = await fillDuringTurn();
     expect(session.state).toBe("idle");
     expect(lost.length).toBeGreaterThan(0);

@@ -91,7 +91,7 @@ export function openLog(
 
 // --- internal ---
 
-/** What is no log is neither added to nor, when the log has grown, moved on and removed at last. */
+/** Throws for a file that is not a log: it must not be appended to, nor rotated and removed when it has grown. */
 function refuseForeign(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (!stats?.isFile() || stats.size === 0) return;

@@ -17,7 +17,7 @@ export interface ListPlace {
   read(): Promise<string | null>;
   /** One change at a time. */
   change(make: (text: string | null) => string): Promise<void>;
-  /** Calls back after each change, whoever made it, within a second. */
+  /** Calls back within a second of each change, by this process or another. */
   onChange(changed: () => void): void;
 }
 

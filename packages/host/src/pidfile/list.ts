@@ -28,7 +28,7 @@ export function listPidfiles(options: ListOptions): PidfileEntry[] {
   return listOwned(options).map(({ owner, entry }) => ({ ...entry, alive: owner !== null }));
 }
 
-/** With the process behind each, for whoever is going to signal it. */
+/** With the process of each, for a caller that signals it. */
 export function listOwned(
   options: ListOptions,
 ): { readonly entry: Omit<PidfileEntry, "alive">; readonly owner: Owner }[] {

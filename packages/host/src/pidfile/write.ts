@@ -170,7 +170,7 @@ function replaceFile(path: string, text: string): void {
   }
 }
 
-/** On Windows whoever reads the file just now is in the way. */
+/** On Windows a process that reads the file at the same moment makes this fail. */
 function rename(from: string, to: string): void {
   for (let attempt = 1; ; attempt++) {
     try {

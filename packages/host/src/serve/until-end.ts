@@ -37,7 +37,7 @@ export function untilEnd(
       });
     }
     const fault = (error: unknown) => {
-      log.error("a fault of our own; ending", { error: error instanceof Error ? error : String(error) });
+      log.error("a bug in the program; ending", { error: error instanceof Error ? error : String(error) });
       resolve(EXIT_FAULT);
     };
     // In place of the program's own, which would end without closing anything.
@@ -114,7 +114,7 @@ function childrenOf(process: NodeJS.Process): number[] {
       .map(Number)
       .filter((pid) => pid > 1);
   } catch {
-    // Not told on this system, or there are none.
+    // This system does not say, or there are none.
     return [];
   }
 }

@@ -12,7 +12,7 @@ import { bytesOf, type End, startAskingKernel } from "./socket-diag.js";
 export type IsOwnUser = (socket: Socket) => Promise<boolean>;
 
 /**
- * Null where the system does not say who made a socket: then users cannot be told apart.
+ * Null where the system does not say who made a socket: then the server cannot tell users apart.
  *
  * @example
  * const isOwnUser = await createOwnUserCheck(server);

@@ -1,5 +1,5 @@
 /**
- * How fast one address is told that its token is wrong. A burst is free; after it refusals come at a steady rate: each waits
+ * How fast one address gets refusals for a wrong token. A burst is free; after it refusals come at a steady rate: each waits
  * for its turn, and what would make too many wait is turned away at once. Callers with a valid token never get here.
  */
 import type { Context } from "hono";

@@ -17,7 +17,7 @@ const PREFLIGHT = {
 export function guard(options: {
   readonly cors: readonly string[];
   readonly hosts: readonly string[];
-  /** Whether a page comes from here: it may call, as the Host of its origin is one of ours. */
+  /** Whether a page comes from here: it may call, because the Host of its origin is one of `hosts`. */
   readonly isOwnOriginServed: boolean;
 }): MiddlewareHandler<AppEnv> {
   const hostAllowed = createHostCheck(options.hosts);

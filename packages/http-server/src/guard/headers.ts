@@ -13,7 +13,7 @@ export const EVERY_ANSWER = { ...SECURITY_HEADERS, "Cache-Control": "no-store" }
 /** What a page may read of an answer besides its body. */
 const EXPOSED = "Acp-Connection-Id, Preference-Applied, Retry-After, X-Request-Id, X-Warnings";
 
-/** What an answer to a listed origin carries; nothing for a caller that is no browser. */
+/** What an answer to a listed origin carries; nothing for a caller other than a browser. */
 export function allowedOrigin(origin: string | undefined): Readonly<Record<string, string>> {
   return origin === undefined
     ? {}

@@ -108,7 +108,7 @@ function webSink(headers: Readonly<Record<string, string>>): Sink {
     response: new Response(readable, { headers: { ...STREAM_HEADERS, ...headers } }),
     gone,
     write,
-    // Whoever reads the other end keeps what it is given.
+    // The reader of the other end keeps the bytes it gets, so it gets a copy.
     writeLent: async (memory) => write(Buffer.from(memory)),
     end: () => void writer.close().catch(leave),
   };

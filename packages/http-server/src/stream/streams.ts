@@ -171,7 +171,7 @@ export function createStreams(log: AppDeps["log"]) {
 
       void sink.gone.then(cut);
       void subscription.ended
-        // The peer sees its stream end, and may come back; why it did is told here.
+        // The peer sees its stream end, and may come back; the reason goes to the log.
         .catch((error: unknown) => log?.("stream failed", { session: id, error: String(error) }))
         .finally(() => {
           clearInterval(keepAlive);

@@ -8,7 +8,7 @@ import { join, sep } from "node:path";
 import type { CustomCommand } from "./command.js";
 import { parseCommand } from "./parse.js";
 
-/** Larger files are no prompts. */
+/** A larger file is not a prompt. */
 const MAX_BYTES = 256 * 1024;
 const MAX_FILES = 500;
 const FOLDERS = [
@@ -39,7 +39,7 @@ export async function discoverCommands(places: {
 // --- internal ---
 
 async function readFolder(folder: string, within: string | undefined): Promise<CustomCommand[]> {
-  // Most are not there, and asking at once costs less than waiting to be told so.
+  // Most folders do not exist, and a synchronous check costs less than a rejected promise.
   if (!existsSync(folder)) return [];
   const names = await readdir(folder).catch(() => []);
   const files = names
