@@ -21,7 +21,7 @@ try {
 }
 
 /**
- * What a turn waits for, from the first word that files will change to its end, against the same ten changes told to git. Ours
+ * What a turn waits for, from the first word that files will change to its end, against the same ten changes committed with git. Ours
  * keeps what was there before and what is there now, git only the latter; neither waits for the disk.
  */
 async function snapshotAmong(count, bytes) {

@@ -136,7 +136,7 @@ const mistakes: [mistake: string, line: string, code: number][] = [
   ["[acp.invalid-request] a frame without a method", '{"jsonrpc":"2.0","id":7}', -32600],
   ["[acp.unknown-method] an unknown method", '{"jsonrpc":"2.0","id":7,"method":"session/fly"}', -32601],
   [
-    "[acp.invalid-params] a session id that is no string",
+    "[acp.invalid-params] a session id that is not a string",
     '{"jsonrpc":"2.0","id":7,"method":"session/message","params":{"sessionId":5}}',
     -32602,
   ],

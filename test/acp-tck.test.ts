@@ -177,7 +177,7 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     expect(await newSession({ additionalDirectories: [editor.home] })).toBeTypeOf("string");
   });
 
-  test("TCK MODES-001, MODES-002 (C) the current mode is one of them; set_mode works and is told", async () => {
+  test("TCK MODES-001, MODES-002 (C) the current mode is one of them; set_mode works and is announced", async () => {
     const { result } = await editor.request("session/new", { cwd: editor.cwd, mcpServers: [] });
     const modes = result.modes.availableModes.map((mode: { id: string }) => mode.id);
     expect(modes).toContain(result.modes.currentModeId);

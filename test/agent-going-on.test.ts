@@ -141,7 +141,7 @@ test("an empty reply after a tool is asked for again; one that is always empty f
   expect(silent.requests).toHaveLength(4);
 });
 
-test("half a Write is not run: the model is told, sends it whole, and the file is right", async () => {
+test("half a Write is not run: the model learns so, sends it whole, and the file is right", async () => {
   const content = "line\n".repeat(100);
   const half = JSON.stringify({ path: "out.txt", content }).slice(0, 200);
   const replies = [

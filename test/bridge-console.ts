@@ -45,7 +45,7 @@ export async function openPage(uiUrl: string): Promise<ConsolePage> {
   let text = "";
   let attached = false;
   let ended = false;
-  // biome-ignore lint/suspicious/noExplicitAny: the page's messages are told apart by their type.
+  // biome-ignore lint/suspicious/noExplicitAny: the page tells messages apart by their type.
   const hear: Record<string, (message: any) => void> = {
     state: (message) => {
       attached = message.attached;

@@ -31,7 +31,7 @@ test("help names the programs, and asking for nothing asks for help", () => {
   for (const words of [[], ["help"], ["-h"], ["help", "--help"]]) expect(run("chimera", ...words).stdout).toBe(stdout);
 });
 
-test("--version is its own, and behind a program's name that program's", () => {
+test("--version is its own, and after a program's name that program's", () => {
   expect(run("chimera", "--version").stdout).toBe(`chimera ${version}\n`);
   expect(run("chimera", "-V").stdout).toBe(`chimera ${version}\n`);
   expect(run("chimera", "otter", "--version").stdout).toBe(run("otter", "--version").stdout);
@@ -73,7 +73,7 @@ test.each([
   expect(plain(through.stderr)).toBe(plain(direct.stderr));
 });
 
-test("[ferret.one-command] chimera otter serve is otter's server, in one process that ends when it is told to", async () => {
+test("[ferret.one-command] chimera otter serve is otter's server, in one process that ends on a signal", async () => {
   const program = startProgram("chimera", ["otter", "serve", "--port", "0"]);
   const address = await addressOf(program);
   expect((await fetch(`${address}/health`)).status).toBe(200);

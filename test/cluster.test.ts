@@ -136,7 +136,7 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     const id = await create(dying, "hello");
     await dying.all(`/sessions/${id}/events`);
     dying.program.child.kill("SIGKILL");
-    const { status } = await heir.ask(`POST /sessions/${id}/turns`, { body: { prompt: "to whoever is left" } });
+    const { status } = await heir.ask(`POST /sessions/${id}/turns`, { body: { prompt: "to the node that is left" } });
     expect(status).toBe(202);
     const { events } = (await heir.ask(`GET /sessions/${id}`)).body;
     expect(events.filter(({ type }: { type: string }) => type === "user_message")).toHaveLength(2);

@@ -31,7 +31,7 @@ export interface EditorOptions extends Surroundings {
   readonly clientCapabilities?: object;
   /** A script for the model, in place of the offline one. */
   readonly turns?: object[];
-  /** Answers to the agent's requests, by method; permission is given unless told otherwise. */
+  /** Answers to the agent's requests, by method; the default gives permission. */
   readonly answers?: Record<string, (params: Loose) => unknown>;
 }
 

@@ -45,7 +45,7 @@ test("over HTTP it is prompted, streamed and undone, and what it did unasked is 
   const { body } = await server.ask(`POST /sessions/${id}/undo`, { body: {} });
   expect(body).toMatchObject({ turns: 1, conflicts: [] });
   expect(existsSync(made)).toBe(false);
-  // Its own memory is of what was undone, so a new session of it is told what is left, which is nothing.
+  // Its own memory is of what was undone, so a new session of it receives what is left, which is nothing.
   expect(text(await say(server, id, "recall"))).toBe("");
 });
 

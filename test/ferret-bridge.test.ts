@@ -30,7 +30,7 @@ test("[ferret.bridge] ferret bridge attaches a new session, and a remote drives 
 test.each([
   ["no remote", [], /^ferret bridge: needs --remote-url/],
   ["a remote without TLS", ["--remote-url", "http://127.0.0.1:9"], /is not encrypted/],
-  ["a remote that is no address", ["--remote-url", "console"], /must be an https address/],
+  ["a remote that is not an address", ["--remote-url", "console"], /must be an https address/],
   ["a token in the address", ["--remote-url", "https://u:p@console.example"], /may not hold credentials/],
 ])("ferret bridge with %s ends with 2", async (_why, flags, told) => {
   const ferret = startProgram("ferret", ["bridge", ...flags], env);

@@ -65,7 +65,7 @@ test("an edit is a diff with its place, a read a place with its line", async () 
   expect(contents).toContainEqual({ type: "diff", path, oldText: null, newText: "hello" });
 });
 
-test("what the sandbox refuses is a failed call, told in words", async () => {
+test("what the sandbox refuses is a failed call that says why", async () => {
   const { updates, prompt, asked } = await editor(["--approval", "full"]);
   expect((await prompt("write note.txt: hello")).stopReason).toBe("end_turn");
   const results = updates.filter((update) => update.sessionUpdate === "tool_call_update");

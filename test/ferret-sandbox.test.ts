@@ -170,7 +170,7 @@ describe("file tools", () => {
   });
 });
 
-/** An MCP server with one tool, which writes where it is told. */
+/** An MCP server with one tool, which writes to the path it gets. */
 const SERVER = `
 import { writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -229,7 +229,7 @@ describe("without an operating system's wall", () => {
     await expect.poll(() => peer.program.stderr(), { timeout: 5000 }).toContain(refused);
   });
 
-  test("off is a choice: in read-only what is no plain read is still refused", async () => {
+  test("off is a choice: read-only still refuses a command that does more than read", async () => {
     const peer = await ferretPeer(
       ["--os-sandbox", "off", "--approval", "full"],
       [[bash("cat README.md"), bash("touch made.txt")]],

@@ -191,7 +191,7 @@ describe("history", () => {
     };
   };
 
-  test("[acp.history-bound] [acp.resume-truncated] 1024 updates are kept; a cursor before them is told so", async () => {
+  test("[acp.history-bound] [acp.resume-truncated] 1024 updates are kept; a cursor before them gets a notice", async () => {
     const peer = await scripted(long, ["--no-coalesce"]);
     const sessionId = await open(peer);
     await message(peer, sessionId);

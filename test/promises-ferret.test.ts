@@ -154,7 +154,7 @@ describe("updates", () => {
     });
   });
 
-  test("[ferret.sandbox-violation] what the sandbox refuses is told, with tool, path and mode", async () => {
+  test("[ferret.sandbox-violation] what the sandbox refuses is reported with tool, path and mode", async () => {
     const peer = await ferret([call("Write", { path: "/etc/chimera-test", content: "x" })], writable);
     const sessionId = await open(peer);
     await message(peer, sessionId);
@@ -209,7 +209,7 @@ describe("sandbox and approval", () => {
     expect((await peer.request("session/setSandbox", { sessionId })).result).toEqual({ mode: "workspace-write" });
   });
 
-  test("[ferret.approval-live] [ferret.approval-changed] the preset is switched at once, and everybody is told", async () => {
+  test("[ferret.approval-live] [ferret.approval-changed] the preset changes at once, and every client hears of it", async () => {
     const peer = await ferret(
       [call("Write", { path: "note.txt", content: "x" })],
       ["--sandbox", "workspace-write", "--approval", "read-only"],

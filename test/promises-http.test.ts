@@ -236,7 +236,7 @@ describe("the list's filters", () => {
   });
   const rows = async (query: string) => (await many.ask(`GET /sessions${query}`)).body.sessions as { model: string }[];
 
-  test("[http.sessions-limit] 20 rows unless told, or as many as asked", async () => {
+  test("[http.sessions-limit] 20 rows by default, or as many as asked", async () => {
     expect(await rows("")).toHaveLength(20);
     expect(await rows("?limit=3")).toHaveLength(3);
     expect(await rows("?limit=100")).toHaveLength(23);

@@ -125,7 +125,7 @@ describe("the record of a running server", () => {
     );
   });
 
-  test("[pidfile.exclusive] [pidfile.already-running] keeps a second server from its port, which is told who holds it", async () => {
+  test("[pidfile.exclusive] [pidfile.already-running] keeps a second server from its port, and names the holder", async () => {
     const before = readFileSync(recordOf(server), "utf8");
     const { code, stderr } = await ended(["serve", "--port", portOf(server)], beside());
     expect(code).toBe(2);
@@ -189,7 +189,7 @@ describe("serve stop", () => {
     expect((await stop(scratchTree({}), "--serve-timeout", "-1")).code).toBe(2);
   });
 
-  test("[pidfile.stop-exit-codes] one that runs elsewhere is not signalled but told, and that is 1, though the others end", async () => {
+  test("[pidfile.stop-exit-codes] one that runs elsewhere is reported, not signalled, and that is 1, though the others end", async () => {
     const home = scratchTree({});
     const far = await startServer([], {}, { home });
     const run = join(home, "run");

@@ -132,7 +132,7 @@ async function connected(): Promise<void> {
   for (let round = 0; round < 3; round += 1) await server.ask("GET /health");
 }
 
-test("a server killed in a turn: whoever reads on at the next one gets the turn's end, and the stream ends", async () => {
+test("a server killed in a turn: a reader that resumes at the next one gets the turn's end, and the stream ends", async () => {
   const first = await startServer();
   const { body } = await first.ask("POST /sessions", { body: { prompt: "write a.txt: x" } });
   const path = `/sessions/${body.session_id}/events`;

@@ -45,7 +45,7 @@ test("a state that the tests contradict fails, and sync mends it", () => {
   expect(requirements(root, "check").code).toBe(0);
 });
 
-test("a comment is no citation", () => {
+test("a comment does not count as a citation", () => {
   const root = tree(["| demo.one | It does one. | http | open |"], { "test/one.test.ts": "// [demo.one] later\n" });
   expect(requirements(root, "check").code).toBe(0);
 });

@@ -1,4 +1,4 @@
-// Who may use a server: its own user where no token is set, whoever has the token it made, and no command that it runs.
+// Who may use a server: its own user where no token is set, callers with the token it made, and no command that it runs.
 import { spawnSync } from "node:child_process";
 import {
   existsSync,

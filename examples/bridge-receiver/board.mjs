@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 
 const MAX_ENTRIES = 20_000;
 
-/** @param {string} id @param {string} key whoever has it may watch and speak; it is part of the page's address */
+/** @param {string} id @param {string} key anybody who has it may watch and speak; it is part of the page's address */
 export function createBoard(id, key) {
   const entries = [];
   const questions = new Map();

@@ -13,7 +13,7 @@ export async function linkProgram(socket, board) {
         kind: "notification",
         handle: ({ update, _meta }) => {
           const { "chimera.dev/eventId": eventId, "chimera.dev/origin": origin } = _meta ?? {};
-          // What has no number is no part of the log.
+          // A message without a number does not belong to the log.
           if (eventId) board.add(update, { eventId, origin });
         },
       },

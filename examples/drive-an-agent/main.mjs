@@ -20,7 +20,7 @@ const agent = await connectAgent({
     kinds.add(sessionUpdate);
     if (sessionUpdate === "agent_message_chunk" && content.type === "text") said += content.text;
   },
-  // Whoever is asked decides: here everything is allowed once.
+  // The answer is this program's to give: here it allows everything once.
   async onPermission({ toolCall, options }) {
     console.log(`It asks: ${toolCall.title}`);
     const { optionId } = options.find(({ kind }) => kind === "allow_once") ?? options[0];

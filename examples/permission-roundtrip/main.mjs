@@ -6,7 +6,7 @@ import { createApp } from "@chimera/http-server";
 import { listen } from "@chimera/http-server/node";
 import { createSessions } from "@chimera/session";
 
-/** Asks for every word of the prompt, and says what it was told. */
+/** Asks for every word of the prompt, and says what the answer was. */
 async function* cautious({ prompt }, { ask }) {
   yield { type: "step_start", metadata: { step: 0 } };
   for (const [index, command] of prompt.text.split(" ").entries()) {

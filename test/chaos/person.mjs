@@ -7,7 +7,7 @@ import { pause } from "../soak/chance.mjs";
 import { followingClient } from "../soak/http-client.mjs";
 import { createLedger } from "../soak/ledger.mjs";
 
-/** A frozen server answers nothing for a while; whoever asked does not know what became of it. */
+/** A frozen server answers nothing for a while; the caller does not know what became of its request. */
 const PATIENCE_MS = 4000;
 /** Far longer than a freeze: what takes as long hangs. */
 const STUCK_MS = 90_000;

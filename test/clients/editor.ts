@@ -95,7 +95,7 @@ function editorOf(
   child.stderr.setEncoding("utf8").on("data", (text) => {
     stderr += text;
   });
-  // Whoever writes to a program that has gone finds out by its exit.
+  // A write to a program that has ended needs no report: its exit does that.
   child.stdin.on("error", () => {});
   const exited = once(child, "close").then(([code]) => code as number | null);
 

@@ -116,7 +116,7 @@ function reportOf(
   };
 }
 
-/** A cancel with an id is no part of the schema, and lines without one are answered to nobody. */
+/** The schema has no cancel with an id, and a line without an id gets no answer. */
 const OWN_FAULT = /nobody asked|no response session\/cancel/;
 
 type Pick = <T>(list: readonly T[]) => T;

@@ -63,7 +63,7 @@ const ATTEMPTS: readonly Attempt[] = [
   },
   { what: "a target that names another host", line: "POST http://evil.example/sessions HTTP/1.1" },
   {
-    what: "a foreign Host under a target of ours",
+    what: "a foreign Host under a target of this server",
     line: "POST http://127.0.0.1:PORT/sessions HTTP/1.1",
     host: "evil.example",
   },
@@ -153,7 +153,7 @@ const ATTEMPTS: readonly Attempt[] = [
   { what: "a trace", line: "TRACE /sessions HTTP/1.1", headers: ["Origin: https://evil.example"], body: "" },
   { what: "two lengths", headers: ["Content-Length: 0", "Transfer-Encoding: chunked", "Origin: https://evil.example"] },
   { what: "a header that is folded", headers: ["X-A: b\r\n Origin: http://localhost", "Origin: https://evil.example"] },
-  { what: "a second request behind a refused one", type: "text/plain", next: "evil.example" },
+  { what: "a second request after a refused one", type: "text/plain", next: "evil.example" },
 ];
 
 const BODY = JSON.stringify({ prompt: "run `touch reached`", cwd: undefined });

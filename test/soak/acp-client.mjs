@@ -1,4 +1,4 @@
-// An editor: sessions over one program's stdin and stdout, with what it saw kept for whoever takes over after it.
+// An editor: sessions over one program's stdin and stdout, with what it saw kept for the client that takes over after it.
 import { createInterface } from "node:readline";
 import { pause } from "./chance.mjs";
 
@@ -30,7 +30,7 @@ export async function connectEditor({ program, ledger, chance, counts, cursors }
   const updated = ({ sessionId, ...params }) => {
     heard.set(sessionId, Date.now());
     const eventId = params._meta?.["chimera.dev/eventId"];
-    // Settings are told as they are now, live; they are no part of a replay.
+    // Settings arrive live, as they are now; a replay does not contain them.
     if (eventId === undefined || params.update.sessionUpdate === "config_option_update") return;
     ledger.update(sessionId, eventId, params, cursors.get(sessionId) ?? 0);
     cursors.set(sessionId, eventId);

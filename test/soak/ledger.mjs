@@ -59,7 +59,7 @@ export function createLedger() {
           fault(id, `update ${eventId} was\n${frames}\nand is now\n${again}`);
       }
       for (const [eventId, frames] of replayed) {
-        // Its own prompts are not told to the client that sent them.
+        // A client does not get its own prompts back.
         const own = frames.every((frame) => frame.includes('"user_message_chunk"'));
         if (eventId <= last && !own && !updates.has(eventId)) fault(id, `update ${eventId} was never sent: ${frames}`);
       }

@@ -36,7 +36,7 @@ export function createPrograms({ root, token, preload = [], ttl = 5 }) {
     child.stderr.setEncoding("utf8").on("data", (text) => {
       stderr = (stderr + text).slice(-16_384);
     });
-    // Whoever writes to a program that has gone finds out by its exit.
+    // A write to a program that has ended needs no report: its exit does that.
     child.stdin.on("error", () => {});
     const exited = once(child, "exit").then(([code, signal]) => {
       live.delete(child);

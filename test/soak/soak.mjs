@@ -53,7 +53,7 @@ const steady = await startSteadyServer({ ...shared, chance: chance.branch() });
 const mortal = startMortalServer({ ...shared, chance: chance.branch() });
 const mortalHttp = createHttpClient({ ...shared, address: mortal.address, chance: chance.branch() });
 
-/** Each lives one session, or as many as it is told. */
+/** Each lives one session, or the number of sessions it is given. */
 const loads = [
   (own) => steady.http.live(surroundings(own)),
   (own) => steady.liveInEditor(own, surroundings(own)),
