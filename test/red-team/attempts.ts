@@ -103,11 +103,12 @@ function attack(attempts: readonly Attempt[], { name, args }: Program, uid: numb
     const git = "git -c user.name=a -c user.email=a@b";
     const lines = `mkdir sub; echo needle > sub/a.txt; git init -q --template= .; ${git} add .; ${git} commit -qm one; echo more >> sub/a.txt`;
     execFileSync("sh", ["-ec", lines], { cwd: join(base, "template") });
+    // In the person's settings, because a model that is named for the run wins over any file.
+    writeFileSync(join(base, "state", "config.json"), JSON.stringify({ model: `scripted:${base}/good.json` }));
     if (uid !== undefined) execFileSync("chown", ["-R", `${uid}:${uid}`, base]);
     const env = { [`${name.toUpperCase()}_SERVER_TOKEN`]: TOKEN, HOME: join(base, "home") };
-    const model = ["--model", `scripted:${base}/good.json`];
     const places = { cwd: join(base, "start"), home: join(base, "state"), uid };
-    ground = { base, server: await startServer([...model, ...args], env, { name, atEnd, token: TOKEN, ...places }) };
+    ground = { base, server: await startServer(args, env, { name, atEnd, token: TOKEN, ...places }) };
   });
   afterAll(() => expect(executed).toBe(attempts.length));
 
