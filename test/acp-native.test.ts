@@ -13,7 +13,7 @@ async function openSession(peer: Peer): Promise<string> {
   return result.sessionId;
 }
 
-test("[acp.initialize-empty] [acp.server-info] [acp.capabilities] [acp.agent-capabilities] the handshake carries both blocks", async () => {
+test("the handshake carries both blocks", async () => {
   const peer = connect(startProgram("otter", ["serve", "--acp"]));
   expect((await peer.request("initialize", {})).result).toMatchObject({
     protocolVersion: "0.1",
@@ -34,12 +34,12 @@ test("[acp.initialize-empty] [acp.server-info] [acp.capabilities] [acp.agent-cap
   });
 });
 
-test("[acp.protocol-revision] a client of revision 2 is answered 2", async () => {
+test("a client of revision 2 is answered 2", async () => {
   const peer = connect(startProgram("otter", ["serve", "--acp"]));
   expect((await peer.request("initialize", { protocolVersion: 2 })).result.protocolVersion).toBe(2);
 });
 
-test("[acp.session-new] [acp.session-message] [acp.same-id] a message is answered with the final text, after its updates", async () => {
+test("a message is answered with the final text, after its updates", async () => {
   const peer = await nativePeer("otter");
   const sessionId = await openSession(peer);
   const reply = await peer.request("session/message", { sessionId, message: "list files and read README" });
@@ -51,7 +51,7 @@ test("[acp.session-new] [acp.session-message] [acp.same-id] a message is answere
   expect(peer.frames.at(-1)).toEqual(reply);
 });
 
-test("[acp.update-message-chunk] [acp.update-content-object] [acp.update-tool-call] [acp.update-tool-result] [acp.notification-without-id] updates have the documented shapes", async () => {
+test("updates have the documented shapes", async () => {
   const peer = await nativePeer("otter");
   const sessionId = await openSession(peer);
   await peer.request("session/message", { sessionId, message: "read README.md" });
@@ -63,7 +63,7 @@ test("[acp.update-message-chunk] [acp.update-content-object] [acp.update-tool-ca
   for (const frame of updates) expect(frame).not.toHaveProperty("id");
 });
 
-test("[acp.event-id] [acp.event-id-independent] updates are counted from 1, without gaps, turn after turn", async () => {
+test("updates are counted from 1, without gaps, turn after turn", async () => {
   const peer = await nativePeer("otter");
   const sessionId = await openSession(peer);
   await peer.request("session/message", { sessionId, message: "list files" });
@@ -72,7 +72,7 @@ test("[acp.event-id] [acp.event-id-independent] updates are counted from 1, with
   expect(ids).toEqual(ids.map((_, index) => index + 1));
 });
 
-test("[acp.update-permission] [acp.permission-blocks] [acp.permission-respond] a write waits for its answer, then happens", async () => {
+test("a write waits for its answer, then happens", async () => {
   const peer = await nativePeer("otter");
   const sessionId = await openSession(peer);
   const reply = peer.request("session/message", { sessionId, message: "write note.txt: hello" });
@@ -87,7 +87,7 @@ test("[acp.update-permission] [acp.permission-blocks] [acp.permission-respond] a
   expect(existsSync(join(peer.program.cwd, "note.txt"))).toBe(true);
 });
 
-test("[acp.message-queues] [acp.state-running] a message that comes during a turn is answered after it", async () => {
+test("a message that comes during a turn is answered after it", async () => {
   const peer = await nativePeer("otter");
   const sessionId = await openSession(peer);
   const first = peer.request("session/message", { sessionId, message: "write note.txt: hello" });
@@ -99,7 +99,7 @@ test("[acp.message-queues] [acp.state-running] a message that comes during a tur
   expect(peer.frames.indexOf(replies[0])).toBeLessThan(peer.frames.indexOf(replies[1]));
 });
 
-test("[acp.session-cancel] [acp.cancel-reply] [acp.state-idle] a cancelled turn says so, and the session takes the next message", async () => {
+test("a cancelled turn says so, and the session takes the next message", async () => {
   const peer = await nativePeer("otter");
   const sessionId = await openSession(peer);
   const reply = peer.request("session/message", { sessionId, message: "write note.txt: hello" });
@@ -113,7 +113,7 @@ test("[acp.session-cancel] [acp.cancel-reply] [acp.state-idle] a cancelled turn 
   expect(next.result.stopReason).toBe("end_turn");
 });
 
-test("[acp.session-list] [acp.session-load] [acp.session-fork] [acp.set-mode] [acp.set-model] sessions are listed, loaded, forked and set", async () => {
+test("sessions are listed, loaded, forked and set", async () => {
   const peer = await nativePeer("otter");
   const sessionId = await openSession(peer);
   await peer.request("session/message", { sessionId, message: "list files" });
@@ -131,17 +131,17 @@ test("[acp.session-list] [acp.session-load] [acp.session-fork] [acp.set-mode] [a
 });
 
 const mistakes: [mistake: string, line: string, code: number][] = [
-  ["[acp.parse-error] [acp.parse-error-keeps-stream] malformed JSON", "{not json", -32700],
-  ["[acp.invalid-request] an array", "[]", -32600],
-  ["[acp.invalid-request] a frame without a method", '{"jsonrpc":"2.0","id":7}', -32600],
-  ["[acp.unknown-method] an unknown method", '{"jsonrpc":"2.0","id":7,"method":"session/fly"}', -32601],
+  ["malformed JSON", "{not json", -32700],
+  ["an array", "[]", -32600],
+  ["a frame without a method", '{"jsonrpc":"2.0","id":7}', -32600],
+  ["an unknown method", '{"jsonrpc":"2.0","id":7,"method":"session/fly"}', -32601],
   [
-    "[acp.invalid-params] a session id that is not a string",
+    "a session id that is not a string",
     '{"jsonrpc":"2.0","id":7,"method":"session/message","params":{"sessionId":5}}',
     -32602,
   ],
   [
-    "[acp.invalid-params] a session that does not exist",
+    "a session that does not exist",
     '{"jsonrpc":"2.0","id":7,"method":"session/load","params":{"sessionId":"otter-20260101T000000-00000000"}}',
     -32602,
   ],

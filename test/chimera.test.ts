@@ -73,7 +73,7 @@ test.each([
   expect(plain(through.stderr)).toBe(plain(direct.stderr));
 });
 
-test("[ferret.one-command] chimera otter serve is otter's server, in one process that ends on a signal", async () => {
+test("chimera otter serve is otter's server, in one process that ends on a signal", async () => {
   const program = startProgram("chimera", ["otter", "serve", "--port", "0"]);
   const address = await addressOf(program);
   expect((await fetch(`${address}/health`)).status).toBe(200);
@@ -85,7 +85,7 @@ test("[ferret.one-command] chimera otter serve is otter's server, in one process
   expect(existsSync(pidfile)).toBe(false);
 });
 
-test("[ferret.one-command] chimera ferret serve is ferret on stdin and stdout, until the input ends", async () => {
+test("chimera ferret serve is ferret on stdin and stdout, until the input ends", async () => {
   const peer = connect(startProgram("chimera", ["ferret", "serve"]));
   const { result } = await peer.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
   expect(result.agentInfo.name).toBe("ferret");

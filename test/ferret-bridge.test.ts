@@ -12,7 +12,7 @@ import { scratchTree } from "./scratch.js";
 const env = { FERRET_BRIDGE_TOKEN: BRIDGE_TOKEN };
 const pageOf = (stderr: string) => /ui=(\S+)/.exec(stderr)?.[1];
 
-test("[ferret.bridge] ferret bridge attaches a new session, and a remote drives it", async () => {
+test("ferret bridge attaches a new session, and a remote drives it", async () => {
   const url = await startConsole();
   const ferret = startProgram("ferret", ["bridge", "--insecure", "--remote-url", url], env);
   await until(() => pageOf(ferret.stderr()) !== undefined);
@@ -63,7 +63,7 @@ test("ferret bridge ends with 1 when nobody there speaks its language, or the se
   expect(await missing.exited).toBe(1);
 });
 
-test("[ferret.bridge-status] an editor and a remote share a session: both are asked, the first answer counts and says where it came from", async () => {
+test("an editor and a remote share a session: both are asked, the first answer counts and says where it came from", async () => {
   const url = await startConsole();
   const { peer, sessionId } = await editor(["--bridge", "--insecure", "--remote-url", url]);
   const status = async () => (await peer.request("session/bridgeStatus", { sessionId })).result;

@@ -49,24 +49,24 @@ describe("one session over HTTP", () => {
   };
   const records = async () => (await walked()).frames.slice(0, -1);
 
-  test("[http.health] the server says that it is well", async () => {
+  test("the server says that it is well", async () => {
     const { health } = await walked();
     expect(health).toEqual({ status: "ok", version: expect.any(String), started_at: expect.stringMatching(/Z$/) });
   });
 
-  test("[http.session-create] a prompt starts a session at once", async () => {
+  test("a prompt starts a session at once", async () => {
     const { status, session } = await walked();
     expect(status).toBe(201);
     expect(session).toMatchObject({ session_id: expect.stringMatching(/^otter-/), status: "running" });
   });
 
-  test("[sse.record] [sse.data-one-line] [sse.event-types] a record is an id, its type and the record itself", async () => {
+  test("a record is an id, its type and the record itself", async () => {
     for (const { id, event, data } of await records()) {
       expect(data).toMatchObject({ seq: id, type: event, id: expect.stringMatching(/^evt-/), ts: expect.any(String) });
     }
   });
 
-  test("[sse.id-is-counter] [sse.cursor-absent] ids count from 1 without gaps, from the first record on", async () => {
+  test("ids count from 1 without gaps, from the first record on", async () => {
     const ids = (await records()).map((frame) => frame.id);
     expect(ids).toEqual(ids.map((_, index) => index + 1));
   });
@@ -79,18 +79,18 @@ describe("one session over HTTP", () => {
     ]);
   });
 
-  test("[sse.end] the last record is followed by the end of the stream", async () => {
+  test("the last record is followed by the end of the stream", async () => {
     const { frames, session } = await walked();
     expect(frames.at(-2)).toMatchObject({ event: "agent_result", data: { metadata: { success: true } } });
     expect(frames.at(-1)).toEqual({ event: "end", data: { session_id: session.session_id, success: true } });
   });
 
-  test("[sse.last-event-id] [sse.cursor-skips] [sse.id-stable] a cursor resumes after the record it names", async () => {
+  test("a cursor resumes after the record it names", async () => {
     const { frames, resumed } = await walked();
     expect(resumed).toEqual(frames.slice(5));
   });
 
-  test("[sse.headers] the stream is announced as one", async () => {
+  test("the stream is announced as one", async () => {
     const { headers } = await walked();
     expect(headers.get("content-type")).toContain("text/event-stream");
     expect(headers.get("cache-control")).toContain("no-cache");
@@ -101,7 +101,7 @@ describe("one session over HTTP", () => {
   });
 });
 
-test("[serve.port] a port that is taken is named, with the way out", async () => {
+test("a port that is taken is named, with the way out", async () => {
   const first = startProgram("otter", ["serve", "--port", "0"]);
   const { port } = new URL(await addressOf(first));
   const second = startProgram("otter", ["serve", "--port", port]);

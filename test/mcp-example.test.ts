@@ -9,7 +9,7 @@ import { startServer, until } from "./server.js";
 
 const tool = "mcp__packages__installed_version";
 
-test("[editor.mcp-file] the example's file brings its tool into a session, and a call of it asks first", async () => {
+test("the example's file brings its tool into a session, and a call of it asks first", async () => {
   const script = {
     turns: [
       {

@@ -64,7 +64,7 @@ async function expectNoStall(work: () => Promise<unknown>): Promise<void> {
   expect(Math.min(...seen), `the longest stalls were ${seen.map(Math.round).join(", ")} ms`).toBeLessThan(LIMIT_MS);
 }
 
-test("[sessions.no-global-lock] [sessions.no-stall] while a pattern of one session backtracks, a turn of another runs from end to end", async () => {
+test("while a pattern of one session backtracks, a turn of another runs from end to end", async () => {
   place("backtracked.txt", `${"a".repeat(60)}!`);
   const endless = { path: "backtracked.txt", pattern: "(a+)+$", replacement: "" };
   let ended = false;
@@ -131,12 +131,12 @@ test.each<[string, () => readonly Call[]]>([
     "a command that writes large files",
     () => [call("Bash", { command: "for n in 1 2 3; do head -c 20000000 /dev/urandom > large.$n; done" })],
   ],
-])("[sessions.no-stall] %s keeps nobody waiting", async (_, prepare) => {
+])("%s keeps nobody waiting", async (_, prepare) => {
   const calls = prepare();
   await expectNoStall(() => turn(calls));
 });
 
-test("[sessions.no-stall] undo of large files and their differences keep nobody waiting", async () => {
+test("undo of large files and their differences keep nobody waiting", async () => {
   place("text.txt", lines(100_000, "before"));
   place("other.txt", lines(100_000, "before").replace(/before (\d*7)$/gm, "after $1"));
   const { id } = await turn([call("Bash", { command: "cp other.txt text.txt; head -c 20000000 /dev/zero > zeros" })]);
@@ -151,7 +151,7 @@ test("[sessions.no-stall] undo of large files and their differences keep nobody 
   });
 });
 
-test.each(["html", "md", "json"])("[sessions.no-stall] a transcript in %s keeps nobody waiting", async (format) => {
+test.each(["html", "md", "json"])("a transcript in %s keeps nobody waiting", async (format) => {
   const table = `|${"a|".repeat(40)}\n|${"-|".repeat(40)}\n`;
   const text = `${table.repeat(100)}${"[".repeat(10_000)}`;
   const { id } = await turn([{ text }, call("think", { thought: `"'<>&curl \n`.repeat(80_000) })]);
@@ -160,7 +160,7 @@ test.each(["html", "md", "json"])("[sessions.no-stall] a transcript in %s keeps 
   });
 });
 
-test("[sessions.no-stall] a request of many values and a project of many long heads keep nobody waiting", async () => {
+test("a request of many values and a project of many long heads keep nobody waiting", async () => {
   const keys = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`key${at}`, at]));
   await expectNoStall(async () => {
     expect((await server.ask("POST /sessions", { body: { prompt: "x", ...keys } })).status).toBe(413);

@@ -60,7 +60,7 @@ test("a session narrowed in an editor is as narrow after it was idle too long, a
   expect([...editor.problems(), ...again.problems()]).toEqual([]);
 });
 
-test("[editor.settings-load] a program that was started with less finds no more in an old log", async () => {
+test("a program that was started with less finds no more in an old log", async () => {
   const first = editorWith("ferret", { args: ["--approval", "full"] });
   const sessionId = await openSession(first);
   await said(first, sessionId, "/help");

@@ -31,7 +31,7 @@ const message = (peer: Peer, sessionId: string, text = "go") =>
   peer.request("session/message", { sessionId, message: text });
 
 describe("flags", () => {
-  test("[acp.flags] --cwd and --model hold for every session", async () => {
+  test("--cwd and --model hold for every session", async () => {
     const cwd = scratchTree({ "elsewhere.txt": "x" });
     const peer = connect(startProgram("otter", ["serve", "--acp", "--cwd", cwd, "--model", "offline"]));
     await peer.request("initialize", {});
@@ -49,7 +49,7 @@ describe("flags", () => {
     expect(result.configOptions).toContainEqual(expect.objectContaining({ id: "agent", currentValue: "plan" }));
   });
 
-  test("[acp.allowed-tools-narrow] [acp.flags] --allowed-tools Read,Grep,Bash leaves those, by either name", async () => {
+  test("--allowed-tools Read,Grep,Bash leaves those, by either name", async () => {
     const expectTools = (tools: string[]) => ({ steps: [{ expect: { tools }, reply: [{ text: "Seen." }] }] });
     const peer = await scripted([expectTools(["Read", "search", "Bash"])], ["--allowed-tools", "Read,Grep,Bash"]);
     const sessionId = await open(peer);
@@ -63,7 +63,7 @@ describe("flags", () => {
   });
 });
 
-test("[acp.update-usage] usage_update carries token counts and the cost so far", async () => {
+test("usage_update carries token counts and the cost so far", async () => {
   const file = scratchTree({
     "script.json": {
       price: { input: 1, output: 10 },
@@ -83,7 +83,7 @@ test("[acp.update-usage] usage_update carries token counts and the cost so far",
   expect(last).toMatch(/0\.004/);
 });
 
-test("[acp.permission-no-ui] [runtime.no-terminal-prompts] [acp.permission-by-ruleset] a question goes to the client alone: nothing is printed, nothing read, rules decide what asks", async () => {
+test("a question goes to the client alone: nothing is printed, nothing read, rules decide what asks", async () => {
   const rules = { rules: [{ tool: "Bash", action: "allow" }] };
   const peer = await nativePeer("otter", { CHIMERA_HOME: scratchTree({ "permissions.json": rules }) });
   const sessionId = await open(peer);
@@ -97,7 +97,7 @@ test("[acp.permission-no-ui] [runtime.no-terminal-prompts] [acp.permission-by-ru
   expect((await peer.request("session/load", { sessionId })).result.state).toBe("running");
 });
 
-test("[acp.session-own-loop] sessions run side by side: one waits, one is cancelled, one answers", async () => {
+test("sessions run side by side: one waits, one is cancelled, one answers", async () => {
   const peer = await nativePeer("otter");
   const [a, b, c] = [await open(peer), await open(peer), await open(peer)];
   const waits = message(peer, a, "write a.txt: x");
@@ -113,7 +113,7 @@ test("[acp.session-own-loop] sessions run side by side: one waits, one is cancel
   await waits;
 });
 
-test("[acp.persisted-layout] [http.journaled] a session lies below eventlog/otter-<id> and another process loads it", async () => {
+test("a session lies below eventlog/otter-<id> and another process loads it", async () => {
   const first = await nativePeer("otter");
   const sessionId = await open(first);
   await message(first, sessionId, "list files");
@@ -130,7 +130,7 @@ test("[acp.persisted-layout] [http.journaled] a session lies below eventlog/otte
 });
 
 describe("faults", () => {
-  test("[acp.application-error] an agent that fails is -32000 with name, message and stack, and the session goes on", async () => {
+  test("an agent that fails is -32000 with name, message and stack, and the session goes on", async () => {
     const peer = await scripted([{ steps: [{ reply: [{ error: { code: "bad_request" } }] }] }, say("Fine again.")]);
     const sessionId = await open(peer);
     expect((await message(peer, sessionId)).error).toMatchObject({
@@ -140,7 +140,7 @@ describe("faults", () => {
     expect((await message(peer, sessionId)).result.output).toBe("Fine again.");
   });
 
-  test("[acp.never-crashes] a journal that cannot be written is an answer that says why, and the server recovers", async () => {
+  test("a journal that cannot be written is an answer that says why, and the server recovers", async () => {
     const peer = await nativePeer("otter");
     const journal = join(peer.program.home, "eventlog");
     rmSync(journal, { recursive: true, force: true });
@@ -154,7 +154,7 @@ describe("faults", () => {
 });
 
 describe("cancelling", () => {
-  test("[acp.cancel-unwinds] [acp.cancel-reply] ends the command that runs, with all it started, and keeps what was said", async () => {
+  test("ends the command that runs, with all it started, and keeps what was said", async () => {
     const peer = await scripted([bash("sleep 60 & echo $! > pid; wait")], [], { home: allowAll() });
     const sessionId = await open(peer);
     const reply = message(peer, sessionId);
@@ -166,7 +166,7 @@ describe("cancelling", () => {
     await expect.poll(() => isAlive(pid), { timeout: 5000 }).toBe(false);
   });
 
-  test("[acp.state-cancelled] the session is cancelled while the turn unwinds, then idle", async () => {
+  test("the session is cancelled while the turn unwinds, then idle", async () => {
     const peer = await scripted([bash("trap '' TERM INT HUP; touch begun; sleep 5")], [], { home: allowAll() });
     const sessionId = await open(peer);
     const reply = message(peer, sessionId);
@@ -191,7 +191,7 @@ describe("history", () => {
     };
   };
 
-  test("[acp.history-bound] [acp.resume-truncated] 1024 updates are kept; a cursor before them gets a notice", async () => {
+  test("1024 updates are kept; a cursor before them gets a notice", async () => {
     const peer = await scripted(long, ["--no-coalesce"]);
     const sessionId = await open(peer);
     await message(peer, sessionId);
@@ -203,7 +203,7 @@ describe("history", () => {
     expect((await resume(peer, sessionId, last - 1024)).result.truncated).toBe(false);
   });
 
-  test("[acp.history-env] OTTER_ACP_DEFAULT_HISTORY_SIZE sets how many", async () => {
+  test("OTTER_ACP_DEFAULT_HISTORY_SIZE sets how many", async () => {
     const peer = await scripted([say("one two three four five six ", { chunks: 6 })], ["--no-coalesce"], {
       env: { OTTER_ACP_DEFAULT_HISTORY_SIZE: "3" },
     });
@@ -214,7 +214,7 @@ describe("history", () => {
 });
 
 describe("session/turn", () => {
-  test("[acp-http.methods] [acp-http.notifications] [acp-http.same-payload] its clients get the records, under names of their own", async () => {
+  test("its clients get the records, under names of their own", async () => {
     const read = { steps: [{ reply: [{ call: "Read", args: { path: "README.md" } }] }, say("Read it.").steps[0]] };
     const peer = await scripted([read, { steps: [{ reply: [{ error: { code: "bad_request" } }] }] }]);
     const sessionId = await open(peer);

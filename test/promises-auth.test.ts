@@ -48,7 +48,7 @@ const routes = [
   "GET /nowhere",
 ];
 
-test("[auth.every-endpoint] [auth.env] [auth.401-body] every route but the probes needs the token", async () => {
+test("every route but the probes needs the token", async () => {
   for (const route of routes) {
     const body = route.startsWith("POST") ? { body: {} } : {};
     expect(await server.ask(route, { token: "", ...body }), route).toMatchObject(unauthorized);
@@ -59,14 +59,11 @@ test("[auth.every-endpoint] [auth.env] [auth.401-body] every route but the probe
   );
 });
 
-test.each(["GET /health", "GET /healthz", "GET /ping"])(
-  "[http.health-open] [auth.healthz-open] [runs-api.ping] %s is open",
-  async (route) => {
-    expect(await server.ask(route, { token: "" })).toMatchObject({ status: 200, body: { status: "ok" } });
-  },
-);
+test.each(["GET /health", "GET /healthz", "GET /ping"])("%s is open", async (route) => {
+  expect(await server.ask(route, { token: "" })).toMatchObject({ status: 200, body: { status: "ok" } });
+});
 
-test("[auth.flag] [auth.master-all] --auth-token sets the token, which opens every route", async () => {
+test("--auth-token sets the token, which opens every route", async () => {
   const flagged = await startServer(["--auth-token", "typed"], {}, {});
   expect(await flagged.ask("GET /sessions", { token: master })).toMatchObject(unauthorized);
   for (const route of ["GET /info", "GET /sessions", "GET /session", "GET /commands", "GET /tools", "GET /agents"]) {
@@ -78,7 +75,7 @@ test("[auth.flag] [auth.master-all] --auth-token sets the token, which opens eve
   }
 });
 
-test("[auth.open-without-token] without a token the loopback server is open", async () => {
+test("without a token the loopback server is open", async () => {
   const open = await startServer();
   expect((await open.ask("GET /sessions")).status).toBe(200);
   expect(new URL(open.address).hostname).toBe("127.0.0.1");
@@ -91,7 +88,7 @@ describe("a session's own token", () => {
     [mine, other] = await Promise.all([create(), create()]);
   });
 
-  test("[auth.session-token-issued] [sessions.create-singular] comes with the session", async () => {
+  test("comes with the session", async () => {
     const { status, body } = await server.ask("POST /session", { body: {} });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -104,7 +101,7 @@ describe("a session's own token", () => {
     expect(Math.abs(Date.now() / 1000 - body.created_at)).toBeLessThan(60);
   });
 
-  test("[auth.session-token-entropy] is 32 random bytes, URL-safe, unlike any other", () => {
+  test("is 32 random bytes, URL-safe, unlike any other", () => {
     for (const { session_token } of [mine, other]) {
       expect(session_token).toMatch(/^[A-Za-z0-9_-]{43}$/);
       expect(Buffer.from(session_token, "base64url")).toHaveLength(32);
@@ -112,7 +109,7 @@ describe("a session's own token", () => {
     expect(mine.session_token).not.toBe(other.session_token);
   });
 
-  test("[auth.session-token-scope] opens the routes of its session", async () => {
+  test("opens the routes of its session", async () => {
     const token = mine.session_token;
     const path = `/session/${mine.session_id}`;
     expect((await server.ask(`GET ${path}`, { token })).status).toBe(200);
@@ -122,7 +119,7 @@ describe("a session's own token", () => {
     expect((await server.ask(`GET /sessions/${mine.session_id}`, { token })).status).toBe(200);
   });
 
-  test("[auth.session-token-other] opens nothing of another session", async () => {
+  test("opens nothing of another session", async () => {
     const token = mine.session_token;
     for (const route of [`GET /session/${other.session_id}`, `GET /sessions/${other.session_id}/events`]) {
       expect(await server.ask(route, { token }), route).toMatchObject(unauthorized);
@@ -130,7 +127,7 @@ describe("a session's own token", () => {
     expect(await server.ask(`DELETE /session/${other.session_id}`, { token })).toMatchObject(unauthorized);
   });
 
-  test("[auth.session-token-master-routes] opens no route of the master's", async () => {
+  test("opens no route of the master's", async () => {
     const { session_id, session_token: token } = mine;
     const mastersOnly: [string, object?][] = [
       ["GET /sessions"],
@@ -148,7 +145,7 @@ describe("a session's own token", () => {
     }
   });
 
-  test("[auth.rotate-admin-only] may not renew itself: 403 admin_only", async () => {
+  test("may not renew itself: 403 admin_only", async () => {
     const { session_id, session_token: token } = mine;
     expect(await server.ask(`POST /session/${session_id}/rotate-token`, { token, body: {} })).toMatchObject({
       status: 403,
@@ -156,7 +153,7 @@ describe("a session's own token", () => {
     });
   });
 
-  test("[auth.rotate] [auth.rotate-invalidates] is renewed by the master, and the old one is refused at once", async () => {
+  test("is renewed by the master, and the old one is refused at once", async () => {
     const { session_id, session_token: old } = await create();
     const { status, body } = await server.ask(`POST /session/${session_id}/rotate-token`, { body: {} });
     expect(status).toBe(200);
@@ -166,7 +163,7 @@ describe("a session's own token", () => {
     expect((await server.ask(`GET /session/${session_id}`, { token: body.session_token })).status).toBe(200);
   });
 
-  test("[auth.tokens-in-memory] [pidfile.hash-only] [pidfile.written] is nowhere on disk; the record of the server holds a hash", async () => {
+  test("is nowhere on disk; the record of the server holds a hash", async () => {
     const { home } = server.program;
     const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     expect(files.length).toBeGreaterThan(2);
@@ -188,7 +185,7 @@ describe("a session's own token", () => {
   });
 });
 
-test("[auth.tokens-die-with-process] a restart forgets every session's token", async () => {
+test("a restart forgets every session's token", async () => {
   const env = { OTTER_SERVER_TOKEN: master };
   const before = await startServer([], env, { token: master });
   const { id } = await before.run("list files");

@@ -20,7 +20,7 @@ const outputOf = (updates: object[]) => JSON.stringify(updates);
 describe("files", () => {
   const turns = [call("Read", { path: "README.md" }), call("Write", { path: "note.txt", content: "from the agent" })];
 
-  test("[editor.client-fs] [editor.client-capabilities] reads and writes go through the editor that offers them", async () => {
+  test("reads and writes go through the editor that offers them", async () => {
     const buffers = new Map<string, string>();
     const editor = await startEditor({
       turns,
@@ -42,7 +42,7 @@ describe("files", () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test("[editor.client-capabilities] an editor that offers nothing is asked for nothing", async () => {
+  test("an editor that offers nothing is asked for nothing", async () => {
     const editor = await startEditor({ turns });
     const { sessionId } = await editor.open();
     const { updates } = await editor.prompt(sessionId, "read");
@@ -83,7 +83,7 @@ describe("the terminal", () => {
     })();
   });
 
-  test("[editor.client-terminal] [editor.terminal-flow] [editor.terminal-options] a command runs in the editor's pane, with its own cwd and env", async () => {
+  test("a command runs in the editor's pane, with its own cwd and env", async () => {
     const args = { command: "npm", args: ["test"], cwd: "src", env: { CI: "1" } };
     const editor = await startEditor({
       turns: [terminal(args)],
@@ -117,7 +117,7 @@ describe("the terminal", () => {
     "terminal/release",
   ];
 
-  test("[editor.terminal-timeout] one that outlasts its time is killed and released", async () => {
+  test("one that outlasts its time is killed and released", async () => {
     const editor = await startEditor({
       turns: [terminal({ command: "sleep", args: ["100"], timeout: 0.5 })],
       clientCapabilities: { terminal: true },
@@ -128,7 +128,7 @@ describe("the terminal", () => {
     expect(methods(editor)).toEqual(timedOut);
   });
 
-  test("[editor.terminal-fallback] without one the tool is absent, and the local shell is used", async () => {
+  test("without one the tool is absent, and the local shell is used", async () => {
     const editor = await startEditor({
       turns: [call("Bash", { command: "printf local > shell.txt" }), call("acp_terminal", { command: "ls" })],
     });
@@ -140,7 +140,7 @@ describe("the terminal", () => {
     expect(methods(editor)).toEqual([]);
   });
 
-  test("[editor.terminal-timeout] without a time of its own that is after 60 s", async () => {
+  test("without a time of its own that is after 60 s", async () => {
     const { took, output, seen } = await minute;
     expect(took).toBeGreaterThanOrEqual(60_000);
     expect(took).toBeLessThan(90_000);
@@ -166,7 +166,7 @@ describe("MCP servers", () => {
   `;
   const turns = [call("mcp__t__shout", {}), { steps: [{ reply: [{ text: "Bye." }] }] }];
 
-  test("[runtime.session-new-mcp] [editor.session-new-mcp] [editor.mcp-transports] [editor.mcp-lifetime] [editor.mcp-shutdown] [editor.session-close] over stdio: started for the session, ended with it", async () => {
+  test("over stdio: started for the session, ended with it", async () => {
     const dir = scratchTree({ "server.mjs": program, log: "" });
     const log = () => readFileSync(join(dir, "log"), "utf8");
     const server = { name: "t", command: process.execPath, args: [join(dir, "server.mjs"), join(dir, "log")], env: [] };
@@ -182,7 +182,7 @@ describe("MCP servers", () => {
     expect(outputOf((await editor.prompt(other.sessionId, "shout")).updates)).not.toContain("SHOUTED");
   });
 
-  test("[editor.chat-mcp] chat --mcp starts the servers of a file, for as long as the conversation lasts", async () => {
+  test("chat --mcp starts the servers of a file, for as long as the conversation lasts", async () => {
     const dir = scratchTree({ "server.mjs": program, log: "", "script.json": { turns } });
     const args = [join(dir, "server.mjs"), join(dir, "log")];
     const file = scratchTree({ "mcp.json": { mcpServers: { t: { command: process.execPath, args } } } });
@@ -196,7 +196,7 @@ describe("MCP servers", () => {
     expect(readFileSync(join(dir, "log"), "utf8")).toBe("started\nended\n");
   });
 
-  test("[editor.mcp-transports] over HTTP", async () => {
+  test("over HTTP", async () => {
     const http = createServer(async (request, response) => {
       let body = "";
       for await (const chunk of request) body += chunk;
@@ -227,7 +227,7 @@ describe("MCP servers", () => {
     expect(outputOf((await editor.prompt(sessionId, "shout")).updates)).toContain("SHOUTED OVER HTTP");
   });
 
-  test("[editor.mcp-sse-warning] over SSE is skipped with a warning, and the session is there", async () => {
+  test("over SSE is skipped with a warning, and the session is there", async () => {
     const editor = await startEditor({ turns: [{ steps: [{ reply: [{ text: "Still here." }] }] }] });
     const server = { type: "sse", name: "old", url: "http://127.0.0.1:9/sse", headers: [] };
     const { sessionId } = await editor.open({ mcpServers: [server] });
@@ -241,7 +241,7 @@ describe("MCP servers", () => {
   });
 });
 
-test("[editor.settings-narrow] an editor changes the listed options and nothing else", async () => {
+test("an editor changes the listed options and nothing else", async () => {
   const editor = await startEditor({ clientCapabilities: { session: { configOptions: { boolean: {} } } } });
   const { sessionId, configOptions } = await editor.open();
   expect(configOptions.map((option: { id: string }) => option.id).toSorted()).toEqual(

@@ -36,7 +36,7 @@ const list = async () => (await server.ask("GET /commands")).body.commands;
 const invoke = (name: string, body: object) =>
   server.ask(`POST /commands/${name}/invoke`, { body: { session_id: session, ...body } });
 
-test("[commands.empty] [commands.resolved-per-call] [commands.list] none is an empty list; a file that appears is a command at once", async () => {
+test("none is an empty list; a file that appears is a command at once", async () => {
   expect(await server.ask("GET /commands")).toMatchObject({ status: 200, body: { commands: [] } });
   put(user("summarize"), summarize);
   expect(await list()).toEqual([
@@ -49,7 +49,7 @@ test("[commands.empty] [commands.resolved-per-call] [commands.list] none is an e
   ]);
 });
 
-test("[commands.project-wins] a project's command stands before a user's of the same name", async () => {
+test("a project's command stands before a user's of the same name", async () => {
   put(user("both"), "the user's");
   put(project("both"), "the project's");
   expect(await list()).toContainEqual(expect.objectContaining({ name: "both", source: project("both") }));
@@ -68,7 +68,7 @@ test("the text of a template is never a command", async () => {
 });
 
 describe("an invocation", () => {
-  test("[commands.invoke] [commands.invoke-202] [commands.positional] [commands.invoke-events] renders the template and runs it as a turn", async () => {
+  test("renders the template and runs it as a turn", async () => {
     put(user("summarize"), summarize);
     const { status, body } = await invoke("summarize", { args: ["one", "two"], kwargs: { target: "otters" } });
     expect(status).toBe(202);
@@ -88,34 +88,25 @@ describe("an invocation", () => {
     expect(seen.slice(1, -1).every((frame) => frame.event === "loop_event")).toBe(true);
   });
 
-  test.each([{ TARGET: "otters" }, { target: "otters" }, { Target: "otters" }])(
-    "[commands.named] %j fills $TARGET",
-    async (kwargs) => {
-      put(user("summarize"), summarize);
-      expect((await invoke("summarize", { args: ["a", "b"], kwargs })).body.rendered).toContain("above all otters");
-    },
-  );
+  test.each([{ TARGET: "otters" }, { target: "otters" }, { Target: "otters" }])("%j fills $TARGET", async (kwargs) => {
+    put(user("summarize"), summarize);
+    expect((await invoke("summarize", { args: ["a", "b"], kwargs })).body.rendered).toContain("above all otters");
+  });
 
   const mistakes: [string, object, string, number, object][] = [
+    ["no session_id", { session_id: undefined }, "both", 400, { error: "missing_session_id" }],
+    ["args as an object", { args: { 1: "a" } }, "both", 400, { error: "args_must_be_list" }],
+    ["args as a text", { args: "a" }, "both", 400, { error: "args_must_be_list" }],
+    ["kwargs as a list", { kwargs: ["a"] }, "both", 400, { error: "kwargs_must_be_object" }],
+    ["kwargs as a text", { kwargs: "a" }, "both", 400, { error: "kwargs_must_be_object" }],
     [
-      "[commands.missing-session] no session_id",
-      { session_id: undefined },
-      "both",
-      400,
-      { error: "missing_session_id" },
-    ],
-    ["[commands.args-list] args as an object", { args: { 1: "a" } }, "both", 400, { error: "args_must_be_list" }],
-    ["[commands.args-list] args as a text", { args: "a" }, "both", 400, { error: "args_must_be_list" }],
-    ["[commands.kwargs-object] kwargs as a list", { kwargs: ["a"] }, "both", 400, { error: "kwargs_must_be_object" }],
-    ["[commands.kwargs-object] kwargs as a text", { kwargs: "a" }, "both", 400, { error: "kwargs_must_be_object" }],
-    [
-      "[commands.session-404] an unknown session",
+      "an unknown session",
       { session_id: "otter-20260101T000000-00000000" },
       "both",
       404,
       { error: "session_not_found" },
     ],
-    ["[commands.command-404] an unknown command", {}, "nope", 404, { error: "command_not_found", name: "nope" }],
+    ["an unknown command", {}, "nope", 404, { error: "command_not_found", name: "nope" }],
   ];
   test.each(mistakes)("%s", async (_what, body, name, status, reply) => {
     put(project("both"), "the project's");
@@ -136,7 +127,7 @@ describe("an invocation", () => {
     });
   });
 
-  test("[commands.invoke-500] a renderer that fails is 500 command_invoke_failed", async () => {
+  test("a renderer that fails is 500 command_invoke_failed", async () => {
     const sessions = createSessions({
       agent: async function* () {},
       store: createMemoryStore(),

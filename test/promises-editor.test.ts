@@ -12,7 +12,7 @@ const call = (tool: string, args: object) => ({
 const write = (path: string) => call("Write", { path, content: "x" });
 const bash = (command: string) => call("Bash", { command });
 
-test("[editor.cap-load] [editor.cap-fork] [editor.cap-list] [editor.cap-close] [editor.mcp-http] [editor.mcp-sse-off] [editor.embedded-context] [editor.authenticate] capabilities are advertised", async () => {
+test("capabilities are advertised", async () => {
   const editor = await startEditor();
   expect(editor.hello.agentCapabilities).toMatchObject({
     loadSession: true,
@@ -23,7 +23,7 @@ test("[editor.cap-load] [editor.cap-fork] [editor.cap-list] [editor.cap-close] [
   expect((await editor.request("authenticate", { methodId: editor.hello.authMethods[0].id })).result).toEqual({});
 });
 
-test("[acp.internal-error] what the server itself cannot do is -32603, with what went wrong, and the connection lives on", async () => {
+test("what the server itself cannot do is -32603, with what went wrong, and the connection lives on", async () => {
   const home = scratchTree({ eventlog: "a file where the logs belong" });
   const editor = await startEditor({ home });
   const asked = { cwd: editor.program.cwd, mcpServers: [] };
@@ -34,7 +34,7 @@ test("[acp.internal-error] what the server itself cannot do is -32603, with what
   expect((await editor.request("session/new", asked)).result.sessionId).toMatch(/^otter-/);
 });
 
-test("[editor.session-new-state] [editor.cap-modes] [editor.cap-config-options] [editor.mode-default] [editor.session-new-cwd] [runtime.current-model] [runtime.model-config-option] a new session tells its modes, options and model", async () => {
+test("a new session tells its modes, options and model", async () => {
   const editor = await startEditor({ clientCapabilities: { session: { configOptions: { boolean: {} } } } });
   const session = await editor.open();
   expect(session.modes.currentModeId).toBe("review");
@@ -46,7 +46,7 @@ test("[editor.session-new-state] [editor.cap-modes] [editor.cap-config-options] 
   }
 });
 
-test("[editor.commands] the commands are known before the first prompt, which may be one of them", async () => {
+test("the commands are known before the first prompt, which may be one of them", async () => {
   const editor = await startEditor();
   const { sessionId } = await editor.open();
   const list = await editor.find((frame) => frame.params?.update?.sessionUpdate === "available_commands_update");
@@ -98,7 +98,7 @@ describe("a turn", () => {
     say("Again."),
   ];
 
-  test("[editor.session-prompt] [editor.thought-chunk] [runtime.thought-chunk] [editor.plan] [editor.plan-start] [editor.plan-end] [editor.usage] [runtime.prompt-usage] [editor.session-info] streams thoughts, calls, plan, usage and title", async () => {
+  test("streams thoughts, calls, plan, usage and title", async () => {
     const editor = await startEditor({ turns });
     const { sessionId } = await editor.open();
     const { result, updates } = await editor.prompt(sessionId, "look around");
@@ -119,7 +119,7 @@ describe("a turn", () => {
     expect(ofKind(updates, "session_info_update")[0].title).toBe("Let me look.");
   });
 
-  test("[editor.embedded-context] what is embedded reaches the model", async () => {
+  test("what is embedded reaches the model", async () => {
     const seen = [{ steps: [{ expect: { prompt: "embedded secret" }, reply: [{ text: "I saw it." }] }] }];
     const editor = await startEditor({ turns: seen });
     const { sessionId } = await editor.open();
@@ -132,7 +132,7 @@ describe("a turn", () => {
     expect(JSON.stringify(updates)).toContain("I saw it.");
   });
 
-  test("[runtime.cancel] [editor.session-cancel] session/cancel ends it", async () => {
+  test("session/cancel ends it", async () => {
     const editor = await startEditor({ turns: [{ steps: [{ reply: [{ text: "…" }, { stall: true }] }] }] });
     const { sessionId } = await editor.open();
     const turn = editor.prompt(sessionId, "think");
@@ -141,7 +141,7 @@ describe("a turn", () => {
     expect((await turn).result.stopReason).toBe("cancelled");
   });
 
-  test("[editor.one-turn] a second prompt waits for the first", async () => {
+  test("a second prompt waits for the first", async () => {
     const editor = await startEditor({ turns: [say("First."), say("Second.")] });
     const { sessionId } = await editor.open();
     const both = await Promise.all([editor.prompt(sessionId, "one"), editor.prompt(sessionId, "two")]);
@@ -154,7 +154,7 @@ describe("a turn", () => {
 });
 
 describe("sessions", () => {
-  test("[editor.session-list-title] [editor.session-load] [editor.session-load-unknown] [editor.session-resume] are listed, loaded with their history, resumed without it", async () => {
+  test("are listed, loaded with their history, resumed without it", async () => {
     const editor = await startEditor({ turns: [say("A fine title.")] });
     const { sessionId } = await editor.open();
     await editor.prompt(sessionId, "hello");
@@ -180,7 +180,7 @@ describe("sessions", () => {
     expect((await editor.request("session/load", unknown)).error?.code).toBe(-32002);
   });
 
-  test("[editor.session-fork] [editor.settings-fork] fork at a turn, with its parent's settings", async () => {
+  test("fork at a turn, with its parent's settings", async () => {
     const editor = await startEditor({ turns: [say("One."), say("Two.")] });
     const { sessionId } = await editor.open();
     await editor.prompt(sessionId, "first");
@@ -203,7 +203,7 @@ describe("sessions", () => {
     expect(history).not.toContain("Two.");
   });
 
-  test("[editor.session-close] [editor.session-close-cancels] [editor.settings-wiped] [editor.settings-in-memory] closing cancels, waits, and forgets the settings", async () => {
+  test("closing cancels, waits, and forgets the settings", async () => {
     const editor = await startEditor({ turns: [{ steps: [{ reply: [{ text: "…" }, { stall: true }] }] }] });
     const { sessionId } = await editor.open();
     await editor.request("session/set_mode", { sessionId, modeId: "auto" });
@@ -231,23 +231,20 @@ describe("modes and options", () => {
     ["review", [false, false, false]],
     ["read-only", [false, false, true]],
   ];
-  test.each(modes)(
-    "[editor.set-mode] [editor.set-mode-atomic] [editor.change-notified] %s writes all three flags",
-    async (modeId, expected) => {
-      const editor = await startEditor({ clientCapabilities: bool });
-      const { sessionId } = await editor.open();
-      await editor.request("session/set_mode", { sessionId, modeId: modeId === "review" ? "auto" : "review" });
-      expect((await editor.request("session/set_mode", { sessionId, modeId })).error).toBeUndefined();
-      const update = await editor.find(
-        (frame) =>
-          frame.params?.update?.sessionUpdate === "current_mode_update" && frame.params.update.currentModeId === modeId,
-      );
-      expect(update.params.sessionId).toBe(sessionId);
-      const { result } = await editor.request("session/resume", { sessionId, cwd: editor.program.cwd, mcpServers: [] });
-      expect(flags(result.configOptions)).toEqual(expected);
-      expect(result.modes.currentModeId).toBe(modeId);
-    },
-  );
+  test.each(modes)("%s writes all three flags", async (modeId, expected) => {
+    const editor = await startEditor({ clientCapabilities: bool });
+    const { sessionId } = await editor.open();
+    await editor.request("session/set_mode", { sessionId, modeId: modeId === "review" ? "auto" : "review" });
+    expect((await editor.request("session/set_mode", { sessionId, modeId })).error).toBeUndefined();
+    const update = await editor.find(
+      (frame) =>
+        frame.params?.update?.sessionUpdate === "current_mode_update" && frame.params.update.currentModeId === modeId,
+    );
+    expect(update.params.sessionId).toBe(sessionId);
+    const { result } = await editor.request("session/resume", { sessionId, cwd: editor.program.cwd, mcpServers: [] });
+    expect(flags(result.configOptions)).toEqual(expected);
+    expect(result.modes.currentModeId).toBe(modeId);
+  });
 
   const derived: [set: [string, boolean][], mode: string][] = [
     [[["auto_approve_writes", true]], "review"],
@@ -268,41 +265,37 @@ describe("modes and options", () => {
       "read-only",
     ],
   ];
-  test.each(derived)(
-    "[editor.set-config-option] [editor.set-option-single] [editor.mode-derivation] [editor.mode-hybrid] %j shows as %s",
-    async (set, mode) => {
-      const editor = await startEditor({ clientCapabilities: bool });
-      const { sessionId } = await editor.open();
-      for (const [configId, value] of set) {
-        const { error } = await editor.request("session/set_config_option", {
-          sessionId,
-          configId,
-          type: "boolean",
-          value,
-        });
-        expect(error).toBeUndefined();
-        await editor.find(
-          (frame) =>
-            frame.params?.update?.sessionUpdate === "config_option_update" &&
-            frame.params.update.configOptions.some(
-              (option: { id: string; currentValue: unknown }) =>
-                option.id === configId && option.currentValue === value,
-            ),
-        );
-      }
-      const { result } = await editor.request("session/resume", { sessionId, cwd: editor.program.cwd, mcpServers: [] });
-      expect(result.modes.currentModeId).toBe(mode);
-      const wanted = new Map(set);
-      expect(flags(result.configOptions)).toEqual(
-        ["auto_approve_writes", "auto_approve_execute", "read_only"].map((id) => wanted.get(id) ?? false),
+  test.each(derived)("%j shows as %s", async (set, mode) => {
+    const editor = await startEditor({ clientCapabilities: bool });
+    const { sessionId } = await editor.open();
+    for (const [configId, value] of set) {
+      const { error } = await editor.request("session/set_config_option", {
+        sessionId,
+        configId,
+        type: "boolean",
+        value,
+      });
+      expect(error).toBeUndefined();
+      await editor.find(
+        (frame) =>
+          frame.params?.update?.sessionUpdate === "config_option_update" &&
+          frame.params.update.configOptions.some(
+            (option: { id: string; currentValue: unknown }) => option.id === configId && option.currentValue === value,
+          ),
       );
-    },
-  );
+    }
+    const { result } = await editor.request("session/resume", { sessionId, cwd: editor.program.cwd, mcpServers: [] });
+    expect(result.modes.currentModeId).toBe(mode);
+    const wanted = new Map(set);
+    expect(flags(result.configOptions)).toEqual(
+      ["auto_approve_writes", "auto_approve_execute", "read_only"].map((id) => wanted.get(id) ?? false),
+    );
+  });
 
   const effects: [what: string, mode: string, asks: boolean, happens: boolean][] = [
-    ["[editor.mode-auto] set", "auto", false, true],
-    ["[editor.mode-review] [editor.approval] set", "review", true, false],
-    ["[editor.mode-read-only] set", "read-only", false, false],
+    ["set", "auto", false, true],
+    ["set", "review", true, false],
+    ["set", "read-only", false, false],
   ];
   test.each(effects)("%s in %s, writes and commands: asked %s, done %s", async (_ids, modeId, asks, happens) => {
     const answers = { "session/request_permission": rejectOnce };
@@ -316,9 +309,9 @@ describe("modes and options", () => {
   });
 
   const options: [what: string, option: string, asked: string[]][] = [
-    ["[editor.option-writes] set", "auto_approve_writes", ["execute"]],
-    ["[editor.option-execute] set", "auto_approve_execute", ["edit"]],
-    ["[editor.option-read-only] set", "read_only", []],
+    ["set", "auto_approve_writes", ["execute"]],
+    ["set", "auto_approve_execute", ["edit"]],
+    ["set", "read_only", []],
   ];
   test.each(options)("%s with %s, %j is asked for", async (_ids, configId, asked) => {
     const answers = { "session/request_permission": rejectOnce };
@@ -334,7 +327,7 @@ describe("modes and options", () => {
   });
 });
 
-test("[editor.option-next-call] a change in the middle of a turn holds from its next call on", async () => {
+test("a change in the middle of a turn holds from its next call on", async () => {
   const steps = ["a.txt", "b.txt"].map((path) => ({ reply: [{ call: "Write", args: { path, content: "x" } }] }));
   const editor = await startEditor({
     turns: [{ steps: [...steps, { reply: [{ text: "Done." }] }] }],
@@ -351,7 +344,7 @@ test("[editor.option-next-call] a change in the middle of a turn holds from its 
   for (const name of ["a.txt", "b.txt"]) expect(existsSync(join(editor.program.cwd, name))).toBe(true);
 });
 
-test("[undo.every-transport] [undo.restores] [undo.redo] a turn over ACP is taken back and brought again", async () => {
+test("a turn over ACP is taken back and brought again", async () => {
   const editor = await startEditor({ turns: [write("README.md"), say("Done.")] });
   const { sessionId } = await editor.open();
   const read = () => readFileSync(join(editor.program.cwd, "README.md"), "utf8");
@@ -369,7 +362,7 @@ test("[undo.every-transport] [undo.restores] [undo.redo] a turn over ACP is take
   expect(read()).toBe("x");
 });
 
-test("[runtime.request-permission] [editor.approval] permission is asked for before the tool runs, with a way to allow", async () => {
+test("permission is asked for before the tool runs, with a way to allow", async () => {
   let existed: boolean | undefined;
   const editor = await startEditor({
     turns: [write("note.txt")],
@@ -391,7 +384,7 @@ test("[runtime.request-permission] [editor.approval] permission is asked for bef
   expect(readFileSync(join(editor.program.cwd, "note.txt"), "utf8")).toBe("x");
 });
 
-test("[runtime.set-model] [runtime.set-config-option] [editor.model-per-session] the model is chosen per session, by either method", async () => {
+test("the model is chosen per session, by either method", async () => {
   const editor = await startEditor();
   const [first, second] = [await editor.open(), await editor.open()];
   const modelOf = async (sessionId: string) => {

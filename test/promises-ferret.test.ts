@@ -32,7 +32,7 @@ const message = (peer: Peer, sessionId: string, text = "go") =>
 const ofKinds = (peer: Peer, sessionId: string, kind: string) =>
   updatesOf(peer, sessionId).flatMap((frame) => (kindOf(frame) === kind ? [frame.params] : []));
 
-test("[ferret.protocol-version] [ferret.capabilities] [ferret.framing] the handshake", async () => {
+test("the handshake", async () => {
   const peer = connect(startProgram("ferret", ["serve"]));
   peer.line('{"jsonrpc":"2.0","id":"a-1","method":"initialize","params":{}}');
   const answer = await peer.find((frame) => frame.id === "a-1");
@@ -42,7 +42,7 @@ test("[ferret.protocol-version] [ferret.capabilities] [ferret.framing] the hands
   });
 });
 
-test("[ferret.core-methods] [ferret.unknown-method] [ferret.superset] every method of otter's is there, and four more", async () => {
+test("every method of otter's is there, and four more", async () => {
   const peer = await nativePeer("ferret");
   const sessionId = await open(peer);
   const methods: [string, object][] = [
@@ -67,7 +67,7 @@ test("[ferret.core-methods] [ferret.unknown-method] [ferret.superset] every meth
   expect((await peer.request("session/fly", {})).error?.code).toBe(-32601);
 });
 
-test("[ferret.session-list] sessions lie below eventlog/ferret-*, and those are listed", async () => {
+test("sessions lie below eventlog/ferret-*, and those are listed", async () => {
   const peer = await nativePeer("ferret");
   const sessionId = await open(peer);
   await message(peer, sessionId, "list files");
@@ -78,7 +78,7 @@ test("[ferret.session-list] sessions lie below eventlog/ferret-*, and those are 
 });
 
 describe("updates", () => {
-  test("[ferret.kind] [ferret.message-chunk] [ferret.tool-start] [ferret.tool-end] [ferret.tool-progress] [ferret.cost-update] [ferret.turn-end] [ferret.superset] [ferret.fallback-text] carry kind and payload, flat, and otter's update beside", async () => {
+  test("carry kind and payload, flat, and otter's update beside", async () => {
     const turn = {
       steps: [
         {
@@ -125,7 +125,7 @@ describe("updates", () => {
     ]);
   });
 
-  test("[ferret.file-edit] [ferret.file-open] an edit comes as a diff, and the place is pointed at", async () => {
+  test("an edit comes as a diff, and the place is pointed at", async () => {
     const peer = await ferret(
       [call("Write", { path: "README.md", content: "# Another\n" }), call("Read", { path: "README.md", offset: 1 })],
       writable,
@@ -141,7 +141,7 @@ describe("updates", () => {
     expect(ofKinds(peer, sessionId, "file_open")[0]).toMatchObject({ path, line: 1 });
   });
 
-  test("[ferret.notice] a notice is a toast with its level", async () => {
+  test("a notice is a toast with its level", async () => {
     const retried = {
       steps: [{ reply: [{ error: { code: "rate_limited", retryAfterMs: 20, times: 1 } }, { text: "Ok." }] }],
     };
@@ -154,7 +154,7 @@ describe("updates", () => {
     });
   });
 
-  test("[ferret.sandbox-violation] what the sandbox refuses is reported with tool, path and mode", async () => {
+  test("what the sandbox refuses is reported with tool, path and mode", async () => {
     const peer = await ferret([call("Write", { path: "/etc/chimera-test", content: "x" })], writable);
     const sessionId = await open(peer);
     await message(peer, sessionId);
@@ -166,7 +166,7 @@ describe("updates", () => {
     expect(existsSync("/etc/chimera-test")).toBe(false);
   });
 
-  test("[ferret.sandbox-violation] a command's too", { tags: ["needs-sandbox"] }, async () => {
+  test("a command's too", { tags: ["needs-sandbox"] }, async () => {
     const peer = await ferret(
       [bash("touch /etc/chimera-test")],
       ["--sandbox", "workspace-write", "--approval", "full"],
@@ -183,7 +183,7 @@ describe("updates", () => {
 });
 
 describe("sandbox and approval", () => {
-  test("[ferret.flags] --cwd and --allowed-tools hold, as do --model, --sandbox and --approval", async () => {
+  test("--cwd and --allowed-tools hold, as do --model, --sandbox and --approval", async () => {
     const cwd = scratchTree({ "elsewhere.txt": "x" });
     const turns = [call("Write", { path: "note.txt", content: "x" }), call("Read", { path: "elsewhere.txt" })];
     const peer = await ferret(turns, [...writable, "--cwd", cwd, "--allowed-tools", "Read"]);
@@ -196,7 +196,7 @@ describe("sandbox and approval", () => {
     expect(ends.map((end) => end.update.success ?? end.success)).toEqual([false, true]);
   });
 
-  test("[ferret.flags] [ferret.sandbox-read] [ferret.sandbox-write] the mode is read; writing it needs a restart", async () => {
+  test("the mode is read; writing it needs a restart", async () => {
     const peer = await ferret([], writable);
     const sessionId = await open(peer);
     expect((await peer.request("session/setSandbox", { sessionId })).result).toEqual({ mode: "workspace-write" });
@@ -209,7 +209,7 @@ describe("sandbox and approval", () => {
     expect((await peer.request("session/setSandbox", { sessionId })).result).toEqual({ mode: "workspace-write" });
   });
 
-  test("[ferret.approval-live] [ferret.approval-changed] the preset changes at once, and every client hears of it", async () => {
+  test("the preset changes at once, and every client hears of it", async () => {
     const peer = await ferret(
       [call("Write", { path: "note.txt", content: "x" })],
       ["--sandbox", "workspace-write", "--approval", "read-only"],
@@ -226,7 +226,7 @@ describe("sandbox and approval", () => {
   });
 
   const push = [bash("git push origin main")];
-  test("[ferret.remembered] [ferret.remembered-words] an answer holds for the same words, however they are written, and for no others", async () => {
+  test("an answer holds for the same words, however they are written, and for no others", async () => {
     const lines = ["git push origin main", "git  push   'origin' main", "git push origin main -f"];
     const peer = await ferret(lines.map(bash), writable);
     const sessionId = await open(peer);
@@ -245,7 +245,7 @@ describe("sandbox and approval", () => {
     expect(ofKinds(peer, sessionId, "permission_request")).toHaveLength(2);
   });
 
-  test("[ferret.approval-auto] [ferret.risk] [ferret.permission-request] [ferret.permission-respond] under auto a flagged command still asks", async () => {
+  test("under auto a flagged command still asks", async () => {
     const peer = await ferret(push, writable);
     const sessionId = await open(peer);
     const reply = message(peer, sessionId);
@@ -263,7 +263,7 @@ describe("sandbox and approval", () => {
   });
 
   test.each(["allow", "deny", "always", "never"])(
-    "[ferret.decisions] [ferret.remembered] [ferret.audited] %s is a decision; always and never are remembered and audited",
+    "%s is a decision; always and never are remembered and audited",
     async (decision) => {
       const peer = await ferret(push, writable);
       const sessionId = await open(peer);
@@ -290,14 +290,14 @@ describe("sandbox and approval", () => {
   );
 });
 
-test("[ferret.bridge-status] without a bridge the status says so", async () => {
+test("without a bridge the status says so", async () => {
   const peer = await nativePeer("ferret");
   const sessionId = await open(peer);
   expect((await peer.request("session/bridgeStatus", { sessionId })).result).toEqual({ attached: false });
 });
 
 describe("HTTP", () => {
-  test("[ferret.http-opt-in] [ferret.http-mirror] [ferret.server-token] --http serves otter's surface, with a token of its own", async () => {
+  test("--http serves otter's surface, with a token of its own", async () => {
     const token = "a-ferret-secret";
     const server = await startServer([], { FERRET_SERVER_TOKEN: token }, { name: "ferret", token });
     expect((await server.ask("GET /sessions", { token: "wrong" })).status).toBe(401);
@@ -309,7 +309,7 @@ describe("HTTP", () => {
     expect((await server.ask("GET /openapi.json")).body.paths).toHaveProperty("/sessions/{id}/events");
   });
 
-  test("[ferret.both-transports] [sessions.shared-registry] one session is in an editor and over HTTP at the same time", async () => {
+  test("one session is in an editor and over HTTP at the same time", async () => {
     const program = startProgram("ferret", ["serve", "--acp", "--http", "--port", "0"]);
     const peer = connect(program);
     const address = await addressOf(program);
@@ -339,8 +339,8 @@ function documented(page: string, key: string): { command: string; args: string[
 
 // With the client library that editors' extensions are built on, and the command found as a terminal would find it.
 test.each([
-  ["[ferret.zed] for Zed,", "zed.md", "agent_servers"],
-  ["[ferret.vscode] for VS Code,", "vscode.md", "acp.agents"],
+  ["for Zed,", "zed.md", "agent_servers"],
+  ["for VS Code,", "vscode.md", "acp.agents"],
 ])("%s the entry of docs/%s drives ferret as written: text, a read, an edit, a question", async (_id, page, key) => {
   const { command, args, env } = documented(page, key);
   const turn = {
@@ -386,7 +386,7 @@ test.each([
   expect(await once(child, "exit")).toEqual([0, null]);
 });
 
-test("[editor.zed-settings] as pasted, the documented entry of otter works as written", async () => {
+test("as pasted, the documented entry of otter works as written", async () => {
   const editor = await startEditor({ name: "otter", command: ["acp"] });
   const { sessionId } = await editor.open();
   const { result, updates } = await editor.prompt(sessionId, "list files and read README");

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe("what the server says about itself", () => {
-  test("[http.info] [http.json] /info", async () => {
+  test("/info", async () => {
     const { status, headers, body } = await server.ask("GET /info");
     expect(status).toBe(200);
     expect(headers.get("content-type")).toContain("application/json");
@@ -31,7 +31,7 @@ describe("what the server says about itself", () => {
     });
   });
 
-  test("[http.providers] /providers tells which are configured", async () => {
+  test("/providers tells which are configured", async () => {
     const { body } = await server.ask("GET /providers");
     expect(body.active).toEqual({ provider: "offline", model: "offline" });
     const configured = Object.fromEntries(
@@ -40,7 +40,7 @@ describe("what the server says about itself", () => {
     expect(configured).toMatchObject({ anthropic: false, openai: false, offline: true });
   });
 
-  test("[http.tools] /tools gives a name, a description and a JSON schema each", async () => {
+  test("/tools gives a name, a description and a JSON schema each", async () => {
     const { tools } = (await server.ask("GET /tools")).body;
     expect(tools.map((tool: { name: string }) => tool.name)).toContain("Bash");
     for (const tool of tools) {
@@ -52,7 +52,7 @@ describe("what the server says about itself", () => {
     }
   });
 
-  test("[http.tools] [http.info] both name the tools that a session gets: no editor's terminal, and what --allowed-tools leaves", async () => {
+  test("both name the tools that a session gets: no editor's terminal, and what --allowed-tools leaves", async () => {
     const narrow = await startServer(["--allowed-tools", "Read,Grep,bash,acp_terminal"]);
     const named = async ({ ask }: typeof narrow) => {
       const { tools } = (await ask("GET /tools")).body;
@@ -70,12 +70,12 @@ describe("one session", () => {
     ({ id } = await server.run("list files and read README"));
   });
 
-  test("[http.session-id-is-directory] [http.journaled] its id is the name of its directory", () => {
+  test("its id is the name of its directory", () => {
     expect(id).toMatch(/^otter-\d{8}T\d{6}-[0-9a-f]{8}$/);
     expect(journal(server.program)).toContain(id);
   });
 
-  test("[http.session-show] [http.utc] it is read whole: summary and every event", async () => {
+  test("it is read whole: summary and every event", async () => {
     const { status, body } = await server.ask(`GET /sessions/${id}`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -87,12 +87,12 @@ describe("one session", () => {
     expect(body.events.at(-1)).toMatchObject({ type: "agent_result", ts: isoSeconds });
   });
 
-  test("[runs-api.session] the same answer carries its state and counts", async () => {
+  test("the same answer carries its state and counts", async () => {
     const { body } = await server.ask(`GET /sessions/${id}`);
     expect(body).toMatchObject({ state: "idle", step_count: body.summary.steps, event_count: body.events.length });
   });
 
-  test("[http.sessions-list] [http.sessions-fields] [sessions.live-fields] [sessions.live-list] the list has it, with the fields of both descriptions", async () => {
+  test("the list has it, with the fields of both descriptions", async () => {
     const { body } = await server.ask("GET /sessions");
     expect(body.sessions[0]).toMatchObject({
       session_id: id,
@@ -111,11 +111,11 @@ describe("one session", () => {
     });
   });
 
-  test("[sessions.singular-list] GET /session gives the bare ids", async () => {
+  test("GET /session gives the bare ids", async () => {
     expect((await server.ask("GET /session")).body.sessions).toContain(id);
   });
 
-  test("[http.turns] a further turn is accepted and answers as creation does", async () => {
+  test("a further turn is accepted and answers as creation does", async () => {
     const { status, body } = await server.ask(`POST /sessions/${id}/turns`, { body: { prompt: "list files" } });
     expect(status).toBe(202);
     expect(body).toEqual({ session_id: id, status: "running", message_id: "msg-1" });
@@ -126,13 +126,13 @@ describe("one session", () => {
 
 describe("a session that does not exist", () => {
   test.each([
-    ["[http.session-show-404] GET", "GET /sessions/otter-20260101T000000-00000000", undefined],
-    ["[http.session-show-404] a hostile id", "GET /sessions/..%2f..%2fetc", undefined],
+    ["GET", "GET /sessions/otter-20260101T000000-00000000", undefined],
+    ["a hostile id", "GET /sessions/..%2f..%2fetc", undefined],
     ["turns", "POST /sessions/otter-20260101T000000-00000000/turns", { prompt: "x" }],
     ["cancel", "POST /sessions/otter-20260101T000000-00000000/cancel", {}],
     ["events", "GET /sessions/otter-20260101T000000-00000000/events", undefined],
-    ["[auth.rotate-404] rotate-token", "POST /session/otter-20260101T000000-00000000/rotate-token", {}],
-    ["[sessions.delete-404] DELETE", "DELETE /session/otter-20260101T000000-00000000", undefined],
+    ["rotate-token", "POST /session/otter-20260101T000000-00000000/rotate-token", {}],
+    ["DELETE", "DELETE /session/otter-20260101T000000-00000000", undefined],
   ])("%s is 404 session_not_found", async (_what, route, body) => {
     const answer = await server.ask(route, body === undefined ? {} : { body });
     expect(answer).toMatchObject({ status: 404, body: { error: "session_not_found" } });
@@ -140,17 +140,14 @@ describe("a session that does not exist", () => {
 });
 
 describe("creation", () => {
-  test.each([{}, { prompt: "" }, { prompt: 5 }, { prompt: null }])(
-    "[http.session-create-prompt] %j is 400 missing_prompt",
-    async (body) => {
-      expect(await server.ask("POST /sessions", { body })).toMatchObject({
-        status: 400,
-        body: { error: "missing_prompt" },
-      });
-    },
-  );
+  test.each([{}, { prompt: "" }, { prompt: 5 }, { prompt: null }])("%j is 400 missing_prompt", async (body) => {
+    expect(await server.ask("POST /sessions", { body })).toMatchObject({
+      status: 400,
+      body: { error: "missing_prompt" },
+    });
+  });
 
-  test("[http.session-create-options] a tool that nobody has is refused by name", async () => {
+  test("a tool that nobody has is refused by name", async () => {
     const make = (...allowed_tools: string[]) => server.ask("POST /sessions", { body: { prompt: "x", allowed_tools } });
     expect(await make("Read", "Nope")).toMatchObject({
       status: 400,
@@ -160,7 +157,7 @@ describe("creation", () => {
       expect(await make(known)).toMatchObject({ status: 201 });
   });
 
-  test("[http.session-create-options] a session gets no tool that the program was not started with", async () => {
+  test("a session gets no tool that the program was not started with", async () => {
     const narrow = await startServer(["--allowed-tools", "Read,mcp__files__list"]);
     const make = (tool: string) => narrow.ask("POST /sessions", { body: { prompt: "x", allowed_tools: [tool] } });
     for (const beyond of ["Bash", "write_file", "mcp__files__delete"])
@@ -168,7 +165,7 @@ describe("creation", () => {
     for (const within of ["read_file", "MCP__files__list"]) expect(await make(within)).toMatchObject({ status: 201 });
   });
 
-  test("[http.session-create-options] cwd, model, max_steps and allowed_tools hold for that session alone", async () => {
+  test("cwd, model, max_steps and allowed_tools hold for that session alone", async () => {
     const cwd = scratchTree({ "elsewhere.txt": "found me\n" });
     const script = scratchTree({ "hello.json": { turns: [{ steps: [{ reply: [{ text: "Scripted." }] }] }] } });
     const model = `scripted:${script}/hello.json`;
@@ -202,7 +199,7 @@ describe("creation", () => {
     );
   });
 
-  test("[http.persist-false] persist: false leaves nothing in the journal, and the session still streams", async () => {
+  test("persist: false leaves nothing in the journal, and the session still streams", async () => {
     const { id, frames } = await server.run("list files", { persist: false });
     expect(frames.at(-1)).toMatchObject({ event: "end", data: { session_id: id, success: true } });
     expect(journal(server.program)).not.toContain(id);
@@ -210,7 +207,7 @@ describe("creation", () => {
 });
 
 describe("cancel", () => {
-  test("[http.cancel] [http.cancelled-event] is 204, and the turn's events end with cancelled", async () => {
+  test("is 204, and the turn's events end with cancelled", async () => {
     const { body } = await server.ask("POST /sessions", { body: { prompt: "write note.txt: hello" } });
     const events = `/sessions/${body.session_id}/events`;
     await until(server.frames(events), (frame) => frame.event === "permission_request");
@@ -221,7 +218,7 @@ describe("cancel", () => {
     expect(frames.at(-1)).toEqual({ event: "end", data: { session_id: body.session_id, success: false } });
   });
 
-  test("[http.cancel] without a body too", async () => {
+  test("without a body too", async () => {
     const { id } = await server.run("list files");
     expect((await server.ask(`POST /sessions/${id}/cancel`)).status).toBe(204);
   });
@@ -236,13 +233,13 @@ describe("the list's filters", () => {
   });
   const rows = async (query: string) => (await many.ask(`GET /sessions${query}`)).body.sessions as { model: string }[];
 
-  test("[http.sessions-limit] 20 rows by default, or as many as asked", async () => {
+  test("20 rows by default, or as many as asked", async () => {
     expect(await rows("")).toHaveLength(20);
     expect(await rows("?limit=3")).toHaveLength(3);
     expect(await rows("?limit=100")).toHaveLength(23);
   });
 
-  test("[http.sessions-model] the exact model", async () => {
+  test("the exact model", async () => {
     expect(new Set((await rows("?limit=100&model=glm-5.1")).map((row) => row.model))).toEqual(new Set(["glm-5.1"]));
     expect(await rows("?model=glm")).toEqual([]);
   });
@@ -251,7 +248,7 @@ describe("the list's filters", () => {
     ["2d", 2],
     ["49h", 3],
     [new Date(Date.now() - 3.5 * 86_400_000).toISOString(), 4],
-  ])("[http.sessions-since] since=%s", async (since, count) => {
+  ])("since=%s", async (since, count) => {
     expect(await rows(`?limit=100&since=${encodeURIComponent(since)}`)).toHaveLength(count);
   });
 
@@ -285,7 +282,7 @@ describe("the list's filters", () => {
   }
 });
 
-test("[http.worked-example] the documented walk: open, stream, inspect, with the token of the environment", async () => {
+test("the documented walk: open, stream, inspect, with the token of the environment", async () => {
   const walk = await startServer([], { OTTER_SERVER_TOKEN: "dev-secret" }, { token: "dev-secret" });
   const opened = await walk.ask("POST /sessions", { body: { prompt: "list files and read README" } });
   const id = opened.body.session_id;
@@ -332,7 +329,7 @@ test("[http.worked-example] the documented walk: open, stream, inspect, with the
 
 const withCurl = { tags: ["needs-curl", "needs-jq"] };
 
-test("[http.worked-example] as pasted into a shell, with curl and jq", withCurl, async () => {
+test("as pasted into a shell, with curl and jq", withCurl, async () => {
   const walk = await startServer([], { OTTER_SERVER_TOKEN: "dev-secret" }, { token: "dev-secret" });
   const script = `
     SID=$(curl -s -X POST http://127.0.0.1:5173/sessions \\

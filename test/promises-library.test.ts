@@ -44,7 +44,7 @@ describe("time to live", () => {
     return { sessions, pass: (seconds: number) => (now += seconds * 1000) };
   };
 
-  test("[sessions.ttl] an hour, and the constant is exported", async () => {
+  test("an hour, and the constant is exported", async () => {
     expect(DEFAULT_SESSION_TTL).toBe(3600);
     const { sessions, pass } = clocked();
     const { id } = await sessions.create({ cwd: "/" });
@@ -56,7 +56,7 @@ describe("time to live", () => {
     expect(sessions.find(id)).toBeUndefined();
   });
 
-  test.each([null, 0])("[sessions.ttl-off] %s never evicts", async (ttl) => {
+  test.each([null, 0])("%s never evicts", async (ttl) => {
     const { sessions, pass } = clocked(ttl);
     const { id } = await sessions.create({ cwd: "/" });
     pass(1e9);
@@ -64,7 +64,7 @@ describe("time to live", () => {
     expect(sessions.find(id)).toBeDefined();
   });
 
-  test("[sessions.ttl-option] is the embedder's to choose, and the app takes the embedder's registry", async () => {
+  test("is the embedder's to choose, and the app takes the embedder's registry", async () => {
     const { sessions, pass } = clocked(600);
     const app = mount(sessions);
     const created = await app.request("/session", json({}));
@@ -110,7 +110,7 @@ const json = (body: object) => ({
   body: JSON.stringify(body),
 });
 
-test("[auth.rotate-library] an embedder renews a session's token, and learns when there is no session", async () => {
+test("an embedder renews a session's token, and learns when there is no session", async () => {
   const sessions = core();
   const app = mount(sessions);
   const { id } = await sessions.create({ cwd: "/" });
@@ -120,7 +120,7 @@ test("[auth.rotate-library] an embedder renews a session's token, and learns whe
   expect(await app.rotateSessionToken("parrot-20260101T000000-00000000")).toBeNull();
 });
 
-test("[auth.create-library] an embedder gets the token of a session with the session, without a request", async () => {
+test("an embedder gets the token of a session with the session, without a request", async () => {
   const sessions = core();
   const app = createApp({ name: "parrot", version: "1.0.0", sessions, defaultCwd: "/", authToken: "master-secret" });
   const cwd = scratchTree({});
@@ -140,7 +140,7 @@ test("[auth.create-library] an embedder gets the token of a session with the ses
   expect(await ask(`/session/${one.session.id}`, renewed ?? "")).toBe(200);
 });
 
-test("[auth.create-library] a directory that is not there is refused, and leaves no session", async () => {
+test("a directory that is not there is refused, and leaves no session", async () => {
   const sessions = core();
   const app = mount(sessions);
   for (const cwd of ["/nonexistent", "relative", ""]) {
@@ -149,7 +149,7 @@ test("[auth.create-library] a directory that is not there is refused, and leaves
   expect(sessions.live()).toEqual([]);
 });
 
-test("[runs-api.agent-description] what an embedder says about its agent is in the manifest", async () => {
+test("what an embedder says about its agent is in the manifest", async () => {
   const about = { name: "parrot", version: "1.0.0", sessions: core(), defaultCwd: "/" };
   const app = createApp({ ...about, agentDescription: "My embedded parrot" });
   const described = { name: "parrot", description: "My embedded parrot" };
@@ -157,7 +157,7 @@ test("[runs-api.agent-description] what an embedder says about its agent is in t
   expect(await (await app.request("/agents", host)).json()).toMatchObject({ agents: [described] });
 });
 
-test("[editor.embed-http] [sessions.shared-registry] the app answers in another server, on a registry that ACP shares", async () => {
+test("the app answers in another server, on a registry that ACP shares", async () => {
   const sessions = core();
   const app = mount(sessions);
   const acp = stdio(sessions);
@@ -171,7 +171,7 @@ test("[editor.embed-http] [sessions.shared-registry] the app answers in another 
   await expect.poll(() => JSON.stringify(acp.frames)).toContain('"text":"two"');
 });
 
-test("[editor.embed-stdio] the stdio server runs on any two streams", async () => {
+test("the stdio server runs on any two streams", async () => {
   const acp = stdio(core());
   expect(await acp.call("initialize", { protocolVersion: 1 })).toMatchObject({ agentInfo: { name: "parrot" } });
   const { sessionId } = await acp.call("session/new", { cwd: "/", mcpServers: [] });
@@ -179,7 +179,7 @@ test("[editor.embed-stdio] the stdio server runs on any two streams", async () =
   expect(await acp.call("session/prompt", { sessionId, prompt })).toMatchObject({ stopReason: "end_turn" });
 });
 
-test("[acp.history-option] an embedder bounds the history of a dialect", async () => {
+test("an embedder bounds the history of a dialect", async () => {
   const acp = stdio(core(), { historyLimit: 2 });
   await acp.call("initialize", {});
   const { sessionId } = await acp.call("session/new", { cwd: "/" });
@@ -192,14 +192,14 @@ test("[acp.history-option] an embedder bounds the history of a dialect", async (
 
 describe("approval time-outs", () => {
   test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, true, "60", null])(
-    "[editor.approval-timeout-library] %s is refused when the core is made",
+    "%s is refused when the core is made",
     (value) => {
       const refusal = { code: "invalid_setting", message: expect.stringMatching(/^permissionTimeout takes a finite/) };
       expect(() => core({ permissionTimeout: value as number })).toThrow(expect.objectContaining(refusal));
     },
   );
 
-  test("[editor.approval-timeout-long] one of 30 days waits for the answer", async () => {
+  test("one of 30 days waits for the answer", async () => {
     const sessions = core({
       permissionTimeout: 30 * 24 * 3600,
       agent: async function* (_turn, { ask }) {
@@ -220,7 +220,7 @@ describe("approval time-outs", () => {
 });
 
 describe("pidfiles", () => {
-  test("[pidfile.library] servers are listed and stopped by functions", async () => {
+  test("servers are listed and stopped by functions", async () => {
     const server = await startServer();
     const { port } = new URL(server.address);
     const directory = join(server.program.home, "run");
@@ -233,7 +233,7 @@ describe("pidfiles", () => {
     expect(listPidfiles(at)).toEqual([]);
   });
 
-  test("[pidfile.opt-in] an app in somebody else's server leaves none", async () => {
+  test("an app in somebody else's server leaves none", async () => {
     const app = mount(core());
     expect((await app.request("/health", host)).status).toBe(200);
     expect(listPidfiles({ prefix: "parrot" })).toEqual([]);

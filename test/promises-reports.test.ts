@@ -71,7 +71,7 @@ const past = async (query: string) =>
   ((await get(`/runs?${query}`)).runs as { run_id: string; source: string }[]).filter((run) => run.run_id !== id);
 
 describe("GET /runs", () => {
-  test("[runs.list] [runs.corpora] [runs.fields] every program's runs, newest first, with their source", async () => {
+  test("every program's runs, newest first, with their source", async () => {
     const body = await get("/runs");
     expect(body.total_runs).toBe(4);
     expect(body.runs.map((run: { run_id: string }) => run.run_id)).toEqual([id, ...runs.map((run) => run.run_id)]);
@@ -91,7 +91,7 @@ describe("GET /runs", () => {
     expect((await past("")).map((run) => run.source)).toEqual(["otter", "mink", "ferret"]);
   });
 
-  test("[runs.live-filesystem] looks at the journal anew", async () => {
+  test("looks at the journal anew", async () => {
     const late = summaryOf("mink", 90, { model: "m", cost_usd: 0 });
     const dir = join(server.program.home, "eventlog", late.run_id);
     mkdirSync(dir);
@@ -110,7 +110,7 @@ describe("GET /runs", () => {
     [new Date(Date.now() - 40 * hour).toISOString(), 2],
     [new Date(Date.now() - 40 * hour).toISOString().slice(0, 10), 2],
   ];
-  test.each(sinces)("[runs.since] since=%s", async (since, atLeast) => {
+  test.each(sinces)("since=%s", async (since, atLeast) => {
     const found = await past(`since=${encodeURIComponent(since)}`);
     // A bare date begins at midnight, which may let one more in.
     expect(found.length - atLeast).toBeGreaterThanOrEqual(0);
@@ -122,29 +122,26 @@ describe("GET /runs", () => {
     ["CLAUDE", 1],
     ["all", 3],
     ["nobody", 0],
-  ])("[runs.model] model=%s", async (model, count) => {
+  ])("model=%s", async (model, count) => {
     expect(await past(`model=${model}`)).toHaveLength(count);
   });
 
-  test("[runs.limit] caps the rows", async () => {
+  test("caps the rows", async () => {
     expect((await get("/runs?limit=2")).runs).toHaveLength(2);
   });
 
-  test.each(["/runs", "/runs/cost"])(
-    "[runs.limit] [runs.invalid-query] %s refuses what it cannot read",
-    async (path) => {
-      for (const query of ["limit=many", "limit=1.5", "since=yesterday", "since=5x"]) {
-        expect(await server.ask(`GET ${path}?${query}`), query).toMatchObject({
-          status: 400,
-          body: { error: "invalid_query", detail: expect.any(String) },
-        });
-      }
-    },
-  );
+  test.each(["/runs", "/runs/cost"])("%s refuses what it cannot read", async (path) => {
+    for (const query of ["limit=many", "limit=1.5", "since=yesterday", "since=5x"]) {
+      expect(await server.ask(`GET ${path}?${query}`), query).toMatchObject({
+        status: 400,
+        body: { error: "invalid_query", detail: expect.any(String) },
+      });
+    }
+  });
 });
 
 describe("GET /runs/cost", () => {
-  test("[runs.cost] [runs.cost-flat] [runs.cost-by-run] [runs.cost-totals] adds up by model, by run and in all", async () => {
+  test("adds up by model, by run and in all", async () => {
     const body = await get("/runs/cost?since=7d");
     expect(body).toMatchObject({ total_runs: 4, total_tokens: 3600 });
     expect(body.total_cost).toBeCloseTo(0.22);
@@ -176,13 +173,13 @@ describe("GET /runs/cost", () => {
     expect(body.totals.p95_cost_usd).toBe(0.12);
   });
 
-  test("[runs.cost-filters] the filters are echoed", async () => {
+  test("the filters are echoed", async () => {
     expect((await get("/runs/cost")).filters).toEqual({ since: null, model: null });
     expect((await get("/runs/cost?since=7d&model=glm")).filters).toMatchObject({ model: "glm" });
     expect((await get("/runs/cost?since=7d&model=glm")).total_runs).toBe(2);
   });
 
-  test("[runs.cost-500] a journal that cannot be read is 500 runs_cost_failed", async () => {
+  test("a journal that cannot be read is 500 runs_cost_failed", async () => {
     const broken = await startServer();
     const journal = join(broken.program.home, "eventlog");
     rmSync(journal, { recursive: true, force: true });
@@ -196,10 +193,10 @@ describe("GET /runs/cost", () => {
 
 describe("transcripts", () => {
   test.each([
-    ["[http.transcript-default] the default", "", "text/html", "<!doctype html"],
-    ["[http.transcript] the", "?format=html", "text/html", "<!doctype html"],
-    ["[http.transcript] the", "?format=md", "text/markdown", "list files and read README"],
-    ["[http.transcript] [http.share-format] the", "?format=json", "application/json", "list files and read README"],
+    ["the default", "", "text/html", "<!doctype html"],
+    ["the", "?format=html", "text/html", "<!doctype html"],
+    ["the", "?format=md", "text/markdown", "list files and read README"],
+    ["the", "?format=json", "application/json", "list files and read README"],
   ])("%s transcript%s is %s", async (_ids, query, type, text) => {
     const { status, headers, body } = await server.ask(`GET /sessions/${id}/transcript${query}`);
     expect(status).toBe(200);
@@ -207,7 +204,7 @@ describe("transcripts", () => {
     expect((typeof body === "string" ? body : JSON.stringify(body)).toLowerCase()).toContain(text.toLowerCase());
   });
 
-  test("[http.transcript-read-only] reading one posts to nobody, though a share address is set", () => {
+  test("reading one posts to nobody, though a share address is set", () => {
     expect(collected).toEqual([]);
   });
 });
@@ -215,7 +212,7 @@ describe("transcripts", () => {
 describe("share", () => {
   const share = (body: object) => server.ask(`POST /sessions/${id}/share`, { body });
 
-  test("[http.share] [http.share-stdout] [http.share-format] stdout gives the rendering back", async () => {
+  test("stdout gives the rendering back", async () => {
     for (const format of ["html", "md", "json"]) {
       const { status, body } = await share({ sink: "stdout", format });
       expect(status).toBe(200);
@@ -223,13 +220,13 @@ describe("share", () => {
     }
   });
 
-  test("[http.share-file] file answers the path it wrote", async () => {
+  test("file answers the path it wrote", async () => {
     const { status, body } = await share({ sink: "file", format: "md" });
     expect([status, body.sink]).toEqual([200, "file"]);
     expect(readFileSync(body.path, "utf8")).toContain("list files and read README");
   });
 
-  test("[http.share-http] http posts to the address and answers what the collector said", async () => {
+  test("http posts to the address and answers what the collector said", async () => {
     collectorStatus = 200;
     const { status, body } = await share({ sink: "http", format: "json" });
     expect(status).toBe(200);
@@ -239,20 +236,20 @@ describe("share", () => {
     expect(JSON.stringify(JSON.parse(collected.at(-1)?.body ?? "null"))).toContain("list files and read README");
   });
 
-  test("[http.share-502] a collector that fails is 502", async () => {
+  test("a collector that fails is 502", async () => {
     collectorStatus = 500;
     expect((await share({ sink: "http", format: "json" })).status).toBe(502);
   });
 
   test.each([{ sink: "fax" }, { sink: "stdout", format: "pdf" }, {}, { sink: "http", url: "not an address" }])(
-    "[http.share-400] %j is 400",
+    "%j is 400",
     async (body) => {
       expect((await share(body)).status).toBe(400);
     },
   );
 });
 
-test("[serve.one-provider] every session of a process has the provider it was started with", async () => {
+test("every session of a process has the provider it was started with", async () => {
   const before = (await server.ask("GET /providers")).body.active;
   const other = await server.run("list files");
   expect((await server.ask(`GET /sessions/${other.id}`)).body.summary.model).toBe(before.model);

@@ -22,11 +22,11 @@ async function scripted(...reply: object[]): Promise<Server> {
   return startServer(["--model", `scripted:${dir}/script.json`]);
 }
 
-test("[runs-api.ping] GET /ping", async () => {
+test("GET /ping", async () => {
   expect(await server.ask("GET /ping")).toMatchObject({ status: 200, body: { status: "ok" } });
 });
 
-test("[editor.http] acp --http serves it, on the interface and port asked for", async () => {
+test("acp --http serves it, on the interface and port asked for", async () => {
   const program = startProgram("otter", ["acp", "--http", "--host", "127.0.0.2", "--port", "0"]);
   const address = await addressOf(program);
   expect(new URL(address).hostname).toBe("127.0.0.2");
@@ -38,7 +38,7 @@ test("[editor.http] acp --http serves it, on the interface and port asked for", 
   expect(await response.json()).toMatchObject({ status: "completed" });
 });
 
-test("[runs-api.agents] [runs-api.agent] agents are listed, and shown one by one", async () => {
+test("agents are listed, and shown one by one", async () => {
   const { agents } = (await server.ask("GET /agents")).body;
   expect(agents.map((agent: { name: string }) => agent.name)).toEqual(
     expect.arrayContaining(["otter", "build", "plan"]),
@@ -48,7 +48,7 @@ test("[runs-api.agents] [runs-api.agent] agents are listed, and shown one by one
 });
 
 describe("a run", () => {
-  test("[runs-api.create] [runs-api.sync] [runs-api.input-parts] in mode sync answers when it is done", async () => {
+  test("in mode sync answers when it is done", async () => {
     for (const type of ["text/plain", undefined]) {
       const { status, body } = await start("sync", say("list files", type));
       expect(status).toBe(200);
@@ -57,7 +57,7 @@ describe("a run", () => {
     }
   });
 
-  test("[runs-api.async] [runs-api.status] [runs-api.states] in mode async answers 202 at once, and can be polled", async () => {
+  test("in mode async answers 202 at once, and can be polled", async () => {
     const { status, body } = await start("async");
     expect(status).toBe(202);
     expect(["created", "in-progress", "completed"]).toContain(body.status);
@@ -68,7 +68,7 @@ describe("a run", () => {
     expect((await server.ask("GET /runs/otter-20260101T000000-00000000")).status).toBe(404);
   });
 
-  test("[runs-api.stream] [runs-api.event-types] in mode stream sends one data line per event", async () => {
+  test("in mode stream sends one data line per event", async () => {
     const { headers, body } = await start("stream");
     expect(headers.get("content-type")).toMatch(/^text\/event-stream/);
     const blocks = body.trimEnd().split("\n\n");
@@ -79,13 +79,13 @@ describe("a run", () => {
     expect(types.at(-1)).toBe("run_completed");
   });
 
-  test("[runs-api.events] keeps its whole event log", async () => {
+  test("keeps its whole event log", async () => {
     const { run_id } = (await start("sync")).body;
     const { events } = (await server.ask(`GET /runs/${run_id}/events`)).body;
     expect(typesOf(events)).toEqual(expect.arrayContaining(["run_in_progress", "message_created", "run_completed"]));
   });
 
-  test("[runs-api.session] is a session, whose metadata can be read", async () => {
+  test("is a session, whose metadata can be read", async () => {
     const { run_id, session_id } = (await start("sync")).body;
     expect((await server.ask(`GET /sessions/${session_id ?? run_id}`)).body).toMatchObject({
       state: expect.any(String),
@@ -94,7 +94,7 @@ describe("a run", () => {
     });
   });
 
-  test("[runs-api.cancel] [runs-api.states] [runs-api.event-types] is cancelled", async () => {
+  test("is cancelled", async () => {
     const silent = await scripted({ text: "Thinking…" }, { stall: true });
     const { run_id } = (
       await silent.ask("POST /runs", { body: { agent_name: "otter", mode: "async", input: say("x") } })
@@ -104,14 +104,14 @@ describe("a run", () => {
     expect(typesOf((await silent.ask(`GET /runs/${run_id}/events`)).body.events).at(-1)).toBe("run_cancelled");
   });
 
-  test("[runs-api.states] [runs-api.event-types] fails when the model does", async () => {
+  test("fails when the model does", async () => {
     const broken = await scripted({ error: { code: "bad_request" } });
     const { body } = await broken.ask("POST /runs", { body: { agent_name: "otter", input: say("x") } });
     expect(body.status).toBe("failed");
     expect(typesOf((await broken.ask(`GET /runs/${body.run_id}/events`)).body.events).at(-1)).toBe("run_failed");
   });
 
-  test("[editor.no-approver] [runs-api.states] that needs an approval is denied at once: nobody is there", async () => {
+  test("that needs an approval is denied at once: nobody is there", async () => {
     const { status, body } = await start("sync", say("write note.txt: hello"));
     expect(status).toBe(200);
     const { events } = (await server.ask(`GET /sessions/${body.run_id}`)).body;

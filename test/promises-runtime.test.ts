@@ -19,12 +19,12 @@ async function ended(name: "otter" | "ferret", args: string[], env: Record<strin
   return { code: await program.exited, stdout, stderr: program.stderr() };
 }
 
-test.each(["otter", "ferret"] as const)("[runtime.version] %s --version answers", async (name) => {
+test.each(["otter", "ferret"] as const)("%s --version answers", async (name) => {
   expect(await ended(name, ["--version"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/\d+\.\d+\.\d+/) });
 });
 
 describe("logs", () => {
-  test("[runtime.stderr-only-logs] [editor.log-level] [editor.log-file] [editor.log-never-stdout] go to stderr and the file asked for, as much as asked for, never to stdout", async () => {
+  test("go to stderr and the file asked for, as much as asked for, never to stdout", async () => {
     const levels = await Promise.all(
       ["debug", "error"].map(async (level) => {
         const editor = await startEditor({ args: ["--log-level", level, "--log-file", "acp.log"] });
@@ -43,26 +43,23 @@ describe("logs", () => {
     expect(error).toEqual({ stderr: "", file: "" });
   });
 
-  test.each(["otter", "ferret"] as const)(
-    "[editor.launched-by] every line says who started %s, on stderr and in the file",
-    async (name) => {
-      const args = ["--log-level", "debug", "--log-file", "acp.log"];
-      const env = { [`${name.toUpperCase()}_LAUNCHED_BY`]: "zed" };
-      const editor = await startEditor({ name, command: ["acp"], args, env });
-      const { sessionId } = await editor.open();
-      await editor.prompt(sessionId, "list files");
-      editor.program.child.stdin.end();
-      await editor.program.exited;
-      const file = readFileSync(join(editor.program.cwd, "acp.log"), "utf8");
-      for (const log of [editor.program.stderr(), file]) {
-        const lines = log.trimEnd().split("\n");
-        expect(lines.length).toBeGreaterThan(2);
-        for (const line of lines) expect(JSON.parse(line)).toMatchObject({ launched_by: "zed" });
-      }
-    },
-  );
+  test.each(["otter", "ferret"] as const)("every line says who started %s, on stderr and in the file", async (name) => {
+    const args = ["--log-level", "debug", "--log-file", "acp.log"];
+    const env = { [`${name.toUpperCase()}_LAUNCHED_BY`]: "zed" };
+    const editor = await startEditor({ name, command: ["acp"], args, env });
+    const { sessionId } = await editor.open();
+    await editor.prompt(sessionId, "list files");
+    editor.program.child.stdin.end();
+    await editor.program.exited;
+    const file = readFileSync(join(editor.program.cwd, "acp.log"), "utf8");
+    for (const log of [editor.program.stderr(), file]) {
+      const lines = log.trimEnd().split("\n");
+      expect(lines.length).toBeGreaterThan(2);
+      for (const line of lines) expect(JSON.parse(line)).toMatchObject({ launched_by: "zed" });
+    }
+  });
 
-  test("[editor.model-logged] at debug the log names the model that each call switched to, and otherwise does not", async () => {
+  test("at debug the log names the model that each call switched to, and otherwise does not", async () => {
     for (const level of ["debug", "info"]) {
       const editor = await startEditor({ args: ["--log-level", level] });
       const { sessionId } = await editor.open();
@@ -78,7 +75,7 @@ describe("logs", () => {
     }
   });
 
-  test("[serve.logs-on-stderr] a server's are structured, and stdout stays empty", async () => {
+  test("a server's are structured, and stdout stays empty", async () => {
     const server = await startServer(["--log-level", "debug"]);
     let stdout = "";
     server.program.child.stdout.on("data", (bytes) => {
@@ -101,7 +98,7 @@ describe("logs", () => {
 });
 
 describe("the end", () => {
-  test("[runtime.sigterm] SIGTERM after a turn is a clean end", async () => {
+  test("SIGTERM after a turn is a clean end", async () => {
     const editor = await startEditor();
     const { sessionId } = await editor.open();
     await editor.prompt(sessionId, "list files");
@@ -109,7 +106,7 @@ describe("the end", () => {
     expect(await editor.program.exited).toBe(0);
   });
 
-  test("[editor.shutdown] [editor.delivery-tracked] closing stdin cancels what runs, after all that was said is delivered", async () => {
+  test("closing stdin cancels what runs, after all that was said is delivered", async () => {
     const turns = [{ steps: [{ reply: [{ text: "word ".repeat(400), chunks: 400 }, { stall: true }] }] }];
     const editor = await startEditor({ turns, args: ["--no-coalesce"] });
     const { sessionId } = await editor.open();
@@ -134,7 +131,7 @@ describe("protocol mistakes", () => {
     ["params of the wrong shape", "session/prompt", { sessionId: 5 }, -32602],
     ["no cwd", "session/new", { mcpServers: [] }, -32602],
     ["an unknown session", "session/prompt", { sessionId: "nope", prompt: [] }, -32002],
-  ])("[runtime.clear-errors] %s", async (_what, method, params, code) => {
+  ])("%s", async (_what, method, params, code) => {
     const editor = await startEditor();
     expect((await editor.request(method, params)).error).toMatchObject({ code, message: expect.stringMatching(/\w/) });
   });
@@ -146,7 +143,7 @@ describe("approval time-outs", () => {
       steps: [{ reply: [{ call: "Write", args: { path: "note.txt", content: "x" } }] }, { reply: [{ text: "Done." }] }],
     },
   ];
-  test("[editor.approval-timeout] a time-out denies", async () => {
+  test("a time-out denies", async () => {
     const answers = { "session/request_permission": () => undefined };
     const editor = await startEditor({ turns, answers, args: ["--permission-timeout", "0.3"] });
     const { sessionId } = await editor.open();
@@ -155,7 +152,7 @@ describe("approval time-outs", () => {
     expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(false);
   });
 
-  test("[editor.approval-timeout] without one it waits", async () => {
+  test("without one it waits", async () => {
     let answer: (value: unknown) => void = () => {};
     const answers = { "session/request_permission": () => new Promise((resolve) => (answer = resolve)) };
     const editor = await startEditor({ turns, answers });
@@ -169,7 +166,7 @@ describe("approval time-outs", () => {
     expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(true);
   });
 
-  test("[editor.approval-timeout-long] one of 30 days waits", async () => {
+  test("one of 30 days waits", async () => {
     let answer: (value: unknown) => void = () => {};
     const answers = { "session/request_permission": () => new Promise((resolve) => (answer = resolve)) };
     const editor = await startEditor({ turns, answers, args: ["--permission-timeout", "2592000"] });
@@ -182,29 +179,23 @@ describe("approval time-outs", () => {
     expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(true);
   });
 
-  test.each(["true", '"60"', "-1", "1e999"])(
-    "[editor.approval-timeout-invalid] %s in the configuration is refused at start",
-    async (value) => {
-      const home = scratchTree({ "config.json": `{"permission_timeout": ${value}}` });
-      const { code, stderr } = await ended("otter", ["serve", "--acp"], { CHIMERA_HOME: home });
-      expect(code).toBe(2);
-      expect(stderr).toContain("permission_timeout takes a number of at least 0");
-    },
-  );
+  test.each(["true", '"60"', "-1", "1e999"])("%s in the configuration is refused at start", async (value) => {
+    const home = scratchTree({ "config.json": `{"permission_timeout": ${value}}` });
+    const { code, stderr } = await ended("otter", ["serve", "--acp"], { CHIMERA_HOME: home });
+    expect(code).toBe(2);
+    expect(stderr).toContain("permission_timeout takes a number of at least 0");
+  });
 
-  test.each(["-1", "NaN", "Infinity", "soon", "true"])(
-    "[editor.approval-timeout-invalid] %s is refused at start",
-    async (value) => {
-      const { code, stderr, stdout } = await ended("otter", ["serve", "--acp", `--permission-timeout=${value}`]);
-      expect(code).toBe(2);
-      expect(stderr).toContain("--permission-timeout");
-      expect(stdout).toBe("");
-    },
-  );
+  test.each(["-1", "NaN", "Infinity", "soon", "true"])("%s is refused at start", async (value) => {
+    const { code, stderr, stdout } = await ended("otter", ["serve", "--acp", `--permission-timeout=${value}`]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--permission-timeout");
+    expect(stdout).toBe("");
+  });
 });
 
 describe("keys and models", () => {
-  test("[editor.env-keys] a key enables its provider", async () => {
+  test("a key enables its provider", async () => {
     const server = await startServer([], { ANTHROPIC_API_KEY: "sk-a", OPENAI_API_KEY: "sk-o" });
     const { available, active } = (await server.ask("GET /providers")).body;
     const configured = available.filter((row: { configured: boolean }) => row.configured);
@@ -215,14 +206,14 @@ describe("keys and models", () => {
   });
 
   const models: [what: string, models: string[], path: string, variable: string][] = [
-    ["[editor.model-claude] each of", ["claude-sonnet-4-6"], "/v1/messages", "ANTHROPIC_BASE_URL"],
+    ["each of", ["claude-sonnet-4-6"], "/v1/messages", "ANTHROPIC_BASE_URL"],
     [
-      "[editor.model-openai] each of",
+      "each of",
       ["gpt-5.2", "o1-pro", "o3-mini", "o4-mini", "chatgpt-4o-latest"],
       "/chat/completions",
       "OPENAI_BASE_URL",
     ],
-    ["[editor.model-ollama] each of", ["mistral-small", "my-own-model"], "/api/chat", "OLLAMA_HOST"],
+    ["each of", ["mistral-small", "my-own-model"], "/api/chat", "OLLAMA_HOST"],
   ];
   const keys = { ANTHROPIC_API_KEY: "sk-a", OPENAI_API_KEY: "sk-o" };
   test.each(models)("%s %j is asked at its vendor's address", async (_ids, names, path, variable) => {
@@ -235,7 +226,7 @@ describe("keys and models", () => {
     for (const { line } of answered) expect(line).toContain(path);
   });
 
-  test("[editor.model-ollama-names] names of other vendors' models are Ollama's until their key is set or their prefix is written", async () => {
+  test("names of other vendors' models are Ollama's until their key is set or their prefix is written", async () => {
     const [ollama, deepseek] = [await startVendor(), await startVendor()];
     const names = ["deepseek-r1", "kimi-k2", "gemini-x", "hf.co/org/model"];
     const without = await startServer([], { ...keys, OLLAMA_HOST: ollama.address });
@@ -252,7 +243,7 @@ describe("keys and models", () => {
     expect(chats()).toHaveLength(names.length);
   });
 
-  test("[editor.model-ollama-silent] when Ollama does not answer, the error names the key of the vendor", async () => {
+  test("when Ollama does not answer, the error names the key of the vendor", async () => {
     const { address, close } = await startVendor();
     await close();
     const server = await startServer([], { OLLAMA_HOST: address });

@@ -65,27 +65,24 @@ const turns = [
 ];
 
 describe("a session opens", () => {
-  test.each(TABLE)(
-    "[editor.safety-config] [editor.safety-mode] with %j as %j, made and loaded",
-    async (safety, expected) => {
-      const editor = await editorWith(settingsOf(safety));
-      const { sessionId, ...made } = await editor.open();
-      expect(opened(made)).toEqual(expected);
-      await editor.request("session/set_mode", { sessionId, modeId: expected[0] === "auto" ? "review" : "auto" });
-      await editor.request("session/close", { sessionId });
-      const params = { sessionId, cwd: editor.program.cwd, mcpServers: [] };
-      expect(opened((await editor.request("session/load", params)).result)).toEqual(expected);
-    },
-  );
+  test.each(TABLE)("with %j as %j, made and loaded", async (safety, expected) => {
+    const editor = await editorWith(settingsOf(safety));
+    const { sessionId, ...made } = await editor.open();
+    expect(opened(made)).toEqual(expected);
+    await editor.request("session/set_mode", { sessionId, modeId: expected[0] === "auto" ? "review" : "auto" });
+    await editor.request("session/close", { sessionId });
+    const params = { sessionId, cwd: editor.program.cwd, mcpServers: [] };
+    expect(opened((await editor.request("session/load", params)).result)).toEqual(expected);
+  });
 
-  test("[editor.safety-config] without a word in the configuration, or with part of it, as the defaults say", async () => {
+  test("without a word in the configuration, or with part of it, as the defaults say", async () => {
     const nothing = await editorWith({});
     expect(opened(await nothing.open())).toEqual(["review", false, false, false]);
     const part = await editorWith({ safety: { require_approval_for_writes: false } });
     expect(opened(await part.open())).toEqual(["review", true, false, false]);
   });
 
-  test("[editor.safety-config] in ferret too, within its preset", async () => {
+  test("in ferret too, within its preset", async () => {
     const ferret = { name: "ferret", command: ["acp"], args: ["--approval", "full"] } as const;
     const editor = await editorWith(settingsOf([false, false, false]), { ...ferret, args: [...ferret.args] });
     expect(opened(await editor.open())).toEqual(["auto", true, true, false]);
@@ -93,7 +90,7 @@ describe("a session opens", () => {
     expect(opened(await reader.open())).toEqual(["read-only", false, false, true]);
   });
 
-  test("[editor.safety-config] of a project stricter than the user's, and never looser", async () => {
+  test("of a project stricter than the user's, and never looser", async () => {
     const editor = await editorWith(settingsOf([false, false, false]));
     const project = (config: object) => {
       const cwd = scratchTree({ ".chimera/config.json": config });
@@ -128,7 +125,7 @@ describe("what happens in it", () => {
     [[false, true, false], ["edit"], [false, true]],
     [[false, false, true], ["execute"], [true, false]],
   ];
-  test.each(effects)("[editor.safety-effect] with %j, %j is asked for and %j done", async (safety, asked, happens) => {
+  test.each(effects)("with %j, %j is asked for and %j done", async (safety, asked, happens) => {
     const answers = { "session/request_permission": rejectOnce };
     const editor = await editorWith(settingsOf(safety), { turns, answers });
     const { sessionId } = await editor.open();
@@ -138,7 +135,7 @@ describe("what happens in it", () => {
     expect(["note.txt", "made.txt"].map((name) => existsSync(join(editor.program.cwd, name)))).toEqual(happens);
   });
 
-  test("[editor.safety-effect] over HTTP as well", async () => {
+  test("over HTTP as well", async () => {
     const home = scratchTree({ "config.json": settingsOf([false, false, false]) });
     const script = scratchTree({ "script.json": { turns } });
     const server = await startServer(["--model", `scripted:${script}/script.json`], {}, { home });
@@ -147,7 +144,7 @@ describe("what happens in it", () => {
   });
 });
 
-test("[editor.settings-evicted] a person's read-only outlives the eviction of an idle session, though the configuration says auto", async () => {
+test("a person's read-only outlives the eviction of an idle session, though the configuration says auto", async () => {
   const answers = { "session/request_permission": rejectOnce };
   const editor = await editorWith(settingsOf([false, false, false]), {
     turns,
@@ -175,26 +172,23 @@ describe("init", () => {
     return { code: await program.exited, stdout, stderr: program.stderr() };
   };
 
-  test.each(["otter", "ferret"] as const)(
-    "[editor.init] %s writes a configuration that asks for both",
-    async (name) => {
-      const home = join(scratchTree({}), "new", "home");
-      const path = join(home, "config.json");
-      expect(await run(name, ["init"], home)).toMatchObject({
-        code: 0,
-        stdout: expect.stringContaining(path),
-        stderr: "",
-      });
-      expect(JSON.parse(readFileSync(path, "utf8"))).toEqual(settingsOf([false, true, true]));
-      expect([home, path].map((one) => statSync(one).mode & 0o777)).toEqual([0o700, 0o600]);
-      const editor = await startEditor({ clientCapabilities: { session: { configOptions: { boolean: {} } } }, home });
-      expect(opened(await editor.open())).toEqual(["review", false, false, false]);
-      const { stdout } = await run(name, ["config", "--json"], home);
-      expect(JSON.parse(stdout).problems).toEqual([]);
-    },
-  );
+  test.each(["otter", "ferret"] as const)("%s writes a configuration that asks for both", async (name) => {
+    const home = join(scratchTree({}), "new", "home");
+    const path = join(home, "config.json");
+    expect(await run(name, ["init"], home)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(path),
+      stderr: "",
+    });
+    expect(JSON.parse(readFileSync(path, "utf8"))).toEqual(settingsOf([false, true, true]));
+    expect([home, path].map((one) => statSync(one).mode & 0o777)).toEqual([0o700, 0o600]);
+    const editor = await startEditor({ clientCapabilities: { session: { configOptions: { boolean: {} } } }, home });
+    expect(opened(await editor.open())).toEqual(["review", false, false, false]);
+    const { stdout } = await run(name, ["config", "--json"], home);
+    expect(JSON.parse(stdout).problems).toEqual([]);
+  });
 
-  test("[editor.init] what somebody wrote stays as it is", async () => {
+  test("what somebody wrote stays as it is", async () => {
     const home = scratchTree({ "config.json": '{"model": "offline"}' });
     const { code, stdout, stderr } = await run("otter", ["init"], home);
     expect([code, stdout]).toEqual([1, ""]);
@@ -208,7 +202,7 @@ test.each([
   ['{"safety": ["read_only"]}', "safety takes an object of settings"],
   ['{"safety": {"read_only": "yes"}}', 'safety.read_only takes true or false, not "yes"'],
   ['{"safety": {"require_approval_for_writes": 0}}', "safety.require_approval_for_writes takes true or false, not 0"],
-])("[editor.safety-config] %s is refused at start", async (text, message) => {
+])("%s is refused at start", async (text, message) => {
   const home = scratchTree({ "config.json": text });
   const program = startProgram("otter", ["serve", "--acp"], {}, { home });
   expect(await program.exited).toBe(2);

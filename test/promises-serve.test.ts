@@ -38,7 +38,7 @@ async function freePort(wanted = 0): Promise<number | null> {
 }
 
 describe("the address", () => {
-  test("[serve.defaults] is 127.0.0.1:5173 when nothing is said", async () => {
+  test("is 127.0.0.1:5173 when nothing is said", async () => {
     const free = await freePort(5173);
     const program = startProgram("otter", ["serve"]);
     // Where somebody has the port, the refusal names it.
@@ -46,34 +46,34 @@ describe("the address", () => {
     else expect([await program.exited, program.stderr()]).toEqual([1, expect.stringContaining("127.0.0.1:5173")]);
   });
 
-  test.each(["otter", "ferret"] as const)("[editor.http-port] of %s acp --http is 127.0.0.1:8000", async (name) => {
+  test.each(["otter", "ferret"] as const)("of %s acp --http is 127.0.0.1:8000", async (name) => {
     const free = await freePort(8000);
     const program = startProgram(name, ["acp", "--http"]);
     if (free) expect(await addressOf(program)).toBe("http://127.0.0.1:8000");
     else expect([await program.exited, program.stderr()]).toEqual([1, expect.stringContaining("127.0.0.1:8000")]);
   });
 
-  test("[editor.http-port] of acp --http is the one that was set, where one was", async () => {
+  test("of acp --http is the one that was set, where one was", async () => {
     const port = await freePort();
     const program = startProgram("otter", ["acp", "--http"], { OTTER_PORT: String(port) });
     expect(await addressOf(program)).toBe(`http://127.0.0.1:${port}`);
   });
 
-  test("[serve.host] --host chooses the interface", async () => {
+  test("--host chooses the interface", async () => {
     const server = await startServer(["--host", "127.0.0.2"]);
     expect(new URL(server.address).hostname).toBe("127.0.0.2");
     expect((await server.ask("GET /health")).status).toBe(200);
     await expect(fetch(`http://127.0.0.1:${portOf(server)}/health`)).rejects.toThrow();
   });
 
-  test("[serve.lan-needs-token] beyond loopback without a token is refused before anything is bound", async () => {
+  test("beyond loopback without a token is refused before anything is bound", async () => {
     const { code, stderr, stdout } = await ended(["serve", "--host", "0.0.0.0", "--port", "0"]);
     expect(code).toBe(2);
     expect(stderr).toContain("token");
     expect(stdout).toBe("");
   });
 
-  test("[serve.acp-instead] [acp.no-listener] [acp-http.no-token] --acp serves stdio in its place: no port, no record, no token asked for", async () => {
+  test("--acp serves stdio in its place: no port, no record, no token asked for", async () => {
     const port = await freePort();
     const env = { OTTER_SERVER_TOKEN: "a-secret" };
     const program = startProgram("otter", ["serve", "--acp", "--port", String(port)], env);
@@ -88,14 +88,14 @@ describe("the address", () => {
 
 describe("browsers", () => {
   const origin = "http://localhost:3000";
-  test("[serve.cors-none] no origin is allowed unless it was named", async () => {
+  test("no origin is allowed unless it was named", async () => {
     const server = await startServer();
     const answer = await server.ask("GET /info", { headers: { origin } });
     expect(answer.status).toBe(403);
     expect(answer.headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  test("[serve.cors-repeatable] each --cors origin is allowed, and no other", async () => {
+  test("each --cors origin is allowed, and no other", async () => {
     const server = await startServer(["--cors", origin, "--cors", "https://app.example.com"]);
     for (const allowed of [origin, "https://app.example.com"]) {
       const answer = await server.ask("GET /info", { headers: { origin: allowed } });
@@ -113,11 +113,11 @@ describe("the record of a running server", () => {
   });
   const beside = () => ({ home: server.program.home });
 
-  test("[pidfile.hash-only] without a token the hash is null", () => {
+  test("without a token the hash is null", () => {
     expect(JSON.parse(readFileSync(recordOf(server), "utf8"))).toMatchObject({ auth_token_hash: null, scheme: "http" });
   });
 
-  test("[pidfile.status] is one line of serve status", async () => {
+  test("is one line of serve status", async () => {
     const { code, stdout } = await ended(["serve", "status"], beside());
     expect(code).toBe(0);
     expect(stdout).toBe(
@@ -125,7 +125,7 @@ describe("the record of a running server", () => {
     );
   });
 
-  test("[pidfile.exclusive] [pidfile.already-running] keeps a second server from its port, and names the holder", async () => {
+  test("keeps a second server from its port, and names the holder", async () => {
     const before = readFileSync(recordOf(server), "utf8");
     const { code, stderr } = await ended(["serve", "--port", portOf(server)], beside());
     expect(code).toBe(2);
@@ -133,7 +133,7 @@ describe("the record of a running server", () => {
     expect(readFileSync(recordOf(server), "utf8")).toBe(before);
   });
 
-  test("[pidfile.removed] [serve.parallel-sessions] goes when it is stopped", async () => {
+  test("goes when it is stopped", async () => {
     const other = await startServer();
     await Promise.all([other.run("list files"), other.run("list files")]);
     other.program.child.kill("SIGTERM");
@@ -145,7 +145,7 @@ describe("the record of a running server", () => {
 describe("serve stop", () => {
   const stop = (home: string, ...args: string[]) => ended(["serve", "stop", ...args], { home });
 
-  test("[pidfile.stop-one] [pidfile.stop-graceful] [pidfile.stop-exit-codes] stops the only one, by its own shutdown; then there is none, and that is fine", async () => {
+  test("stops the only one, by its own shutdown; then there is none, and that is fine", async () => {
     const server = await startServer();
     expect((await stop(server.program.home)).code).toBe(0);
     expect(await server.program.exited).toBe(0);
@@ -153,7 +153,7 @@ describe("serve stop", () => {
     expect((await stop(server.program.home)).code).toBe(0);
   });
 
-  test("[pidfile.stop-ambiguous] [pidfile.stop-port] [pidfile.stop-all] asks which of several, takes one by its port, or all", async () => {
+  test("asks which of several, takes one by its port, or all", async () => {
     const home = scratchTree({});
     const [a, b, c] = await Promise.all([0, 1, 2].map(() => startServer([], {}, { home })));
     if (!a || !b || !c) throw new Error("three servers");
@@ -168,7 +168,7 @@ describe("serve stop", () => {
     expect(readdirSync(join(home, "run")).filter((name) => name.endsWith(".pid"))).toEqual([]);
   });
 
-  test("[pidfile.status-stale] [pidfile.stop-reaps] [pidfile.takeover] [pidfile.held-for-life] the record of a crashed one is stale, taken over by the next, and reaped", async () => {
+  test("the record of a crashed one is stale, taken over by the next, and reaped", async () => {
     const crashed = await startServer();
     const { home } = crashed.program;
     crashed.program.child.kill("SIGKILL");
@@ -184,12 +184,12 @@ describe("serve stop", () => {
     expect(existsSync(recordOf(crashed))).toBe(false);
   });
 
-  test("[pidfile.stop-exit-codes] misuse is 2", async () => {
+  test("misuse is 2", async () => {
     expect((await stop(scratchTree({}), "--port", "nowhere")).code).toBe(2);
     expect((await stop(scratchTree({}), "--serve-timeout", "-1")).code).toBe(2);
   });
 
-  test("[pidfile.stop-exit-codes] one that runs elsewhere is reported, not signalled, and that is 1, though the others end", async () => {
+  test("one that runs elsewhere is reported, not signalled, and that is 1, though the others end", async () => {
     const home = scratchTree({});
     const far = await startServer([], {}, { home });
     const run = join(home, "run");
@@ -209,7 +209,7 @@ describe("serve stop", () => {
 
   // Only root can become somebody who may not signal.
   const asRoot = { tags: ["needs-root"] };
-  test("[pidfile.stop-exit-codes] one that may not be signalled is 1", asRoot, async () => {
+  test("one that may not be signalled is 1", asRoot, async () => {
     const server = await startServer();
     const { home } = server.program;
     // Whom root turns into may not be able to read the repository, nor Node's own directory.
@@ -227,7 +227,7 @@ describe("serve stop", () => {
     expect((await server.ask("GET /health")).status).toBe(200);
   });
 
-  test("[pidfile.stop-graceful] one that does not end is killed, only after --serve-timeout", async () => {
+  test("one that does not end is killed, only after --serve-timeout", async () => {
     const server = await startServer();
     server.program.child.kill("SIGSTOP");
     const started = performance.now();
@@ -270,7 +270,7 @@ describe("TLS", { tags: ["needs-openssl"] }, () => {
     address = await addressOf(server);
   });
 
-  test("[tls.banner] [tls.flags] [tls.self-signed] the banner says https, and HTTPS it is", async () => {
+  test("the banner says https, and HTTPS it is", async () => {
     expect(address).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
     const status = await new Promise((resolve, reject) => {
       const call = request(`${address}/health`, { ca: readFileSync(pair.cert) }, (response) => {
@@ -282,11 +282,11 @@ describe("TLS", { tags: ["needs-openssl"] }, () => {
     expect(status).toBe(200);
   });
 
-  test("[tls.cleartext-refused] a cleartext client gets a connection error", async () => {
+  test("a cleartext client gets a connection error", async () => {
     await expect(fetch(address.replace("https:", "http:"))).rejects.toThrow();
   });
 
-  test.each([["--tls-cert"], ["--tls-key"]])("[tls.both-or-neither] %s alone exits 2", async (flag) => {
+  test.each([["--tls-cert"], ["--tls-key"]])("%s alone exits 2", async (flag) => {
     const { code, stderr } = await ended(["serve", "--port", "0", flag, pair.cert]);
     expect(code).toBe(2);
     expect(stderr).not.toMatch(/https?:\/\//);

@@ -23,7 +23,7 @@ async function waiting(at = server) {
   return { id, permission: asked?.data.permission_id ?? asked?.data.data?.permission_id };
 }
 
-test("[sessions.state] GET /session/{id} gives its state", async () => {
+test("GET /session/{id} gives its state", async () => {
   const id = await open();
   expect((await server.ask(`GET /session/${id}`)).body).toMatchObject({
     session_id: id,
@@ -33,14 +33,14 @@ test("[sessions.state] GET /session/{id} gives its state", async () => {
   });
 });
 
-test("[sessions.many-clients] [sessions.no-global-lock] [serve.parallel-sessions] a session that waits holds up no other", async () => {
+test("a session that waits holds up no other", async () => {
   const { id } = await waiting();
   const others = await Promise.all(Array.from({ length: 8 }, () => server.run("list files")));
   for (const { frames } of others) expect(frames.at(-1)).toMatchObject({ event: "end", data: { success: true } });
   expect((await server.ask(`GET /sessions/${id}`)).body.state).toBe("running");
 });
 
-test("[sessions.live-list] the session touched last comes first", async () => {
+test("the session touched last comes first", async () => {
   const [first, second] = [await open(), await open()];
   await say(first, "list files");
   await until(server.frames(`/session/${first}/events`), (frame) => frame.event === "result");
@@ -52,7 +52,7 @@ test("[sessions.live-list] the session touched last comes first", async () => {
 });
 
 describe("an answer to a permission request", () => {
-  test("[approve.route] POST /tool/approve allows or denies, once", async () => {
+  test("POST /tool/approve allows or denies, once", async () => {
     const { id, permission } = await waiting();
     const body = { session_id: id, permission_id: permission, approved: true };
     expect(await server.ask("POST /tool/approve", { body })).toMatchObject({
@@ -64,7 +64,7 @@ describe("an answer to a permission request", () => {
     expect((await server.ask("POST /tool/approve", { body })).status).toBe(409);
   });
 
-  test("[acp.permission-by-ruleset] the rules decide whether it is asked for at all", async () => {
+  test("the rules decide whether it is asked for at all", async () => {
     const rules = {
       rules: [
         { tool: "Write", action: "allow" },
@@ -82,7 +82,7 @@ describe("an answer to a permission request", () => {
 });
 
 describe("teardown", () => {
-  test("[sessions.delete] [sessions.delete-releases] ends streams, denies what was asked, cancels the turn", async () => {
+  test("ends streams, denies what was asked, cancels the turn", async () => {
     const { id } = await waiting();
     const stream = server.all(`/session/${id}/events`);
     const canonical = server.all(`/sessions/${id}/events`);
@@ -108,7 +108,7 @@ describe("idle sessions", () => {
   const live = async () => (await brief.ask("GET /session")).body.sessions as string[];
   const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  test("[sessions.ttl-opportunistic] [sessions.evicted-streams-end] are unloaded at the next look, and their streams end cleanly", async () => {
+  test("are unloaded at the next look, and their streams end cleanly", async () => {
     const { id } = await brief.run("list files");
     const stream = brief.all(`/session/${id}/events`);
     await brief.ask("GET /health");
@@ -119,7 +119,7 @@ describe("idle sessions", () => {
     expect((await brief.ask(`GET /session/${id}`)).status).toBe(200);
   });
 
-  test("[sessions.evicted-permissions] [sessions.evicted-cancelled] a turn that waits is denied and cancelled", async () => {
+  test("a turn that waits is denied and cancelled", async () => {
     const { id } = await waiting(brief);
     await wait(800);
     expect(await live()).not.toContain(id);
@@ -131,7 +131,7 @@ describe("idle sessions", () => {
     expect(frames.some((frame) => frame.event === "cancelled")).toBe(true);
   });
 
-  test("[sessions.ttl-touch] reading, messaging, cancelling and subscribing keep a session alive", async () => {
+  test("reading, messaging, cancelling and subscribing keep a session alive", async () => {
     const id = await open(brief);
     const touches = [
       () => brief.ask(`GET /session/${id}`),

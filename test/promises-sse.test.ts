@@ -15,20 +15,20 @@ const idsOf = (frames: SseFrame[]) => frames.flatMap((frame) => frame.id ?? []);
 const isResult = (frame: SseFrame) => frame.event === "agent_result" || frame.event === "result";
 
 const cursors: [what: string, headers: Record<string, string>, query: string][] = [
-  ["[sse.cursor-zero] 0", { "last-event-id": "0" }, ""],
-  ["[sse.cursor-invalid] a word", { "last-event-id": "soon" }, ""],
-  ["[sse.cursor-invalid] a blank", { "last-event-id": " " }, ""],
-  ["[sse.cursor-invalid] a fraction", { "last-event-id": "1.5" }, ""],
-  ["[sse.cursor-header-only] a cursor in the query", {}, "?last-event-id=5&lastEventId=5&Last-Event-ID=5"],
-  ["[sse.cursor-header-only] a cursor in a cookie", { cookie: "Last-Event-ID=5; lastEventId=5" }, ""],
+  ["0", { "last-event-id": "0" }, ""],
+  ["a word", { "last-event-id": "soon" }, ""],
+  ["a blank", { "last-event-id": " " }, ""],
+  ["a fraction", { "last-event-id": "1.5" }, ""],
+  ["a cursor in the query", {}, "?last-event-id=5&lastEventId=5&Last-Event-ID=5"],
+  ["a cursor in a cookie", { cookie: "Last-Event-ID=5; lastEventId=5" }, ""],
 ];
 test.each(cursors)("%s replays everything", async (_what, headers, query) => {
   expect(await server.all(`/sessions/${id}/events${query}`, { headers })).toEqual(whole);
 });
 
 test.each([
-  ["[sse.cursor-past-end] a cursor past the end", { "last-event-id": "9999" }, ""],
-  ["[sse.from-live] from=live", {}, "?from=live"],
+  ["a cursor past the end", { "last-event-id": "9999" }, ""],
+  ["from=live", {}, "?from=live"],
 ])("%s replays nothing and delivers what comes", async (_what, headers: Record<string, string>, query) => {
   const live = await server.run("list files");
   const stream = server.frames(`/sessions/${live.id}/events${query}`, { headers });
@@ -39,7 +39,7 @@ test.each([
   expect(idsOf(await coming)[0]).toBe(last + 1);
 });
 
-test("[sse.replay-then-live] a reader that comes in the middle sees all of it once, in order", async () => {
+test("a reader that comes in the middle sees all of it once, in order", async () => {
   const { body } = await server.ask("POST /sessions", { body: { prompt: "write a.txt: x" } });
   const path = `/sessions/${body.session_id}/events`;
   const asked = await until(server.frames(path), (frame) => frame.event === "permission_request");
@@ -53,14 +53,14 @@ test("[sse.replay-then-live] a reader that comes in the middle sees all of it on
   expect(frames.at(-1)?.event).toBe("end");
 });
 
-test("[sse.event-types] the boundaries of turn and step are there", () => {
+test("the boundaries of turn and step are there", () => {
   const types = new Set(whole.map((frame) => frame.event));
   for (const type of ["turn_start", "step_start", "text_delta", "tool_call", "tool_result", "step_end", "turn_end"]) {
     expect(types).toContain(type);
   }
 });
 
-test("[sse.headers] the stream may not be cached or buffered", async () => {
+test("the stream may not be cached or buffered", async () => {
   const response = await fetch(`${server.address}/sessions/${id}/events`);
   await response.text();
   expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
@@ -76,7 +76,7 @@ describe("the singular family", () => {
   });
   const say = (text: string) => server.ask(`POST /session/${session.session_id}/message`, { body: { text } });
 
-  test("[sse.singular-shape] [sse.singular-stays-open] [sessions.message] envelopes carry message_id, type, data, turn and timestamp, turn after turn", async () => {
+  test("envelopes carry message_id, type, data, turn and timestamp, turn after turn", async () => {
     const stream = server.frames(`/session/${session.session_id}/events`);
     expect(await say("list files")).toMatchObject({ status: 202, body: { message_id: "msg-0" } });
     const seen: SseFrame[] = [];
@@ -106,7 +106,7 @@ describe("the singular family", () => {
     expect(seen.filter((frame) => frame.event === "user_message")).toHaveLength(2);
   });
 
-  test("[sse.eventsource] a reader that lost its connection goes on where it was, by the header alone", async () => {
+  test("a reader that lost its connection goes on where it was, by the header alone", async () => {
     const path = `/session/${session.session_id}/events`;
     const first = await until(server.frames(path), (frame) => frame.id === 4);
     const headers = { "last-event-id": String(first.at(-1)?.id), accept: "text/event-stream" };
@@ -115,7 +115,7 @@ describe("the singular family", () => {
   });
 });
 
-test("[sessions.disjoint] a reader of one session never sees another's events", async () => {
+test("a reader of one session never sees another's events", async () => {
   const [first, second] = await Promise.all([server.run("list files"), server.run("read README.md")]);
   const tools = (frames: SseFrame[]) =>
     frames.filter((frame) => frame.event === "tool_call").map((frame) => frame.data.metadata.tool);

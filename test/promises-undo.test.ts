@@ -48,7 +48,7 @@ beforeEach(async () => {
   expect([read("a.txt"), read("new.txt"), read("shell.txt")]).toEqual(["three", "one", "made"]);
 });
 
-test("[undo.restores] [undo.http] [undo.one-turn] [undo.report] [undo.null-deletes] undo takes back one turn, what the shell did included", async () => {
+test("undo takes back one turn, what the shell did included", async () => {
   const { status, body } = await go("undo");
   expect(status).toBe(200);
   expect(body).toMatchObject({ turns: 1, remaining: 2, conflicts: [] });
@@ -59,7 +59,7 @@ test("[undo.restores] [undo.http] [undo.one-turn] [undo.report] [undo.null-delet
   expect([read("a.txt"), read("shell.txt")]).toEqual(["two", null]);
 });
 
-test("[undo.steps] [undo.redo] [undo.redo-steps] several turns at once, and back again", async () => {
+test("several turns at once, and back again", async () => {
   expect((await go("undo", { steps: 3 })).body).toMatchObject({ turns: 3, remaining: 0 });
   expect([read("a.txt"), read("new.txt"), read("shell.txt")]).toEqual(["zero", null, null]);
   expect((await go("redo")).body).toMatchObject({ turns: 1, remaining: 2 });
@@ -69,9 +69,9 @@ test("[undo.steps] [undo.redo] [undo.redo-steps] several turns at once, and back
 });
 
 test.each([
-  ["[undo.one-turn] /undo", "/undo", "two"],
-  ["[undo.steps] /undo 3", "/undo 3", "zero"],
-  ["[undo.steps] /undo --steps 2", "/undo --steps 2", "one"],
+  ["/undo", "/undo", "two"],
+  ["/undo 3", "/undo 3", "zero"],
+  ["/undo --steps 2", "/undo --steps 2", "one"],
 ])("%s from a prompt", async (_what, prompt, content) => {
   expect(await say(prompt)).toMatch(/^\/undo: rewound \d turns?, \d files? restored \(\d remaining\)/);
   expect(read("a.txt")).toBe(content);
@@ -79,7 +79,7 @@ test.each([
   expect(read("a.txt")).toBe("three");
 });
 
-test("[undo.one-turn] the conversation goes with the files, and that it went is a record", async () => {
+test("the conversation goes with the files, and that it went is a record", async () => {
   await go("undo", { steps: 2 });
   const { events } = (await server.ask(`GET /sessions/${id}`)).body;
   expect(events.at(-1)).toMatchObject({ type: "undo", metadata: { turns: 2 } });
@@ -88,7 +88,7 @@ test("[undo.one-turn] the conversation goes with the files, and that it went is 
   expect(read("a.txt")).toBe("two");
 });
 
-test("[undo.store-layout] [undo.root-env] [undo.manifest] [undo.captures-modified] [undo.content-addressed] [undo.every-transport] blobs and manifests lie below the root, as documented", async () => {
+test("blobs and manifests lie below the root, as documented", async () => {
   const dir = join(root, id);
   const manifests = readdirSync(join(dir, "snaps")).map((snap) =>
     JSON.parse(readFileSync(join(dir, "snaps", snap, "manifest.json"), "utf8")),
@@ -103,14 +103,14 @@ test("[undo.store-layout] [undo.root-env] [undo.manifest] [undo.captures-modifie
   for (const text of ["zero", "one", "two", "three"]) expect(blobs).toContain(sha(text));
 });
 
-test("[undo.new-turn-drops-redo] a new turn after undo leaves nothing to redo, and its snapshots go", async () => {
+test("a new turn after undo leaves nothing to redo, and its snapshots go", async () => {
   await go("undo", { steps: 2 });
   await say("go on");
   expect((await go("redo")).body).toMatchObject({ turns: 0 });
   expect(readdirSync(join(root, id, "snaps"))).toHaveLength(2);
 });
 
-test("[undo.teardown-wipes] /new wipes the snapshots of the session it was said to; the next turn has one again", async () => {
+test("/new wipes the snapshots of the session it was said to; the next turn has one again", async () => {
   expect(existsSync(join(root, id))).toBe(true);
   await say("/new");
   expect(existsSync(join(root, id))).toBe(false);
@@ -123,13 +123,13 @@ test("[undo.teardown-wipes] /new wipes the snapshots of the session it was said 
   expect(read("b.txt")).toBe(before);
 });
 
-test("[undo.teardown-wipes] tearing the session down wipes its snapshots", async () => {
+test("tearing the session down wipes its snapshots", async () => {
   expect(existsSync(join(root, id))).toBe(true);
   expect((await server.ask(`DELETE /session/${id}`)).status).toBe(204);
   expect(existsSync(join(root, id))).toBe(false);
 });
 
-test("[undo.large-files] a file over 25 MiB is left alone, and undo says so", async () => {
+test("a file over 25 MiB is left alone, and undo says so", async () => {
   const big = join(cwd, "b.txt");
   writeFileSync(big, Buffer.alloc(26 * 1024 * 1024, "x"));
   await say("go on");

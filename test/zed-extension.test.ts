@@ -44,7 +44,7 @@ function table(name: string): Record<string, unknown> {
 const target = (id: string, platform: string) => table(`agent_servers.${id}.targets.${platform}`) as unknown as Target;
 const fileOf = ({ archive }: Target) => join(out, archive.split("/").at(-1) ?? "");
 
-test("[editor.zed-extension] the extension in the tree is the one that the script writes; a release also holds it to its hashes", () => {
+test("the extension in the tree is the one that the script writes; a release also holds it to its hashes", () => {
   const committed = join(repositoryRoot, "extension.toml");
   const masked = (text: string) => text.replace(/sha256 = "[0-9a-f]{64}"/g, "sha256");
   expect(masked(readFileSync(committed, "utf8"))).toBe(masked(extension));
@@ -66,7 +66,7 @@ test("[editor.zed-extension] the extension in the tree is the one that the scrip
   expect(code).toBe(1);
 });
 
-test("[editor.zed-archives] archives come out the same, are those that are hashed, and an earlier version's are not left beside them", () => {
+test("archives come out the same, are those that are hashed, and an earlier version's are not left beside them", () => {
   const again = scratchTree({ "otter-0.0.9.tar.gz": "old", "otter-notes.txt": "mine" });
   build(again, "--extension", join(again, "extension.toml"));
   const names = readdirSync(again).toSorted();
@@ -83,38 +83,35 @@ test("[editor.zed-archives] archives come out the same, are those that are hashe
   }
 });
 
-test.each(programs)(
-  "[editor.zed-extension] %s is unpacked and started as Zed does it, in the project's directory",
-  async (id) => {
-    const described = target(id, "linux-x86_64");
-    const unpacked = scratchTree({});
-    for (const { path, mode, bytes } of readTar(gunzipSync(readFileSync(fileOf(described)))))
-      write(unpacked, path, bytes, mode);
-    const project = scratchTree({ "README.md": "# A project\n" });
-    const home = scratchTree({});
-    const env = { PATH: process.env["PATH"], HOME: home, CHIMERA_HOME: join(home, "data") };
-    const child = spawn(join(unpacked, described.cmd), described.args, {
-      cwd: project,
-      env: { ...env, ...(table(`agent_servers.${id}.env`) as Record<string, string>) },
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const { agent } = client().connect(
-      ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>),
-    );
-    const hello = await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
-    expect(hello).toMatchObject({ protocolVersion: 1, agentInfo: { name: id } });
-    const { sessionId } = await agent.request("session/new", { cwd: project, mcpServers: [] });
-    expect(sessionId).toMatch(/./);
-    child.stdin.end();
-    expect((await once(child, "close"))[0]).toBe(0);
+test.each(programs)("%s is unpacked and started as Zed does it, in the project's directory", async (id) => {
+  const described = target(id, "linux-x86_64");
+  const unpacked = scratchTree({});
+  for (const { path, mode, bytes } of readTar(gunzipSync(readFileSync(fileOf(described)))))
+    write(unpacked, path, bytes, mode);
+  const project = scratchTree({ "README.md": "# A project\n" });
+  const home = scratchTree({});
+  const env = { PATH: process.env["PATH"], HOME: home, CHIMERA_HOME: join(home, "data") };
+  const child = spawn(join(unpacked, described.cmd), described.args, {
+    cwd: project,
+    env: { ...env, ...(table(`agent_servers.${id}.env`) as Record<string, string>) },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const { agent } = client().connect(
+    ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>),
+  );
+  const hello = await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+  expect(hello).toMatchObject({ protocolVersion: 1, agentInfo: { name: id } });
+  const { sessionId } = await agent.request("session/new", { cwd: project, mcpServers: [] });
+  expect(sessionId).toMatch(/./);
+  child.stdin.end();
+  expect((await once(child, "close"))[0]).toBe(0);
 
-    const launcher = join(unpacked, described.cmd);
-    const without = spawnSync("/bin/sh", [launcher], { env: { PATH: unpacked }, encoding: "utf8" });
-    expect(without.stderr).toMatch(new RegExp(`^${id} needs Node [\\d.]+ or newer on the PATH`));
-    expect(without.status).toBe(1);
-  },
-);
+  const launcher = join(unpacked, described.cmd);
+  const without = spawnSync("/bin/sh", [launcher], { env: { PATH: unpacked }, encoding: "utf8" });
+  expect(without.stderr).toMatch(new RegExp(`^${id} needs Node [\\d.]+ or newer on the PATH`));
+  expect(without.status).toBe(1);
+});
 
 test("the archive for Windows holds the same files and a launcher of its own", () => {
   const windows = readZip(readFileSync(fileOf(target("otter", "windows-x86_64"))));

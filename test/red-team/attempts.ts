@@ -108,7 +108,7 @@ function attack(attempts: readonly Attempt[], { name, args }: Program, uid: numb
     if (uid !== undefined) execFileSync("chown", ["-R", `${uid}:${uid}`, base]);
     const env = { [`${name.toUpperCase()}_SERVER_TOKEN`]: TOKEN, HOME: join(base, "home") };
     const places = { cwd: join(base, "start"), home: join(base, "state"), uid };
-    ground = { base, server: await startServer(args, env, { name, atEnd, token: TOKEN, ...places }) };
+    ground = { base, server: await startServer([...args], env, { name, atEnd, token: TOKEN, ...places }) };
   });
   afterAll(() => expect(executed).toBe(attempts.length));
 

@@ -166,7 +166,7 @@ describe("a handler that fails", () => {
         throw new RpcError(-32001, "x", { big: 1n });
       },
     ],
-  ])("[acp.internal-error] because it %s gets -32603", async (_name, handle) => {
+  ])("because it %s gets -32603", async (_name, handle) => {
     const peer = createRawPeer({ methods: { fail: { handle } } });
     await peer.send('{"jsonrpc":"2.0","id":1,"method":"fail"}');
     expect(JSON.parse(peer.lines()[0] ?? "{}")).toMatchObject({ id: 1, error: { code: -32603 } });
