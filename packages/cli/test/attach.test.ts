@@ -78,8 +78,8 @@ test("what cannot work is said in one line", async () => {
   await chmod(loose, 0o644);
   const attempts: [string[], number, string, NodeJS.ProcessEnv?][] = [
     [["attach"], 2, "name a server"],
-    [["attach", "ftp://x"], 2, "no address"],
-    [["attach", "http://me:secret@127.0.0.1"], 2, "no address"],
+    [["attach", "ftp://x"], 2, "is not the address of a server"],
+    [["attach", "http://me:secret@127.0.0.1"], 2, "is not the address of a server"],
     [["attach", "http://127.0.0.1:1"], 1, "cannot reach"],
     [["attach", url], 1, "refuses the token"],
     [["attach", url, "otter-20200101T000000-00000000"], 2, "no session", TOKEN],
