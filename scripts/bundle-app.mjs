@@ -43,6 +43,7 @@ export async function bundleApp(app, out = join(app, "dist")) {
       ...entryOf(file, offers[file], groups.areApart(file), workspace.app),
       ...optionsOf(workspace.own.manifest),
       absWorkingDir: workspace.root,
+      alias: Object.fromEntries(workspace.entries),
       outfile: resolve(out, `${file}.js`),
       plugins: [linkFiles(workspace, groups, file, demands)],
     });
@@ -68,12 +69,16 @@ export async function bundleApp(app, out = join(app, "dist")) {
 function readWorkspace(app) {
   const root = resolve(app, "..", "..");
   const packages = readPackages(root);
-  const sources = packages.flatMap(({ path, entries, manifest: { sideEffects } }) =>
-    Object.entries(entries).map(([name, target]) => {
+  const sources = packages.flatMap(({ path, name, entries, manifest }) => [
+    ...Object.entries(entries).map(([entry, target]) => {
       const source = target.replace("./dist/", "src/").replace(/\.js$/, ".ts");
-      return [name, { path: join(path, source), sideEffects }];
+      return [entry, join(path, source)];
     }),
-  );
+    // Data, as `@chimera/acp-schema/openapi.json`.
+    ...Object.entries(manifest.exports ?? {})
+      .filter(([, target]) => typeof target === "string")
+      .map(([subpath, target]) => [name + subpath.slice(1), join(path, target)]),
+  ]);
   return { root, app, packages, own: packages.find(({ path }) => path === app), entries: new Map(sources) };
 }
 
@@ -114,7 +119,7 @@ function readGroups(workspace) {
 function placeOf({ app, packages, entries }, name) {
   const owner = packages.find((one) => name === one.name || name.startsWith(`${one.name}/`));
   const folder = owner ? join(owner.path, name.slice(owner.name.length)) : join(app, name);
-  return existsSync(folder) ? folder : (entries.get(name)?.path ?? name);
+  return existsSync(folder) ? folder : (entries.get(name) ?? name);
 }
 
 /** A file is its modules, by key; they are found in any order, and a build is to be the same each time. */
@@ -144,8 +149,8 @@ function optionsOf({ dependencies, optionalDependencies }) {
   };
 }
 
-/** Finds the packages' sources, and leaves to other files what is theirs. */
-function linkFiles({ root, entries }, groups, file, demands) {
+/** Leaves to other files what is theirs. */
+function linkFiles({ root }, groups, file, demands) {
   const resolved = Symbol("resolved");
   return {
     name: "link-files",
@@ -153,14 +158,13 @@ function linkFiles({ root, entries }, groups, file, demands) {
       bundle.onResolve(
         { filter: /.*/, namespace: "file" },
         async ({ path, kind, importer, resolveDir, pluginData }) => {
-          if (pluginData === resolved) return;
-          if (kind !== "dynamic-import") return entries.get(path);
+          if (kind !== "dynamic-import" || pluginData === resolved) return;
           if (isBuiltin(path)) return { path, namespace: "builtin" };
-          const found =
-            entries.get(path) ?? (await bundle.resolve(path, { kind, importer, resolveDir, pluginData: resolved }));
-          if (found.external || found.errors?.length > 0) return found;
+          const found = await bundle.resolve(path, { kind, importer, resolveDir, pluginData: resolved });
+          if (found.external || found.errors.length > 0) return found;
           const group = groups.of(path, found.path);
-          if (group === undefined || group === file) return found;
+          // Left to esbuild: a module that is resolved here has no type, and reached in both ways it has one or not by chance.
+          if (group === undefined || group === file) return;
           const demand = { group, key: keyOf(root, found.path), path: found.path };
           const name = `${demand.key} in ${group}`;
           demands.set(name, demand);
