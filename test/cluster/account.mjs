@@ -7,15 +7,30 @@ export async function settleAccounts({ sessions, query, counts, problems }) {
   for (const session of sessions) {
     for (const reader of session.readers) {
       const end = last.get(session.id);
-      await until("", () => reader.seen >= end).catch(() =>
-        problems.push(`${session.id}: a reader has ${reader.seen} of ${end} records`),
-      );
+      await until("", () => reader.seen >= end).catch(async () => {
+        const others = await countRecords(reader.at, session.id);
+        problems.push(
+          `${session.id}: a reader at ${reader.at} has ${reader.seen} of ${end} records, a new one gets ${others}`,
+        );
+      });
     }
     const rows = await query("SELECT line FROM chimera.event WHERE sid = $1 ORDER BY seq", session.id);
     counts.records += rows.length;
     const records = rows.map(({ line }) => JSON.parse(line));
     problems.push(...[...numbers(records), ...prompts(records, session.sent), ...ends(records)].map(named(session.id)));
   }
+}
+
+/** What somebody gets who begins to read now, within three seconds. */
+async function countRecords(address, id) {
+  let text = "";
+  try {
+    const { body } = await fetch(`${address}/sessions/${id}/events`, { signal: AbortSignal.timeout(3000) });
+    for await (const chunk of body.pipeThrough(new TextDecoderStream())) text += chunk;
+  } catch {
+    // The time is over.
+  }
+  return text.match(/^id: /gm)?.length ?? 0;
 }
 
 /** Waits until nothing is written any more; gives the last number of each session. */

@@ -89,6 +89,7 @@ export function drawTakeover({ samples, kills }, leaseMs) {
     ...seconds.map(
       (at) => `<text x="${x(at)}" y="${TOPS[1] + PANEL + 16}" text-anchor="middle" ${TEXT}>${at} s</text>`,
     ),
+    `<text x="${LEFT - 8}" y="${TOPS[1] + PANEL + 38}" text-anchor="end" ${TEXT}>down</text>`,
     ...down,
     "</svg>",
   ].join("\n")}\n`;

@@ -45,13 +45,14 @@ export async function startTraffic({ nodes, chance, counts, problems, sessions: 
 
   /** Follows a session over any server that is up, from the last record it has. */
   async function follow(session) {
-    const reader = { seen: 0, isDone: false };
+    const reader = { seen: 0, isDone: false, at: null };
     session.readers.push(reader);
     while (!reader.isDone) {
       const gone = new AbortController();
       const timer = setInterval(() => reader.isDone && gone.abort(), 100);
       try {
-        const response = await fetch(`${nodes.any().address}/sessions/${session.id}/events`, {
+        reader.at = nodes.any().address;
+        const response = await fetch(`${reader.at}/sessions/${session.id}/events`, {
           headers: { "last-event-id": String(reader.seen) },
           signal: gone.signal,
         });

@@ -159,7 +159,7 @@ async function open(served: Served, headers: Headers) {
       await reading;
     },
     until: async (fits: (frame: SseFrame) => boolean) => {
-      await expect.poll(() => frames.some(fits), { timeout: 10_000 }).toBe(true);
+      await expect.poll(() => frames.some(fits), { timeout: 30_000 }).toBe(true);
       return frames.find(fits)!;
     },
     texts: () => frames.flatMap(({ message }) => message.params?.update?.content?.text ?? []).join(""),

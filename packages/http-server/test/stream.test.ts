@@ -87,7 +87,7 @@ test("a record is its number, its type, and the line of the log", async () => {
   for (const { id: number, event, data } of records) expect(data).toMatchObject({ seq: number, type: event });
 });
 
-describe("a turn whose last record is damaged on disk", () => {
+describe("a turn whose last record is damaged on disk", { tags: ["needs-files"] }, () => {
   /** The same log with the last record of the given type made unreadable. */
   const damage = (root: string, id: string, type: string) => {
     const directory = join(root, "eventlog", id);
@@ -139,7 +139,9 @@ describe("a turn whose last record is damaged on disk", () => {
   });
 });
 
-test("the entry for lost records arrives whole before the record after them, at any size", async () => {
+test("the entry for lost records arrives whole before the record after them, at any size", {
+  tags: ["needs-files"],
+}, async () => {
   const root = scratch();
   const first = await serve({ root });
   const { id } = await newSession(first);
@@ -238,7 +240,7 @@ test("no text can end a record or begin another", async () => {
   }
 });
 
-test("nor can a line of a log that was written by somebody else", async () => {
+test("nor can a line of a log that was written by somebody else", { tags: ["needs-files"] }, async () => {
   const root = scratch();
   const before = await serve({ root });
   const { id } = await newSession(before);

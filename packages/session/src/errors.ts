@@ -115,8 +115,7 @@ const failed: Row = [
 const newer: Row = ["unsupported_format", () => "a newer version wrote this: open it with that version"];
 const claimed: Row = [
   "session_claimed",
-  ({ holder }, id) =>
-    `${id ? `session ${id}` : "this session"} is open in ${describeHolder(holder)}: join it there (attach, acp --connect), or wait until it is closed`,
+  ({ holder }, id) => `${id ? `session ${id}` : "this session"} is open in ${describeHolder(holder)}`,
 ];
 
 const STORE: Partial<Record<StoreErrorCode, Row>> = {

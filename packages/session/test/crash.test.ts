@@ -37,7 +37,7 @@ async function crashAndLoad(): Promise<{ session: Session; records: SessionRecor
   return { session, records: await recordsOf(sessions, session.id), seenByModel: () => seen };
 }
 
-describe("a session whose process was killed in a turn", () => {
+describe("a session whose process was killed in a turn", { tags: ["needs-files"] }, () => {
   test("has every open thing ended: question denied, call failed, turn in error, waiting prompt cancelled", async () => {
     const { records, session } = await crashAndLoad();
     const interrupted = records.filter((record) => record.turn === 1);

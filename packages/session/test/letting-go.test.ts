@@ -65,7 +65,9 @@ describe("an idle session", () => {
 });
 
 describe("another process", () => {
-  test("is refused with the holder and the way to join it, and goes on once the session is let go", async () => {
+  test("is refused with the holder and the way to join it, and goes on once the session is let go", {
+    tags: ["needs-files"],
+  }, async () => {
     const { one, other, unloaded } = await twoPrograms();
     const session = await one.create({ cwd: "/" });
     await runPrompt(one, session.id, "first");

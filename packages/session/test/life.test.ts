@@ -111,7 +111,9 @@ describe("the time to live", () => {
     await expect(sessions.load(session.id)).rejects.toMatchObject({ code: "session_not_found" });
   });
 
-  test("brings an evicted session back exactly as it was made, and a restart no wider than its start", async () => {
+  test("brings an evicted session back exactly as it was made, and a restart no wider than its start", {
+    tags: ["needs-files"],
+  }, async () => {
     const root = mkdtempSync(join(tmpdir(), "session-made-"));
     let now = 0;
     const start = (store: ReturnType<typeof fileStore>) =>

@@ -226,7 +226,7 @@ function smallDisk(): string {
   return root;
 }
 
-const onDisk = { tags: ["needs-mount"] };
+const onDisk = { tags: ["needs-mount", "needs-files"] };
 
 test("a real disk that fills up ends the turn, and room made on it lets the session go on", onDisk, async () => {
   const root = smallDisk();

@@ -346,7 +346,9 @@ function thaw(): void {
 }
 
 describe("a process that was frozen while another took its session over", () => {
-  test("undoes nothing, writes nothing, names the holder, and shows what that one does", async () => {
+  test("undoes nothing, writes nothing, names the holder, and shows what that one does", {
+    tags: ["needs-files"],
+  }, async () => {
     const { sessions, session, cwd, start } = await open();
     await runPrompt(sessions, session.id, "mine");
     const seen: string[] = [];
@@ -375,7 +377,7 @@ describe("a process that was frozen while another took its session over", () => 
     expect(existsSync(join(cwd, "1.txt"))).toBe(false);
   });
 
-  test("stops a turn before it writes a file, and keeps no snapshot of it", async () => {
+  test("stops a turn before it writes a file, and keeps no snapshot of it", { tags: ["needs-files"] }, async () => {
     let go = () => {};
     const asked = new Promise<void>((resolve) => {
       go = resolve;

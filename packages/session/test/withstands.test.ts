@@ -228,7 +228,9 @@ test("a session that another program has open is not torn down under it", async 
   expect(existsSync(path)).toBe(false);
 });
 
-test("a session whose summary lost most of what it said is loaded from its log", async () => {
+test("a session whose summary lost most of what it said is loaded from its log", {
+  tags: ["needs-files"],
+}, async () => {
   const [root, cwd] = [scratch(), scratch()];
   const open = () => createFileStore<SessionEvent, Summary>({ root, summaries: sessionSummaries });
   const first = open();
@@ -274,7 +276,7 @@ test("an evicted session is not kept in memory by the clients that stay attached
   });
 });
 
-test("a session whose files hold only zeros is damaged, and says what to do", async () => {
+test("a session whose files hold only zeros is damaged, and says what to do", { tags: ["needs-files"] }, async () => {
   const [root, cwd] = [scratch(), scratch()];
   const store = createFileStore<SessionEvent, Summary>({ root, summaries: sessionSummaries });
   const sessions = makeSessions(speaking("hello"), { store });

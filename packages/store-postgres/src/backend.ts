@@ -214,12 +214,17 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
       return pageOf(ids, { touched, row: (id) => found.get(id) ?? null }, options);
     },
     async remove(sid) {
-      lease.forget(sid);
-      await writes.begin(async (tx) => {
-        await tx`DELETE FROM chimera.session WHERE sid = ${sid}`;
+      const isFree = await writes.begin(async (tx) => {
+        await tx`
+          DELETE FROM chimera.session s WHERE sid = ${sid} AND (owner = ${lease.node} OR NOT EXISTS (
+            SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()))`;
+        const left = await tx`SELECT 1 FROM chimera.session WHERE sid = ${sid}`;
         // By itself, so that it also sees what an append committed while the row was waited for.
-        await tx`DELETE FROM chimera.event WHERE sid = ${sid}`;
+        if (left.length === 0) await tx`DELETE FROM chimera.event WHERE sid = ${sid}`;
+        return left.length === 0;
       });
+      if (!isFree) throw await refusal(sid);
+      lease.forget(sid);
       following.hint(sid, 0);
     },
     async close() {},

@@ -25,6 +25,7 @@ export const lifeCycleCases: Cases = {
     const writer = await store.create(ID, {});
     writer.append([delta("a")]);
     await refuses("claimed", () => second.open(ID));
+    await refuses("claimed", () => second.delete(ID));
     await writer.close();
     const other = await second.open(ID);
     other.append([delta("b")]);
