@@ -111,9 +111,10 @@ export function createHouse(deps: SessionsDeps): House {
       deps.onLoad?.(session);
       // Another process took the log over: from here on the session is loaded there.
       const leave = async () => (loaded.find(id) === session ? loaded.unload(id, "lost") : undefined);
-      birth.writer.lost.addEventListener("abort", () => {
-        loaded.inLane(id, leave).catch((error) => onError(error, id));
-      });
+      const onLost = () => void loaded.inLane(id, leave).catch((error) => onError(error, id));
+      // It may have been lost while its log was read.
+      if (birth.writer.lost.aborted) onLost();
+      else birth.writer.lost.addEventListener("abort", onLost, { once: true });
       return session;
     },
   };

@@ -296,3 +296,24 @@ test("a session whose files hold only zeros is damaged, and says what to do", { 
   await sessions.delete(id);
   await expect(sessions.load(id)).rejects.toMatchObject({ code: "session_not_found" });
 });
+
+test("a session that is lost while it is loaded does not stay loaded", async () => {
+  const store: Store = createMemoryStore();
+  const first = makeSessions(speaking("hello"), { store });
+  const { id } = await first.create({ cwd: "/" });
+  await runPrompt(first, id, "go");
+  await first.shutdown();
+  const lost = new AbortController();
+  const sessions = makeSessions(speaking("hello"), {
+    store: {
+      ...store,
+      open: async (one) => Object.create(await store.open(one), { lost: { value: lost.signal } }),
+      read: (...given) => {
+        lost.abort();
+        return store.read(...given);
+      },
+    },
+  });
+  await sessions.load(id);
+  await until(() => sessions.find(id) === undefined);
+});

@@ -19,6 +19,7 @@ export function createExampleTable<S>(): ExampleTable<S> {
 /** The least that a backend does, as one on a database would: its writes take time, and other handles hear of them. */
 export function createExampleBackend<E extends EventBody, S extends object>(table: ExampleTable<S>): Backend<E, S> {
   const { rows, changes } = table;
+  const own = new WeakSet<object>();
   const find = (id: string) => {
     const row = rows.get(id);
     if (row === undefined) throw new StoreError("not_found", `no session ${id}`);
@@ -29,6 +30,7 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
     if (row.holder !== null) throw new StoreError("claimed", `session ${id} is held`);
     const self = {};
     row.holder = self;
+    own.add(self);
     const lastSeq = row.lines.length;
     return {
       lastSeq,
@@ -95,6 +97,8 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
       return pageOf(rows.keys(), { touched, row: (id) => (rows.has(id) ? { id, ...find(id) } : null) }, options);
     },
     async remove(id) {
+      const holder = rows.get(id)?.holder ?? null;
+      if (holder !== null && !own.has(holder)) throw new StoreError("claimed", `session ${id} is held`);
       rows.delete(id);
       changes.emit(id);
     },
