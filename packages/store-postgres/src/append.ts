@@ -93,7 +93,6 @@ export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) 
   };
 
   const run = async (): Promise<void> => {
-    isRunning = true;
     while (waiting.length > 0) await send(takeSome());
     isRunning = false;
   };
@@ -102,7 +101,10 @@ export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) 
     append: (records) =>
       new Promise<void>((resolve, reject) => {
         waiting.push({ ...records, resolve, reject });
-        if (!isRunning) void run();
+        if (isRunning) return;
+        isRunning = true;
+        // Sessions append one after the other in the same turn of the loop: the first does not go alone.
+        queueMicrotask(() => void run());
       }),
   };
 }
