@@ -8,8 +8,11 @@ import { LOG_LEVELS, type LogLevel } from "../log/log.js";
 import {
   choice,
   type EngineSetting,
+  either,
   engines,
+  intersect,
   type Kind,
+  least,
   list,
   number,
   packages,
@@ -334,20 +337,4 @@ function complete<R extends Readonly<Record<string, object>>>(rows: R): R {
     return [name, { env, project: "nothing", ...rest, ...(flag !== null && { flag }) }];
   });
   return Object.fromEntries(completed);
-}
-
-/** Of two switches that take something away, the one that does. */
-function either(ours: boolean, theirs: boolean): boolean {
-  return ours || theirs;
-}
-
-function least(ours: number | null, theirs: number | null): number | null {
-  if (ours === null || theirs === null) return ours ?? theirs;
-  return Math.min(ours, theirs);
-}
-
-function intersect(ours: readonly string[] | null, theirs: readonly string[] | null): readonly string[] | null {
-  if (ours === null || theirs === null) return ours ?? theirs;
-  const allowed = new Set(ours.map((name) => name.toLowerCase()));
-  return theirs.filter((name) => allowed.has(name.toLowerCase()));
 }

@@ -108,6 +108,24 @@ export const quotas: Kind<Quotas> = {
   fromJson: (value) => toQuotas(value),
 };
 
+/** Of two switches that take something away, the one that does. */
+export function either(ours: boolean, theirs: boolean): boolean {
+  return ours || theirs;
+}
+
+/** Of two limits, the smaller. */
+export function least(ours: number | null, theirs: number | null): number | null {
+  if (ours === null || theirs === null) return ours ?? theirs;
+  return Math.min(ours, theirs);
+}
+
+/** Of two lists of what is allowed, what both allow. */
+export function intersect(ours: readonly string[] | null, theirs: readonly string[] | null): readonly string[] | null {
+  if (ours === null || theirs === null) return ours ?? theirs;
+  const allowed = new Set(ours.map((name) => name.toLowerCase()));
+  return theirs.filter((name) => allowed.has(name.toLowerCase()));
+}
+
 // --- internal ---
 
 const LIMIT_NAMES: Readonly<Record<string, keyof Limits>> = {
