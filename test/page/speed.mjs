@@ -69,6 +69,7 @@ const row = {
   state: "live",
   status: "running",
   permissions: [],
+  questions: [],
   working_dir: "/w",
   last_touched: 1,
   title: "A long session",
