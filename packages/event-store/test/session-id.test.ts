@@ -9,6 +9,14 @@ describe("session ids", () => {
     expect(makeSessionId("ferret", new Date(noon))).toMatch(/^ferret-20260425T120300-[0-9a-f]{8}$/);
   });
 
+  it("sort in the order they were made, within a second too", () => {
+    const times = Array.from({ length: 100 }, (_, n) => noon - 999 + n * 10);
+    for (let round = 0; round < 20; round++) {
+      const ids = times.map((time) => makeSessionId("otter", time));
+      expect([...ids].sort()).toEqual(ids);
+    }
+  });
+
   it("give their prefix and time back", () => {
     const id = makeSessionId("otter", noon, "00000000");
     expect(sessionPrefix(id)).toBe("otter");

@@ -29,7 +29,6 @@ export interface House {
   /** What a session in this directory starts with now. */
   readonly start: (cwd: string) => Settings;
   readonly clock: () => number;
-  readonly randomHex: (bytes: number) => string;
   readonly quota: Quota;
   snapshotsOf(birth: SessionBirth): SessionSnapshots | null;
   /** Makes a session of its birth, loaded from now on. @param snapshots those that were settled, of a session that was stored */
@@ -41,7 +40,7 @@ export interface House {
 export function createHouse(deps: SessionsDeps): House {
   const permissionTimeout = seconds("permissionTimeout", deps.permissionTimeout, 0);
   const ttl = deps.ttl === null ? 0 : seconds("ttl", deps.ttl, DEFAULT_SESSION_TTL);
-  const { clock = Date.now, monotonic = () => process.uptime() * 1000, randomHex = hex, onError = () => {} } = deps;
+  const { clock = Date.now, monotonic = () => process.uptime() * 1000, onError = () => {} } = deps;
   const ephemeral = deps.ephemeral ?? createMemoryStore<SessionEvent, Summary>();
   const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
   const loaded = createLoaded({
@@ -65,7 +64,6 @@ export function createHouse(deps: SessionsDeps): House {
     defaults,
     start: (cwd) => ({ ...defaults, ...deps.flags?.(cwd) }),
     clock,
-    randomHex,
     quota: createQuota(deps.quotas ?? {}, {
       loaded: loaded.all,
       clock,
@@ -92,7 +90,7 @@ export function createHouse(deps: SessionsDeps): House {
           disk: deps.disk ?? plainFiles,
           clock,
           monotonic,
-          newId: () => randomHex(4),
+          newId: () => randomBytes(4).toString("hex"),
           permissionTimeout,
           coalesce: deps.coalesce ?? true,
           onSetting: deps.onSetting ?? (() => {}),
@@ -119,10 +117,4 @@ export function createHouse(deps: SessionsDeps): House {
     },
   };
   return house;
-}
-
-// --- internal ---
-
-function hex(bytes: number): string {
-  return randomBytes(bytes).toString("hex");
 }

@@ -167,7 +167,7 @@ async function born(
   const { cwd, settings: made, parentId, persist = true } = options;
   deps.requirePlace?.([cwd, ...(options.directories ?? [])]);
   const createdAt = clock();
-  const id = makeSessionId(deps.prefix, createdAt, house.randomHex(4));
+  const id = makeSessionId(deps.prefix, createdAt);
   const store = persist ? house.store : house.ephemeral;
   const facts = {
     program: deps.prefix,

@@ -180,7 +180,6 @@ export interface SessionsDeps {
   readonly commands?: CommandResolver;
   readonly clock?: () => number;
   readonly monotonic?: () => number;
-  readonly randomHex?: (bytes: number) => string;
   /** Called when a session was loaded: made, loaded or forked. */
   readonly onLoad?: (session: OwnedSession) => void;
   /** Called when a session was unloaded: closed, evicted or deleted. What was started for it ends here. */
