@@ -2,6 +2,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { join } from "node:path";
 import { canStartPostgres, startPostgres, type TestDatabase, type TestServer } from "@chimera/store-postgres/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -34,6 +35,40 @@ const create = async (node: Server, prompt: string): Promise<string> =>
   (await node.ask("POST /sessions", { body: { prompt } })).body.session_id;
 const ends = ({ event }: { event: string }) => event === "agent_result" || event === "cancelled";
 const seqs = (frames: readonly { id?: number }[]) => frames.flatMap(({ id }) => (id === undefined ? [] : [id]));
+
+const statusOf = async (node: Server, token: string) => (await node.ask("GET /me", { token })).status;
+/** Opens one of each kind that lasts; each resolves with the time at which the server ended it. */
+async function holdAll(node: Server, id: string, token: string, sessionToken: string): Promise<Promise<number>[]> {
+  const hold = async (path: string, given: string, headers: Record<string, string> = {}) => {
+    const asked = request(`${node.address}${path}`, {
+      headers: { authorization: `Bearer ${given}`, ...headers },
+      agent: false,
+    }).end();
+    const [answer, socket = answer.socket] = await Promise.race([once(asked, "response"), once(asked, "upgrade")]);
+    (answer.statusCode === 200 ? answer : socket).resume();
+    expect([path, answer.statusCode]).toEqual([path, headers["upgrade"] ? 101 : 200]);
+    return { closed: once(socket, "close").then(() => Date.now()) };
+  };
+  const params = { protocolVersion: 1, clientCapabilities: {} };
+  const initialize = { jsonrpc: "2.0", id: 1, method: "initialize", params };
+  const begun = await node.ask("POST /acp", { token, body: initialize });
+  const connection = begun.headers.get("acp-connection-id") ?? "";
+  const upgrade = {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+  };
+  const held = await Promise.all([
+    hold("/events?list=true", token),
+    hold(`/session/${id}/events`, token),
+    hold(`/session/${id}/events`, sessionToken),
+    hold("/acp", token, { "acp-connection-id": connection, accept: "text/event-stream" }),
+    hold("/acp", token, upgrade),
+    hold("/acp", sessionToken, { ...upgrade, "acp-session-id": id }),
+  ]);
+  return held.map(({ closed }) => closed);
+}
 
 beforeAll(async () => {
   if (canStartPostgres(process.env)) postgres = await startPostgres(process.env);
@@ -110,6 +145,32 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     expect((await one.ask(`GET /session/${id}`, { token })).status).toBe(401);
     expect((await other.ask(`GET /session/${id}`, { token })).status).toBe(401);
     expect((await one.ask(`GET /session/${id}`, { token: rotated.body.session_token })).status).toBe(200);
+  });
+
+  test("a person's token that is revoked cuts what is open with it on every node within a second", async () => {
+    const env = { OTTER_SERVER_TOKEN: "master-token-of-the-cluster" };
+    const nodes = await Promise.all([startNode("one", env), startNode("one", env)]);
+    /** How long it takes from the moment the command is done until the last of them is cut. */
+    const revokeOnce = async (name: string): Promise<number> => {
+      const token = cli("token", "add", name).trim();
+      const statuses = () => Promise.all(nodes.map((node) => statusOf(node, token)));
+      await expect.poll(statuses, { timeout: 10_000 }).toEqual([200, 200]);
+      const { body } = await nodes[0]!.ask("POST /session", { token, body: {} });
+      const { session_id: id, session_token } = body as Record<string, string>;
+      const held = await Promise.all(nodes.map((node) => holdAll(node, id!, token, session_token!)));
+      cli("token", "revoke", name);
+      const revokedAt = Date.now();
+      const cut = await Promise.all(held.flat());
+      for (const node of nodes) {
+        const answers = [await statusOf(node, token), await node.ask(`GET /session/${id}`, { token: session_token! })];
+        expect(answers).toMatchObject([401, { status: 401 }]);
+      }
+      return Math.max(...cut) - revokedAt;
+    };
+    // A machine that is busy may take its time: then it is tried again.
+    const times: number[] = [];
+    for (let i = 0; i < 5 && !times.some((ms) => ms < 1000); i++) times.push(await revokeOnce(`ann${i}`));
+    expect(Math.min(...times)).toBeLessThan(1000);
   });
 
   test("a node that is killed leaves its turn to another, whose readers go on without a gap", async () => {

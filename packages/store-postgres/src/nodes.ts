@@ -1,5 +1,5 @@
 /** What nodes share besides logs: whose sessions have no owner left, which are held, and the hashes of session tokens. */
-import type { Connections } from "./connect.js";
+import { arrayOf, type Connections } from "./connect.js";
 import type { Lease } from "./lease.js";
 
 export interface Nodes {
@@ -20,7 +20,7 @@ export interface SharedText {
   read(): Promise<string | null>;
   /** One change at a time, over all nodes. */
   change(make: (text: string | null) => string): Promise<void>;
-  /** Calls back after each change, also of other nodes. */
+  /** Calls back within a second of each change, also of other nodes. */
   onChange(changed: () => void): void;
 }
 
@@ -28,12 +28,14 @@ export interface TokenHashes {
   read(sid: string): Promise<Buffer | null>;
   /** Null takes it away. Streams that were opened with the former token are cut on every node. */
   write(sid: string, hash: Buffer | null): Promise<void>;
-  /** Calls back with each session whose token changed, also on other nodes. */
-  onChange(changed: (sid: string) => void): void;
+  /** Calls back with each known session whose token is another one by now or gone, within a second, also when another node did that. */
+  onVoid(known: () => ReadonlyMap<string, Buffer>, voided: (sid: string) => void): void;
 }
 
 const CHANNEL = "chimera_token";
 const PEOPLE_CHANNEL = "chimera_people";
+/** How often tokens and people are looked at: a message may be lost, and what is revoked is void within a second. */
+const LOOK_MS = 400;
 const AT_ONCE = 8;
 
 export interface NodesDeps {
@@ -114,10 +116,23 @@ export function createNodes(
         return row?.token ?? null;
       },
       async write(sid, hash) {
-        await signs.sql`UPDATE chimera.session SET token = ${hash} WHERE sid = ${sid}`;
-        await signs.sql`SELECT pg_notify(${CHANNEL}, ${sid})`;
+        await signs.sql`
+          WITH written AS (UPDATE chimera.session SET token = ${hash} WHERE sid = ${sid}) SELECT pg_notify(${CHANNEL}, ${sid})`;
       },
-      onChange: (changed) => void listener.listen(CHANNEL, changed),
+      onVoid(known, voided) {
+        const look = lookAgain(async () => {
+          const tokens = new Map(known());
+          if (tokens.size === 0) return;
+          const hashes = [...tokens.values()].map((hash) => `\\x${hash.toString("hex")}`);
+          const rows = await reads.sql<{ sid: string }>`
+            SELECT k.sid FROM unnest(${arrayOf([...tokens.keys()])}::text[], ${arrayOf(hashes)}::bytea[]) AS k(sid, token)
+            LEFT JOIN chimera.session s ON s.sid = k.sid WHERE s.token IS DISTINCT FROM k.token`;
+          const now = known();
+          // One that was issued meanwhile is another one.
+          for (const { sid } of rows) if (now.get(sid) === tokens.get(sid)) voided(sid);
+        });
+        void listener.listen(CHANNEL, (sid) => known().has(sid) && look(), look);
+      },
     },
     people: {
       async read() {
@@ -132,7 +147,37 @@ export function createNodes(
           await tx`INSERT INTO chimera.people(list) VALUES (${list}) ON CONFLICT (one) DO UPDATE SET list = ${list}`;
           await tx`SELECT pg_notify(${PEOPLE_CHANNEL}, '')`;
         }),
-      onChange: (changed) => void listener.listen(PEOPLE_CHANNEL, changed, changed),
+      onChange(changed) {
+        let last: string | null | undefined;
+        const look = lookAgain(async () => {
+          const [row] = await reads.sql<{ mark: string }>`SELECT md5(list) AS mark FROM chimera.people`;
+          const mark = row?.mark ?? null;
+          // The first look, too: the list may have changed since it was read.
+          if (mark !== last) changed();
+          last = mark;
+        });
+        void listener.listen(PEOPLE_CHANNEL, look, look);
+      },
     },
   };
+}
+
+// --- internal ---
+
+/** Looks now and then, and once more when asked while it looks. While the database is away, the next look is a moment later. */
+function lookAgain(look: () => Promise<void>): () => void {
+  let isDue = false;
+  let isLooking = false;
+  const again = async (): Promise<void> => {
+    isDue = true;
+    if (isLooking) return;
+    isLooking = true;
+    while (isDue) {
+      isDue = false;
+      await look().catch(() => {});
+    }
+    isLooking = false;
+  };
+  setInterval(() => void again(), LOOK_MS).unref();
+  return () => void again();
 }

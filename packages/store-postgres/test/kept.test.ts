@@ -77,4 +77,34 @@ describe("what nodes keep together", { tags: ["needs-postgres"], timeout: 60_000
     await storages.pop()?.close();
     await cable.close();
   });
+
+  it("notices people and tokens that changed although no message came", async () => {
+    const [node, other] = [await open(), await open()];
+    await node.people.change(() => "before");
+    const heard: string[] = [];
+    node.people.onChange(() => void heard.push("people"));
+    await expect.poll(() => heard, { timeout: 10_000 }).toEqual(["people"]);
+    await database.query("UPDATE chimera.people SET list = 'after'");
+    await expect.poll(() => heard, { timeout: 10_000 }).toEqual(["people", "people"]);
+
+    const ids = ["otter-20260425T120300-aaaa1111", "otter-20260425T120300-bbbb2222", "otter-20260425T120300-cccc3333"];
+    const known = new Map(ids.map((id) => [id, Buffer.from(id)]));
+    for (const id of ids) {
+      await other.store.create(id, {});
+      await other.tokens.write(id, known.get(id)!);
+    }
+    const voided: string[] = [];
+    node.tokens.onVoid(
+      () => known,
+      (id) => {
+        voided.push(id);
+        known.delete(id);
+      },
+    );
+    await database.query("UPDATE chimera.session SET token = NULL WHERE sid = $1", [ids[1]!]);
+    await expect.poll(() => voided, { timeout: 10_000 }).toEqual([ids[1]]);
+    await other.tokens.write(ids[2]!, Buffer.from("another"));
+    await expect.poll(() => voided, { timeout: 10_000 }).toEqual([ids[1], ids[2]]);
+    expect([...known.keys()]).toEqual([ids[0]]);
+  });
 });

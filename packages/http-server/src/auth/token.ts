@@ -4,7 +4,7 @@
  */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { setMaxListeners } from "node:events";
+import { getEventListeners, setMaxListeners } from "node:events";
 import type { OwnedSession } from "@chimera/session";
 
 /** The token of an Authorization header; null for none, another scheme, or two headers (which arrive joined by a comma). */
@@ -42,7 +42,8 @@ export interface SessionTokens {
 export interface TokenHashes {
   read(id: string): Promise<Buffer | null>;
   write(id: string, hash: Buffer | null): Promise<void>;
-  onChange(changed: (id: string) => void): void;
+  /** Calls back with each known session whose token is another one by now or gone, also when another node did that. */
+  onVoid(known: () => ReadonlyMap<string, Buffer>, voided: (id: string) => void): void;
 }
 
 const BYTES = 32;
@@ -60,51 +61,70 @@ export function createLife(): AbortController {
   return life;
 }
 
+interface Issued {
+  readonly digest: Buffer;
+  readonly life: AbortController;
+  /** Whether every node knows it. */
+  readonly isShared: boolean;
+}
+
 export function createSessionTokens(hashes?: TokenHashes): SessionTokens {
-  const issued = new Map<string, { readonly digest: Buffer; readonly life: AbortController }>();
+  const issued = new Map<string, Issued>();
   const forget = (id: string) => {
     issued.get(id)?.life.abort();
     issued.delete(id);
   };
-  const add = (id: string, hash: Buffer) => {
-    const entry = { digest: hash, life: createLife() };
+  const add = (id: string, hash: Buffer, isShared: boolean): Issued => {
+    const entry = { digest: hash, life: createLife(), isShared };
+    // What was opened meanwhile with the former token is cut.
+    forget(id);
     issued.set(id, entry);
     return entry;
   };
-  hashes?.onChange(async (id) => {
-    const known = issued.get(id);
-    const now = known && (await hashes.read(id).catch(() => null));
-    if (known && issued.get(id) === known && !(now && sameDigest(now, known.digest))) forget(id);
-  });
+  /** Those with which something is open. */
+  const inUse = () =>
+    new Map(
+      [...issued]
+        .filter(([, { isShared, life }]) => isShared && getEventListeners(life.signal, "abort").length > 0)
+        .map(([id, entry]) => [id, entry.digest]),
+    );
+  hashes?.onVoid(inUse, forget);
   const revoke = async (id: string) => {
     forget(id);
     await hashes?.write(id, null);
   };
   const check: SessionTokens["check"] = async (id, presented) => {
+    const known = issued.get(id);
+    // Another node may have issued or revoked one. While the database is away, the one that is known counts.
+    const isAsked = hashes !== undefined && known?.isShared !== false;
+    const stored = isAsked ? await hashes.read(id).catch(() => known?.digest) : known?.digest;
+    if (!stored || !sameDigest(stored, presented)) return null;
     const entry = issued.get(id);
-    if (entry) return sameDigest(entry.digest, presented) ? entry.life.signal : null;
-    const stored = await hashes?.read(id).catch(() => null);
-    return stored && sameDigest(stored, presented) ? add(id, stored).life.signal : null;
+    return (entry && sameDigest(entry.digest, stored) ? entry : add(id, stored, true)).life.signal;
   };
   return {
     revoke,
     async issue({ id, ended, persistent }, giver) {
       forget(id);
       const token = randomBytes(BYTES).toString("base64url");
-      const entry = add(id, digest(token));
-      if (hashes && persistent) await hashes.write(id, entry.digest);
-      else void ended.then(() => issued.get(id) === entry && forget(id));
+      const hash = digest(token);
+      const isShared = hashes !== undefined && persistent;
+      // Before it counts here: until then a look at the database finds another one there.
+      if (isShared) await hashes.write(id, hash);
+      const entry = add(id, hash, isShared);
+      if (!isShared) void ended.then(() => issued.get(id) === entry && forget(id));
       const revoked = () => {
         if (issued.get(id) === entry) void revoke(id).catch(() => {});
       };
       giver?.addEventListener("abort", revoked, { once: true, signal: entry.life.signal });
+      if (giver?.aborted) revoked();
       return token;
     },
     check,
     async find(presented, named) {
-      for (const [id, entry] of issued) if (sameDigest(entry.digest, presented)) return { id, life: entry.life.signal };
-      const life = named === undefined ? null : await check(named, presented);
-      return life && named !== undefined ? { id: named, life } : null;
+      const [id = named] = [...issued].find(([, entry]) => sameDigest(entry.digest, presented)) ?? [];
+      const life = id === undefined ? null : await check(id, presented);
+      return life && id !== undefined ? { id, life } : null;
     },
   };
 }
