@@ -17,11 +17,7 @@ const KEPT_NAME = /^index\.ndjson(?:\.|$)/i;
  * @example
  * makeSessionId("mine", Date.now(), "aaaa1111"); // "mine-20260425T120300-aaaa1111"
  */
-export function makeSessionId(
-  prefix: string,
-  now: number | Date = Date.now(),
-  end?: string,
-): string {
+export function makeSessionId(prefix: string, now: number | Date = Date.now(), end?: string): string {
   const time = new Date(now);
   const stamp = time.toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
   const id = `${prefix}-${stamp}-${end ?? uniqueEnd(time.getUTCMilliseconds())}`;
