@@ -1,7 +1,8 @@
 // Runs gates, then tests, and prints the closing lines. Nothing stops at the first failure; tests whose needs are not met are
-// listed by name, and the last line is `N passed, N failed`.
+// listed by name, and the last line is `N passed, N failed`. Gates and tests have a temporary directory of their own, which is
+// removed at the end; what they left in it is listed.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { repositoryRoot as root } from "./gate.mjs";
@@ -15,11 +16,17 @@ import { mapConcurrently, run } from "./run.mjs";
  */
 export async function runTests(gates, filters, remarks = []) {
   const started = Date.now();
-  const outcomes = await mapConcurrently(Object.entries(gates), 2, runGateProcess);
-  const tests = await runVitest(filters);
+  const scratch = mkdtempSync(join(tmpdir(), "tests-"));
+  // Some tests run programs as another user.
+  chmodSync(scratch, 0o1777);
+  const env = { ...process.env, TMPDIR: scratch };
+  const outcomes = await mapConcurrently(Object.entries(gates), 2, (gate) => runGateProcess(gate, env));
+  const tests = await runVitest(filters, env);
+  const left = readdirSync(scratch).map((name) => `left in the temporary directory: ${name}`);
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
   const passed = outcomes.filter(Boolean).length + tests.passed;
   const failed = outcomes.filter((ok) => !ok).length + tests.failed;
-  console.log(["", ...tests.remarks, ...remarks].join("\n"));
+  console.log(["", ...tests.remarks, ...left, ...remarks].join("\n"));
   console.log(`${outcomes.length} gates, ${tests.passed + tests.failed} tests, ${seconds(started)}`);
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed === 0 ? 0 : 1;
@@ -29,9 +36,9 @@ export async function runTests(gates, filters, remarks = []) {
 
 const shell = process.platform === "win32";
 
-async function runGateProcess([name, [command, ...args]]) {
+async function runGateProcess([name, [command, ...args]], env) {
   const started = Date.now();
-  const { code, output } = await run(command, args, { cwd: root, shell }).catch((error) => ({
+  const { code, output } = await run(command, args, { cwd: root, env, shell }).catch((error) => ({
     code: 1,
     output: error.message,
   }));
@@ -41,13 +48,14 @@ async function runGateProcess([name, [command, ...args]]) {
 }
 
 /** Vitest shows its own progress; the counts come from its report. */
-async function runVitest(filters) {
-  const scratch = mkdtempSync(join(tmpdir(), "chimera-test-"));
+async function runVitest(filters, env) {
+  const scratch = mkdtempSync(join(tmpdir(), "tests-report-"));
   try {
     const report = join(scratch, "report.json");
     const args = ["run", "--passWithNoTests", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
     const child = spawn(join(root, "node_modules", ".bin", "vitest"), [...args, ...filters], {
       cwd: root,
+      env,
       stdio: ["ignore", "inherit", "inherit"],
       shell,
     });

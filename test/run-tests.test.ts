@@ -1,6 +1,6 @@
 // The closing lines of `npm test`: what was not run, and why that is or is not a failure.
 import { spawnSync } from "node:child_process";
-import { symlinkSync } from "node:fs";
+import { readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
@@ -15,16 +15,16 @@ function closingLines(source: string, ...filters: string[]) {
     "vitest.config.mjs": `import { needTags } from "${moduleOf("needs.mjs")}";
       export default { test: { globals: true, tags: await needTags() } };`,
   });
-  const bin = scratchTree({});
+  const [bin, temporary] = [scratchTree({}), scratchTree({})];
   symlinkSync(process.execPath, join(bin, "node"));
   const program = `import { runTests } from "${moduleOf("run-tests.mjs")}";
     await runTests({}, ${JSON.stringify(["--root", root, ...filters])});`;
   const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
     encoding: "utf8",
-    env: { PATH: bin, NO_COLOR: "1" },
+    env: { PATH: bin, TMPDIR: temporary, NO_COLOR: "1" },
   });
   const end = stdout.slice(stdout.indexOf("JSON report"));
-  return { status, lines: end.trim().split("\n").slice(1).filter(Boolean) };
+  return { status, left: readdirSync(temporary), lines: end.trim().split("\n").slice(1).filter(Boolean) };
 }
 
 test("a test whose need is missing is listed by name, before the verdict", () => {
@@ -50,4 +50,17 @@ test("any other skipped test fails, unless tests were chosen by name", () => {
   expect(lines).toEqual([...missing, expect.stringMatching(/^0 gates/), "1 passed, 3 failed"]);
   expect(status).toBe(1);
   expect(closingLines(source, "-t", "runs").lines.at(-1)).toBe("1 passed, 0 failed");
+});
+
+test("what tests leave in the temporary directory is listed, and removed", () => {
+  const { status, left, lines } = closingLines(`
+    import { mkdirSync } from "node:fs";
+    import { tmpdir } from "node:os";
+    test("leaves a directory", () => void mkdirSync(tmpdir() + "/forgotten"));`);
+  expect(lines).toEqual([
+    "left in the temporary directory: forgotten",
+    expect.stringMatching(/^0 gates, 1 tests, /),
+    "1 passed, 0 failed",
+  ]);
+  expect({ status, left }).toEqual({ status: 0, left: [] });
 });

@@ -1,14 +1,15 @@
 // ACP on a raw socket: `serve` is all an embedder writes, in fifteen lines. The rest is a client that checks it.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection, streamChannel } from "@chimera/ndjson-rpc";
 import { serve } from "./serve.mjs";
 
-const path = join(mkdtempSync(join(tmpdir(), "acp-socket-")), "socket");
+const directory = mkdtempSync(join(tmpdir(), "acp-socket-"));
+const path = join(directory, "socket");
 const server = serve(path);
 await once(server, "listening");
 const socket = connect(path);
@@ -28,3 +29,4 @@ assert.ok(said.includes("you said: good morning"));
 console.log("an editor spoke ACP over a socket");
 await editor.close();
 server.close();
+rmSync(directory, { recursive: true });

@@ -1,5 +1,5 @@
 /** Sessions whose engine is the scripted agent, over a real child process, with a log and snapshots on disk. */
-import { mkdtempSync, readFileSync, realpathSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
@@ -20,6 +20,7 @@ export interface Place {
 
 export function place(): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "acp-engine-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
   const make = (name: string) => mkdtempSync(join(root, `${name}-`));
   return { home: make("home"), cwd: make("work"), state: make("state") };
 }

@@ -205,7 +205,9 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
   // An undo that a crash interrupted is repaired although nobody loads its session.
-  if (existsSync(paths.snapshots)) setTimeout(() => void snapshots.load().catch(() => {}), REPAIR_MS).unref();
+  const repairing = existsSync(paths.snapshots)
+    ? setTimeout(() => void snapshots.load().catch(() => {}), REPAIR_MS).unref()
+    : undefined;
   /** What the person who started the program lets any session have: a session may ask for less of it. */
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
   const stopSettling = shared?.onOrphan((id) => sessions.settle(id).catch(unlessQuicker));
@@ -248,10 +250,11 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     },
     async close() {
       stopSettling?.();
+      clearTimeout(repairing);
       await shared?.inbox.close();
       await sessions.shutdown();
       try {
-        await Promise.all([turns.close(), engines.close(), policy.close()]);
+        await Promise.all([turns.close(), engines.close(), policy.close(), snapshots.close()]);
       } finally {
         await store.close();
         await ephemeral.close();

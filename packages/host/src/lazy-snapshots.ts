@@ -8,6 +8,8 @@ import { lazily } from "./lazily.js";
 interface LazySnapshots extends Omit<SnapshotStore, "gc" | "unfinished"> {
   /** Loads the code and repairs what was interrupted. */
   load(): Promise<unknown>;
+  /** Waits for a repair that has begun. */
+  close(): Promise<void>;
 }
 
 /** @param open loads the code and repairs what a crash interrupted in the store at `root`. */
@@ -16,6 +18,7 @@ export function createLazySnapshots(root: string, open: () => Promise<SnapshotSt
   const isKept = (id: string) => existsSync(join(root, id));
   return {
     load: store.get,
+    close: async () => void (await store.opened()),
     session: (id, workspace, requireHeld) =>
       lazySession(
         async () => (await store.get()).session(id, workspace, requireHeld),

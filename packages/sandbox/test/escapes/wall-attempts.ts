@@ -309,8 +309,8 @@ const processes: readonly Attempt[] = [
   { name: "the first process cannot be ended from inside", command: "kill -KILL 1; kill -STOP 1; sleep 0.1; true" },
   {
     name: "everything killed but a child in a session of its own",
-    command: "setsid sh -c 'sleep 76.8' >/dev/null 2>&1 & kill -KILL $PPID; kill -KILL 0",
-    leaves: "sleep 76.8",
+    command: "setsid sh -c 'sleep 76.8{PID}' >/dev/null 2>&1 & kill -KILL $PPID; kill -KILL 0",
+    leaves: "sleep 76.8{PID}",
     core: true,
   },
   {
