@@ -182,6 +182,80 @@ describe("the story", () => {
     expect(story).toContain("@@ -1,0 +1,2 @@\n+x\n+y\n```");
   });
 
+  const task = (call_id: string, event: Loose): Loose => ({ type: "task_event", metadata: { call_id, event } });
+
+  it("tells what a task did under its call", async () => {
+    const events = [
+      call("c1", { tool: "task", title: "explore: look" }),
+      task("c1", text("I look.")),
+      task("c1", call("c1/1", { tool: "Read", title: "Read a" })),
+      task("c1", done("c1/1")),
+      task("c1", text("It is good.")),
+      done("c1", { output: "It is good." }),
+    ];
+    const story = await told(events);
+    expect(story?.match(/^#.*|I look\.|out of .*/gm)).toEqual([
+      "### `task` `explore: look`",
+      "#### Otter",
+      "I look.",
+      "#### `Read` `a`",
+      "out of c1/1",
+      "#### Otter",
+    ]);
+    expect(story).not.toContain("task_event");
+    const page = await render(sourceOf(events), { format: "html" });
+    expect(page).toMatch(
+      /<b>task<\/b> explore: look [\s\S]*<b>Read<\/b> a [\s\S]*out of c1\/1[\s\S]*<\/details>\n[\s\S]*<\/details>/,
+    );
+  });
+
+  it("leaves out what a task without measure did at last", async () => {
+    const long = Array.from({ length: 20 }, (_, n) => task("c1", text(`${n} ${"x".repeat(300_000)}`)));
+    const story = await told([call("c1"), ...long, done("c1")]);
+    expect(story).toContain("> `The rest of the task is left out`");
+    expect(story?.length).toBeLessThan(5_000_000);
+  });
+
+  it("tells a job once it has ended, with what it wrote, and questions with their answers", async () => {
+    const job = (type: string, more: object): Loose => ({ type, metadata: { job_id: "job-0.1", ...more } });
+    const story = await told([
+      job("job_started", { call_id: "c", command: "npm start" }),
+      job("job_output", { stream: "stdout", chunk: "up\n" }),
+      result(),
+      job("job_output", { stream: "stdout", chunk: "and running\n" }),
+      {
+        type: "question_asked",
+        metadata: { question_id: "q", question: "Which?", options: [{ name: "red" }, { name: "blue" }] },
+      },
+      { type: "question_answered", metadata: { question_id: "q", answer: "red" } },
+      { type: "question_answered", metadata: { question_id: "r", answer: null } },
+      job("job_ended", { exit_code: 1, by: "itself" }),
+      job("job_ended", { exit_code: 1, by: "stop" }),
+      job("job_started", { call_id: "c", command: "tail -f log" }),
+      job("job_output", { stream: "stdout", chunk: "a line\n" }),
+    ]);
+    expect(story?.match(/^> .*|^### .*|^failed$|^unfinished$|up\nand running|a line/gm)).toEqual([
+      "> `job-0.1 goes on: npm start`",
+      "> `Asked: Which? (red, blue)`",
+      "> `Answered: red`",
+      "> `Nobody answered`",
+      "### `job` `npm start`",
+      "failed",
+      "up\nand running",
+      "> `job-0.1 ended (stop)`",
+      "> `job-0.1 goes on: tail -f log`",
+      "### `job` `tail -f log`",
+      "unfinished",
+      "a line",
+    ]);
+  });
+
+  it("keeps messages that follow each other apart", async () => {
+    expect(await told([text("One"), { type: "part_end", metadata: { kind: "text" } }, text("Two")])).toMatch(
+      /One\n```\n\n### Otter\n\n```markdown\nTwo\n/,
+    );
+  });
+
   it("tells calls that never ended, with what they had said so far", async () => {
     const story = await told([
       call("c1"),
@@ -303,7 +377,7 @@ describe("the story", () => {
     "survives records whose metadata is %j",
     async (metadata) => {
       const types =
-        "user_message turn_start text_delta thought_delta tool_call tool_progress tool_result permission_request permission_resolved plan usage file_edit notice error undo agent_result cancelled other".split(
+        "user_message turn_start text_delta thought_delta tool_call tool_progress tool_result permission_request permission_resolved plan usage file_edit notice error undo task_event question_asked question_answered job_started job_output job_ended part_end agent_result cancelled other".split(
           " ",
         );
       for (const format of ["html", "md", "json"] as const) {

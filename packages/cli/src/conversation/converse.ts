@@ -1,6 +1,6 @@
 /** One conversation: a session's log goes to the screen, what is typed goes to the session. Several may share one. */
 import { setTimeout as delay } from "node:timers/promises";
-import { endsTurn, type Metadata, type SessionRecord, SessionRecordSchema } from "@chimera/acp-schema/events";
+import { endsTurn, type Metadata, type SessionRecord } from "@chimera/acp-schema/events";
 import type { SessionClient } from "../client/client.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
 import { wrap } from "../terminal/markdown.js";
@@ -10,6 +10,7 @@ import { readMentions } from "./attachments.js";
 import type { Suggestions } from "./editor.js";
 import { type LocalActions, listCommands, runLocalCommand, withLocalCommands } from "./local-commands.js";
 import { createQuestions } from "./questions.js";
+import { readable } from "./readable.js";
 import type { Screen, ScreenEvents } from "./screen.js";
 import { createPast, createTurns, type Past } from "./turns.js";
 import { createView, promptLines } from "./view.js";
@@ -282,15 +283,4 @@ async function tick(signal: AbortSignal, onTick: () => void): Promise<void> {
     await delay(TICK_MS, undefined, { signal }).catch(() => {});
     if (!signal.aborted) onTick();
   }
-}
-
-/** More turns than any conversation has; a number beyond it names no turn. */
-const MOST_TURNS = 1_000_000;
-
-/** The record, or one of no known type in place of a malformed one: logs and servers may be anybody's. */
-function readable(record: SessionRecord): SessionRecord {
-  const { issues } = SessionRecordSchema["~standard"].validate(record) as { issues?: unknown };
-  if (issues === undefined && (record.turn ?? 0) < MOST_TURNS) return record;
-  const { seq, id, ts } = record;
-  return { seq, id, ts, turn: null, type: "unreadable", metadata: {} } as unknown as SessionRecord;
 }

@@ -1,10 +1,13 @@
 /** Records of a session -> what a person sees of them. Prints whole lines, and says what is going on below them. */
 import type { PlanEntry, RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
+import { diffLines } from "../terminal/diff.js";
 import { createMarkdownStream, wrap } from "../terminal/markdown.js";
-import { folded, paintOf } from "../terminal/permission.js";
+import { folded } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
-import { plain, plainLine } from "../terminal/text.js";
+import { count, formatDuration, plain, plainLine } from "../terminal/text.js";
+import { readable } from "./readable.js";
+import { createTask, type Inside, insideWidth, type Task, tasksNow } from "./task.js";
 
 interface ViewOptions {
   readonly style: Style;
@@ -25,6 +28,8 @@ interface OpenCall {
   output: string;
   /** How long it waited for a person. */
   waitedMs: number;
+  /** Present when another agent works under it. */
+  task: Task | null;
 }
 
 /** Lines of a diff, of a thought and of the output of a command; Ctrl-O shows the rest. */
@@ -34,7 +39,15 @@ const FAILED_LINES = 10;
 const TAIL_LINES = 3;
 const TAIL_CHARACTERS = 16 * 1024;
 
-export function createView({ style, print, width, clock, settings, more = "Ctrl-O" }: ViewOptions) {
+export interface View extends Inside {
+  /** What is still arriving: the end of an answer or of a thought, what a command puts out, what a task does. */
+  lines(): string[];
+  /** Shows all of what was folded last. */
+  unfold(): void;
+}
+
+export function createView(options: ViewOptions): View {
+  const { style, print, width, clock, settings, more = "Ctrl-O" } = options;
   const markdown = createMarkdownStream(style, width);
   const calls = new Map<string, OpenCall>();
   const asked = new Map<string, { readonly callId: string; readonly at: number }>();
@@ -46,8 +59,8 @@ export function createView({ style, print, width, clock, settings, more = "Ctrl-
   let waitedMs = 0;
   let toolCalls = 0;
   let context = "";
-  /** A blank line separates what was said from what was done. */
-  let last: "said" | "done" | "none" = "none";
+  /** A blank line separates what was said from what was done, and one message from the next. */
+  let last: "said" | "message" | "done" | "none" = "none";
   let doing = "";
   /** All of what was folded last. */
   let unfolded: readonly string[] | null = null;
@@ -90,19 +103,42 @@ export function createView({ style, print, width, clock, settings, more = "Ctrl-
     for (const part of plain(text).split("\n")) line(paint(wrap(part, width())));
   };
 
+  /** Gives what the line of a task says of its inside. */
+  const endTask = (task: Task | null = null): string[] => {
+    const lines = task?.lines() ?? [];
+    if (!task || lines.length === 0) return [];
+    if (more === null) for (const one of lines) line(one);
+    else unfolded = lines;
+    const calls = count(task.view.ended, "tool call");
+    return more === null ? [calls] : [calls, `${more} shows it`];
+  };
+  /** The call that a question is about; of one inside of a task, the call of the task. */
+  const callOf = (id: string): OpenCall | undefined =>
+    calls.get(id) ?? [...calls].find(([outer]) => id.startsWith(`${outer}/`))?.[1];
+  /** The clock of the turn, and of a call, stands still while a person is asked. */
+  const endWait = (id: string, ts: string) => {
+    const question = asked.get(id);
+    if (!question) return;
+    asked.delete(id);
+    const waited = Math.max(0, Date.parse(ts) - question.at);
+    const call = callOf(question.callId);
+    if (call) call.waitedMs += waited;
+    // Of several questions at once, the last one's answer ends the waiting.
+    if (asked.size === 0) waitedMs += waited;
+  };
   const finishCall = ({ metadata }: RecordOf<"tool_result">) => {
     const call = calls.get(metadata.call_id);
     calls.delete(metadata.call_id);
     toolCalls++;
     flush();
     enter("done");
-    const took = style.dim(formatDuration(metadata.duration_ms - (call?.waitedMs ?? 0)));
-    const title = call?.title ?? "tool";
-    if (metadata.success) line(`${style.green("✓")} ${title} ${took}`);
+    const took = formatDuration(metadata.duration_ms - (call?.waitedMs ?? 0));
+    const title = `${call?.title ?? "tool"} ${style.dim([took, ...endTask(call?.task)].join(" · "))}`;
+    if (metadata.success) line(`${style.green("✓")} ${title}`);
     else {
       const said = plain(metadata.error || metadata.output).trim();
       const why = startOf(plainLine(said.split("\n", 1)[0] ?? ""), 200);
-      line(`${style.red("✗")} ${title} ${took} ${style.red(why)}`);
+      line(`${style.red("✗")} ${title} ${style.red(why)}`);
       const output = plain(call?.output || metadata.output).trimEnd();
       const lines = output === "" || output === said.split("\n", 1)[0] ? [] : output.split("\n");
       if (lines.length > FAILED_LINES) unfolded = lines.map((one) => `  ${one}`);
@@ -166,6 +202,10 @@ export function createView({ style, print, width, clock, settings, more = "Ctrl-
       thought += metadata.text;
       doing = "thinking";
     },
+    part_end({ metadata }) {
+      flush();
+      if (metadata.kind === "text" && last === "said") last = "message";
+    },
     plan({ metadata }) {
       // An agent without a list of its own makes one of its calls, which have lines already.
       const steps = metadata.entries.filter(({ content }) => !titles.has(plainLine(content)));
@@ -181,23 +221,14 @@ export function createView({ style, print, width, clock, settings, more = "Ctrl-
       flush();
       const title = plainLine(metadata.title);
       titles.add(title);
-      calls.set(metadata.call_id, { title, startedAt: clock(), output: "", waitedMs: 0 });
+      calls.set(metadata.call_id, { title, startedAt: clock(), output: "", waitedMs: 0, task: null });
     },
     permission_request({ metadata, ts }) {
       flush();
       enter("done");
       asked.set(metadata.permission_id, { callId: metadata.call_id, at: Date.parse(ts) });
     },
-    permission_resolved({ metadata, ts }) {
-      const question = asked.get(metadata.permission_id);
-      if (!question) return;
-      asked.delete(metadata.permission_id);
-      const waited = Math.max(0, Date.parse(ts) - question.at);
-      const call = calls.get(question.callId);
-      if (call) call.waitedMs += waited;
-      // Of several questions at once, the last one's answer ends the waiting.
-      if (asked.size === 0) waitedMs += waited;
-    },
+    permission_resolved: ({ metadata, ts }) => endWait(metadata.permission_id, ts),
     tool_progress({ metadata }) {
       const call = calls.get(metadata.call_id);
       if (call) call.output = endOf(call.output + metadata.chunk, TAIL_CHARACTERS);
@@ -206,21 +237,38 @@ export function createView({ style, print, width, clock, settings, more = "Ctrl-
       finishCall(record);
       doing = "working";
     },
+    task_event(record) {
+      const { call_id, event } = record.metadata;
+      const call = calls.get(call_id);
+      if (!call) return;
+      if (!call.task) {
+        flush();
+        enter("done");
+        line(`${style.cyan("▸")} ${call.title}`);
+        call.task = createTask(style, (printInside) =>
+          createView({ ...options, print: printInside, width: () => insideWidth(width()), more: null }),
+        );
+      }
+      call.task.view.apply(readable({ ...record, ...event } as SessionRecord));
+    },
     usage({ metadata: { used, size } }) {
       if (size > 0) context = `context ${Math.round((used / size) * 100)} %`;
     },
     file_edit: ({ metadata }) => void diffs.push(metadata.diff),
     notice: ({ metadata }) => note(metadata.text, metadata.level === "info" ? style.dim : style.yellow),
     sandbox_violation: ({ metadata }) => note(`blocked: ${metadata.reason}`, style.yellow),
-    question_asked({ metadata: { question, options } }) {
+    question_asked({ metadata: { question_id, call_id, question, options }, ts }) {
       flush();
       enter("done");
+      asked.set(question_id, { callId: call_id, at: Date.parse(ts) });
       line(wrap(style.bold(plainLine(question)), width(), `${style.yellow("?")} `));
       for (const [at, { name }] of options.entries()) line(wrap(plainLine(name), width(), `  ${at + 1}. `));
       line(style.dim(options.length > 0 ? "  type a number, or an answer of your own" : "  type an answer"));
     },
-    question_answered: ({ metadata: { answer } }) =>
-      note(answer === null ? "no answer" : `answer: ${plainLine(answer)}`),
+    question_answered({ metadata: { question_id, answer }, ts }) {
+      endWait(question_id, ts);
+      note(answer === null ? "no answer" : `answer: ${plainLine(answer)}`);
+    },
     job_started: ({ metadata: { job_id, command } }) => note(`${job_id} goes on: ${plainLine(command)}`),
     job_ended: ({ metadata: { job_id, exit_code, by } }) =>
       note(`${job_id} ended${by === "itself" ? ` (exit code ${exit_code ?? "none"})` : ` by ${by}`}`),
@@ -239,9 +287,10 @@ export function createView({ style, print, width, clock, settings, more = "Ctrl-
   };
 
   return {
-    /** What is still arriving: the end of an answer or of a thought, or of what a command puts out. */
-    lines(): string[] {
+    lines() {
       const [call] = calls.values();
+      const tasks = tasksNow(calls.values(), clock());
+      if (tasks.length > 0) return tasks.map(style.dim);
       if (call) {
         const lines = plain(call.output).trimEnd().split("\n").slice(-TAIL_LINES);
         return call.output === "" ? [] : lines.map((one) => style.dim(`  ${one}`));
@@ -252,22 +301,22 @@ export function createView({ style, print, width, clock, settings, more = "Ctrl-
         .slice(-THOUGHT_LINES);
       return end.map((one) => style.dim(style.italic(one)));
     },
-    /** What is going on, in a few words. */
-    label(now: number) {
+    label(now) {
       const [first, ...more] = calls.values();
       if (!first) return doing;
       const others = more.length > 0 ? ` (and ${more.length} more)` : "";
       return `${first.title} ${formatDuration(now - first.startedAt - first.waitedMs)}${others}`;
     },
-    /** Shows all of what was folded last. */
     unfold() {
       for (const one of unfolded ?? []) line(one);
       unfolded = null;
     },
-    /** Prints what is still arriving, where nothing more comes. */
     end: flush,
-    apply(record: SessionRecord) {
+    apply(record) {
       if (Object.hasOwn(rows, record.type)) (rows[record.type] as (record: SessionRecord) => void)(record);
+    },
+    get ended() {
+      return toolCalls;
     },
   };
 }
@@ -286,27 +335,4 @@ export function promptLines(text: string, style: Style): string {
 function planMark(status: PlanEntry["status"], style: Style): string {
   if (status === "completed") return style.green("✓");
   return status === "in_progress" ? style.cyan("▸") : style.dim("·");
-}
-
-function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? "" : "s"}`;
-}
-
-/** `340ms`, `4.2s`, `3m 05s`. Rounded before it is split, so that no part says 60. */
-function formatDuration(ms: number): string {
-  if (ms < 999.5) return `${Math.max(0, Math.round(ms))}ms`;
-  if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`;
-  const seconds = Math.round(ms / 1000);
-  return `${Math.floor(seconds / 60)}m ${String(seconds % 60).padStart(2, "0")}s`;
-}
-
-/** A unified diff, coloured; nothing where nothing changed. */
-function diffLines(diff: string, style: Style): string[] {
-  const all = plain(diff).split("\n");
-  // What stands before the first hunk names the file, which the tool's own line does.
-  const start = all.findIndex((line) => line.startsWith("@@"));
-  if (start < 0) return [];
-  const lines = all.slice(start).filter((line) => !line.startsWith("\\ "));
-  while (lines.at(-1)?.trim() === "") lines.pop();
-  return lines.map((line) => `  ${paintOf(line, style)(line)}`);
 }

@@ -2,6 +2,7 @@
 import type { Decision, Metadata, PermissionChoice, ToolContent } from "@chimera/acp-schema/events";
 import { visible } from "@chimera/acp-schema/text";
 import type { PermissionAnswer } from "../client/client.js";
+import { paintOf } from "./diff.js";
 import type { Style } from "./style.js";
 import { plainLine } from "./text.js";
 
@@ -81,13 +82,6 @@ export function parseAnswer(text: string, request: Request): PermissionAnswer | 
   const { options } = request;
   const decision = options.find((option) => [option, ANSWERS[option].key, ANSWERS[option].word].includes(said));
   return decision && { decision };
-}
-
-/** How a line of a unified diff is coloured. */
-export function paintOf(line: string, style: Style): (text: string) => string {
-  if (line.startsWith("+")) return style.green;
-  if (line.startsWith("-")) return style.red;
-  return line.startsWith("@@") ? style.cyan : style.dim;
 }
 
 // --- internal ---

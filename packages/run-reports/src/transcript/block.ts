@@ -26,6 +26,8 @@ export interface ToolBlock {
   /** How it was permitted or denied; blank when nobody was asked. */
   readonly permission: string;
   readonly diffs: readonly FileDiff[];
+  /** What another agent did under the call. */
+  readonly inside: readonly Block[];
 }
 
 /** A change of one file as lines, each with `+`, `-`, `@` or a space in front. */

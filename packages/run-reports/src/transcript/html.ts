@@ -63,7 +63,7 @@ function* renderBlock(block: Block, prose: ProseRenderer): Generator<string> {
     case "thought":
       return yield* folded("thought", "Thought", [`<div class="plain">${escapeHtml(block.text)}</div>`]);
     case "tool":
-      return yield* folded("tool", toolSummary(block), toolParts(block));
+      return yield* folded("tool", toolSummary(block), toolParts(block, prose));
     case "edit":
       yield '<div class="event">';
       yield* renderDiff(block.diff, false);
@@ -104,8 +104,9 @@ function toolSummary(block: ToolBlock): string {
   return `<span class="${block.status}">${STATUS_MARK[block.status]}</span> <b>${escapeHtml(block.tool)}</b>${title} <span class="facts">${escapeHtml(facts.join(" · "))}</span>`;
 }
 
-function* toolParts(block: ToolBlock): Generator<string> {
+function* toolParts(block: ToolBlock, prose: ProseRenderer): Generator<string> {
   yield `<h3>Arguments</h3>${pre(JSON.stringify(block.args, null, 2) ?? "")}`;
+  for (const part of block.inside) yield* renderBlock(part, prose);
   for (const diff of block.diffs) {
     yield "\n";
     yield* renderDiff(diff, true);

@@ -14,7 +14,7 @@ export async function* renderMarkdown(heading: Heading, blocks: AsyncIterable<Bl
     yield "\n";
     yield* renderBlock(block, heading.program);
   }
-  if (empty && heading.prompt !== "") yield `\n${section("You", fence(heading.prompt))}`;
+  if (empty && heading.prompt !== "") yield `\n### You\n\n${fence(heading.prompt)}`;
   if (empty) yield "\n_(no events recorded)_\n";
 }
 
@@ -24,7 +24,8 @@ export async function* renderMarkdown(heading: Heading, blocks: AsyncIterable<Bl
 const PLAIN_VALUE = /^[A-Za-z0-9:.+-]+$/;
 
 /** Part by part: a block may hold several long texts. What was said has a speaker, what was done its own name. */
-function* renderBlock(block: Block, program: string): Generator<string> {
+function* renderBlock(block: Block, program: string, mark = "###"): Generator<string> {
+  const section = (title: string, body: string) => `${mark} ${title}\n\n${body}`;
   switch (block.kind) {
     case "prompt":
       return yield section(block.origin === null ? "You" : `You, from ${code(block.origin)}`, fence(block.text));
@@ -33,7 +34,12 @@ function* renderBlock(block: Block, program: string): Generator<string> {
     case "thought":
       return yield section("Thought", fence(block.text));
     case "tool":
-      return yield* renderTool(block);
+      yield section([block.tool, block.title].filter(Boolean).map(code).join(" "), toolFacts(block));
+      for (const part of block.inside) {
+        yield "\n";
+        yield* renderBlock(part, program, `${mark}#`);
+      }
+      return yield* toolParts(block);
     case "edit":
       return yield section(`Edit of ${code(block.diff.path)}`, renderDiff(block.diff));
     case "plan":
@@ -52,11 +58,14 @@ function* renderBlock(block: Block, program: string): Generator<string> {
   }
 }
 
-function* renderTool(block: ToolBlock): Generator<string> {
+function toolFacts(block: ToolBlock): string {
   const facts: string[] = [block.status];
   if (block.durationMs !== null) facts.push(formatDuration(block.durationMs));
   if (block.permission !== "") facts.push(`permission: ${code(block.permission)}`);
-  yield section([block.tool, block.title].filter(Boolean).map(code).join(" "), `${facts.join(" · ")}\n`);
+  return `${facts.join(" · ")}\n`;
+}
+
+function* toolParts(block: ToolBlock): Generator<string> {
   // A diff says all that the arguments of an edit do, and reads better.
   if (block.diffs.length === 0) yield `\n${fence(JSON.stringify(block.args, null, 2) ?? "", "json")}`;
   for (const diff of block.diffs) yield `\n${code(diff.path)}\n\n${renderDiff(diff)}`;
@@ -66,10 +75,6 @@ function* renderTool(block: ToolBlock): Generator<string> {
 
 function renderDiff(diff: FileDiff): string {
   return fence(diff.lines.join("\n"), "diff");
-}
-
-function section(title: string, body: string): string {
-  return `### ${title}\n\n${body}`;
 }
 
 function fence(text: string, language = ""): string {

@@ -34,18 +34,21 @@ interface Turn {
 
 /** Records that say nothing a reader misses, or that another record says better. */
 const SILENT = new Set([
-  "part_end",
   "step_start",
   "tool_update",
   "turn_end",
   "title_changed",
   "commands_changed",
+  "options_changed",
+  "settings_reset",
+  "agent_session",
+  "vendor",
   "terminal_output",
   "file_open",
 ]);
 
 function createTeller() {
-  const calls = createToolCalls();
+  const calls = createToolCalls(createTeller);
   const queued = new Map<number | null, Block>();
   let joined: Joined | null = null;
   let running = false;
@@ -119,6 +122,7 @@ function createTeller() {
       case "usage":
         turn.usage = fields;
         return;
+      case "part_end":
       case "step_end":
         return yield* flush();
     }
@@ -132,6 +136,7 @@ function createTeller() {
   function* finish(): Generator<Block> {
     yield* flush();
     yield* calls.leftOver();
+    yield* calls.running();
     yield* queued.values();
   }
 

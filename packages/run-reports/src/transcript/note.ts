@@ -43,6 +43,11 @@ const rewound =
     return `${verb} ${turns} turn${turns === 1 ? "" : "s"}, ${files} file${files === 1 ? "" : "s"}${kept}${left}`;
   };
 
+const offered = (options: unknown): string[] => {
+  const names = (Array.isArray(options) ? options : []).map((option) => textOf(fieldsOf(option)["name"]));
+  return names.length === 0 ? [] : [`(${names.join(", ")})`];
+};
+
 const NOTES: Readonly<Record<string, Row>> = {
   notice: [noticeLevel, (fields) => textOf(fields["text"])],
   error: [
@@ -59,8 +64,11 @@ const NOTES: Readonly<Record<string, Row>> = {
     (fields) =>
       `The sandbox (${textOf(fields["mode"])}) stopped ${textOf(fields["tool"])}: ${textOf(fields["reason"])} ${textOf(fields["command"] ?? fields["path"])}`.trim(),
   ],
-  job_started: ["info", (fields) => `${textOf(fields["job_id"])} goes on: ${textOf(fields["command"])}`],
-  job_ended: ["info", (fields) => `${textOf(fields["job_id"])} ended (${textOf(fields["by"])})`],
+  question_asked: [
+    "info",
+    (fields) => [`Asked: ${textOf(fields["question"])}`, ...offered(fields["options"])].join(" "),
+  ],
+  question_answered: ["info", ({ answer }) => (answer == null ? "Nobody answered" : `Answered: ${textOf(answer)}`)],
   compaction: ["info", (fields) => `Earlier turns were summarised: ${textOf(fields["summary"])}`],
   cleared: ["info", () => "The conversation was cleared"],
   forked: ["info", (fields) => `Forked from ${textOf(fields["from"])} at record ${textOf(fields["at"])}`],

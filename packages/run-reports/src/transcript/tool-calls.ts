@@ -11,13 +11,22 @@ interface Call {
   readonly paths: ReadonlySet<string>;
   permission: string;
   progress: string;
+  /** Tells what happens inside, for a call that another agent works under. */
+  task: { tell(record: SessionRecord): Iterable<Block>; finish(): Iterable<Block> } | null;
+  inside: Block[];
+  insideLength: number;
 }
+
+/** Characters of a task's records; what comes after them is left out. */
+const LONGEST_INSIDE = 4_194_304;
 
 /** Output of a call that ended has no use for its progress; of one that did not, this much is kept. */
 const LONGEST_PROGRESS = 262_144;
 
-export function createToolCalls() {
+/** @param createInside what tells the records of a task. */
+export function createToolCalls(createInside: () => NonNullable<Call["task"]>) {
   const open = new Map<string, Call>();
+  const jobs = new Map<string, Call>();
   const asked = new Map<string, string>();
   let edits: FileDiff[] = [];
 
@@ -44,6 +53,7 @@ export function createToolCalls() {
       durationMs: numberOr(fields["duration_ms"], null),
       permission: call.permission,
       diffs: [...exact, ...shown.filter((diff) => !covered.has(diff.path))],
+      inside: insideOf(call),
     };
   };
 
@@ -55,9 +65,44 @@ export function createToolCalls() {
       return [];
     },
     tool_progress(_record, fields) {
-      const call = open.get(textOf(fields["call_id"]));
-      if (call && call.progress.length < LONGEST_PROGRESS) call.progress += textOf(fields["chunk"]);
+      addProgress(open.get(textOf(fields["call_id"])), fields);
       return [];
+    },
+    task_event(record, fields) {
+      const call = open.get(textOf(fields["call_id"]));
+      const { type, metadata } = fieldsOf(fields["event"]);
+      if (!call || call.insideLength > LONGEST_INSIDE) return [];
+      call.insideLength += textOf(metadata).length;
+      call.task ??= createInside();
+      call.inside.push(...call.task.tell({ ...record, type: textOf(type), metadata } as SessionRecord));
+      return [];
+    },
+    // A job outlives its call and its turn, and is one block when it has ended.
+    job_started(_record, fields) {
+      const { command } = fields;
+      const call = callOf({ tool: "job", title: command, args: { command } });
+      jobs.set(textOf(fields["job_id"]), call);
+      return [
+        {
+          kind: "note",
+          type: "job_started",
+          level: "info",
+          text: `${textOf(fields["job_id"])} goes on: ${call.title}`,
+        },
+      ];
+    },
+    job_output(_record, fields) {
+      addProgress(jobs.get(textOf(fields["job_id"])), fields);
+      return [];
+    },
+    job_ended(_record, fields) {
+      const id = textOf(fields["job_id"]);
+      const job = jobs.get(id);
+      const failed = fields["by"] === "itself" && fields["exit_code"] !== 0;
+      jobs.delete(id);
+      const ended = `${id} ended (${textOf(fields["by"])})`;
+      if (!job) return [{ kind: "note", type: "job_ended", level: "info", text: ended }];
+      return [blockOf(job, { output: job.progress }, failed ? "failed" : "ok")];
     },
     tool_result(_record, fields) {
       const id = textOf(fields["call_id"]);
@@ -99,6 +144,11 @@ export function createToolCalls() {
       for (const diff of edits) yield { kind: "edit", diff };
       edits = [];
     },
+    /** Jobs whose end the log does not have. */
+    *running(): Iterable<Block> {
+      for (const job of jobs.values()) yield blockOf(job, {}, "unfinished");
+      jobs.clear();
+    },
   };
 }
 
@@ -114,7 +164,20 @@ function callOf(fields: Fields): Call {
     paths: new Set(locations.map((location) => textOf(fieldsOf(location)["path"]))),
     permission: "",
     progress: "",
+    task: null,
+    inside: [],
+    insideLength: 0,
   };
+}
+
+function insideOf({ task, inside, insideLength }: Call): Block[] {
+  const rest = "The rest of the task is left out";
+  const cut: Block[] = insideLength > LONGEST_INSIDE ? [{ kind: "note", type: "task", level: "info", text: rest }] : [];
+  return [...inside, ...(task?.finish() ?? []), ...cut];
+}
+
+function addProgress(call: Call | undefined, fields: Fields): void {
+  if (call && call.progress.length < LONGEST_PROGRESS) call.progress += textOf(fields["chunk"]);
 }
 
 /** A title often begins with the tool it is beside: `Edit`, `Edit greet.js`. That word is said once. */

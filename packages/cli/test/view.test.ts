@@ -1,0 +1,110 @@
+/** What a person sees of records, without a terminal. */
+import type { AgentEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { expect, test } from "vitest";
+import { createView } from "../src/conversation/view.js";
+import { createStyle } from "../src/terminal/style.js";
+
+function watch(more?: string | null) {
+  let printed = "";
+  let seconds = 0;
+  const view = createView({
+    style: createStyle(false),
+    print(text) {
+      printed += text;
+    },
+    width: () => 60,
+    clock: () => 0,
+    settings: () => null,
+    ...(more !== undefined && { more }),
+  });
+  return {
+    view,
+    /** Records a second apart. */
+    apply(...events: readonly AgentEvent[]) {
+      for (const event of events) {
+        const ts = new Date(Date.UTC(2026, 0, 1, 0, 0, seconds++)).toISOString();
+        view.apply({ seq: seconds, id: "evt-00000000", ts, turn: 0, ...event } as SessionRecord);
+      }
+    },
+    /** What was printed since it was asked last. */
+    take() {
+      const text = printed;
+      printed = "";
+      return text;
+    },
+  };
+}
+
+const said = (text: string): AgentEvent => ({ type: "text_delta", metadata: { text } });
+const partEnd: AgentEvent = { type: "part_end", metadata: { kind: "text" } };
+const call = (call_id: string, title: string): AgentEvent => ({
+  type: "tool_call",
+  metadata: { call_id, tool: "task", args: {}, kind: "think", title, locations: [] },
+});
+const result = (call_id: string, more: object = {}): AgentEvent => ({
+  type: "tool_result",
+  metadata: { call_id, success: true, output: "Read it.", duration_ms: 9000, ...more },
+});
+const inside = (call_id: string, event: AgentEvent): AgentEvent => ({
+  type: "task_event",
+  metadata: { call_id, event: event as never },
+});
+
+test("messages that follow each other stay two", () => {
+  const { apply, take } = watch();
+  apply({ type: "turn_start", metadata: { prompt: "p" } }, said("One"), partEnd, said("Two"), said(" and"), partEnd);
+  apply(call("c", "Look"), result("c"), said("Three"));
+  apply({ type: "part_end", metadata: { kind: "reasoning" } }, said("Four"), partEnd);
+  expect(take()).toBe("One\n\nTwo and\n\n✓ Look 9.0s\n\nThree\nFour\n");
+});
+
+test("a task is a line when it begins and one when it ends; what it does is shown meanwhile, and its inside on demand", () => {
+  const { view, apply, take } = watch();
+  apply(call("a", "explore: Look at it"));
+  expect(take()).toBe("");
+  apply(inside("a", said("I look.")), inside("a", call("a/1", "Read README.md")));
+  expect(take()).toBe("▸ explore: Look at it\n");
+  expect(view.lines()).toEqual(["  Read README.md 0ms"]);
+  apply(call("b", "review: Judge it"), inside("b", call("b/1", "Search TODO")));
+  expect(view.lines()).toEqual(["  explore: Look at it · Read README.md 0ms", "  review: Judge it · Search TODO 0ms"]);
+  expect(take()).toBe("▸ review: Judge it\n");
+  apply(inside("a", result("a/1")), inside("a", said("All of it is **good**.")), result("a"));
+  expect(take()).toBe("✓ explore: Look at it 9.0s · 1 tool call · Ctrl-O shows it\n");
+  view.unfold();
+  expect(take()).toBe("│ I look.\n│ \n│ ✓ Read README.md 9.0s\n│ \n│ All of it is good.\n");
+  apply(result("b", { success: false, output: "It broke.", error: "failed" }));
+  expect(take()).toBe("✗ review: Judge it 9.0s failed\n  It broke.\n");
+});
+
+test("where nothing is folded, the inside of a task stands between its lines", () => {
+  const { apply, take } = watch(null);
+  const edit: AgentEvent = {
+    type: "file_edit",
+    metadata: { path: "a.txt", diff: "--- a\n+++ a\n@@ -1 +1 @@\n-old\n+new\n", change: "update" },
+  };
+  apply(call("a", "general: Do it"), inside("a", call("a/1", "Edit a.txt")), inside("a", edit));
+  apply(inside("a", result("a/1")), result("a"));
+  expect(take()).toBe(
+    "▸ general: Do it\n│ ✓ Edit a.txt 9.0s\n│   @@ -1 +1 @@\n│   -old\n│   +new\n✓ general: Do it 9.0s · 1 tool call\n",
+  );
+});
+
+test("a task's time is without that of the questions it asked, and what nobody can read of it is left out", () => {
+  const { apply, take } = watch();
+  apply(call("a", "general: Do it"), inside("a", { type: "tool_call", metadata: { title: 7 } } as never));
+  apply({ type: "question_asked", metadata: { question_id: "q", call_id: "a/1", question: "Which?", options: [] } });
+  apply({ type: "question_answered", metadata: { question_id: "q", answer: "red", by: "client" } }, result("a"));
+  expect(take()).toMatch(/✓ general: Do it 8\.0s\n$/);
+});
+
+test("of a task without end the last lines are kept", () => {
+  const { view, apply, take } = watch();
+  apply(call("a", "general: Do it"));
+  for (let n = 0; n < 2100; n++) apply(inside("a", call(`a/${n}`, `Read ${n}`)), inside("a", result(`a/${n}`)));
+  apply(result("a"));
+  take();
+  view.unfold();
+  const lines = take().split("\n");
+  expect(lines[0]).toBe("│ … 100 earlier lines");
+  expect(lines.at(-2)).toBe("│ ✓ Read 2099 9.0s");
+});
