@@ -18,8 +18,7 @@ export async function runBridge(invocation: Invocation): Promise<number> {
     report: (message, fields = {}) =>
       say([message, ...Object.entries(fields).map(([key, value]) => `${key}=${value}`)].join(" ")),
   });
-  const extensions = async () =>
-    (await profile.extensions()).map((extension) => (extension.name === own.name ? own : extension));
+  const extensions = profile.extensions.map((extension) => (extension.name === own.name ? own : extension));
   const { core, config, log } = await openCore({ ...invocation, profile: { ...profile, extensions } });
 
   const [id] = operands;

@@ -2,6 +2,7 @@ import { ferretDialect, otterDialect, standardDialect } from "@chimera/acp-serve
 import { openaiFirst } from "@chimera/agent/providers";
 import { type Command, type Profile, SESSION_FLAGS } from "@chimera/host";
 import { about } from "./about.js";
+import { extensions } from "./extensions.js";
 import { flags, settings } from "./settings.js";
 
 /** ferret: for editors. ACP by default, HTTP on request; sandboxed, with approval presets. */
@@ -15,7 +16,7 @@ export const profile: Profile = {
   settings,
   flags,
   page: async () => (await import("@chimera/web-page")).readPage(),
-  extensions: async () => (await import("./extensions.js")).extensions,
+  extensions,
 };
 
 export function bridgeCommand(name: string): Command {

@@ -14,5 +14,5 @@ export const profile: Profile = {
   settings: {},
   flags: {},
   page: async () => (await import("@chimera/web-page")).readPage(),
-  extensions: async () => [],
+  extensions: [],
 };

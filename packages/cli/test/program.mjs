@@ -14,7 +14,7 @@ const profile = {
   chain: anthropicFirst,
   settings: {},
   flags: {},
-  extensions: async () => [],
+  extensions: [],
 };
 
 const { name } = profile;

@@ -28,7 +28,7 @@ export async function openCore(source: ConfigSource): Promise<OpenCore> {
   await requireNamed(config);
   const log = openLog(source, config.values);
   warnOf(source, config.problems, log);
-  const extensions = await startExtensions(source, config, log);
+  const extensions = startExtensions(source, config, log);
   // Loaded here, so that a program which only says its version does not carry it.
   const { createCore } = await import("./compose.js");
   const { profile, process } = source;
@@ -44,14 +44,14 @@ export function warnOf({ profile, process }: ConfigSource, problems: readonly st
 }
 
 /** The extensions of a program, in the order of its profile. */
-export async function startExtensions(
+export function startExtensions(
   { profile, flags, process }: ConfigSource,
   config: Config,
   log: Log,
-): Promise<readonly StartedExtension[]> {
+): readonly StartedExtension[] {
   const { values, under, cwd, paths } = config;
   const context: ExtensionContext = { flags, values, under, cwd, paths, env: process.env, log };
-  const started = (await profile.extensions()).map((extension) => extension.start(context));
+  const started = profile.extensions.map((extension) => extension.start(context));
   for (const warning of started.flatMap((extension) => extension.warnings ?? [])) {
     process.stderr.write(`[${profile.name}] ${warning}\n`);
   }

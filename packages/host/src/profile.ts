@@ -29,8 +29,8 @@ export interface Profile {
   readonly flags: Flags;
   /** The files of the page that its HTTP server shows to browsers, loaded when one asks. @defaultValue it has no page */
   readonly page?: () => Promise<readonly PageFile[]>;
-  /** Loaded by the commands that start sessions. */
-  readonly extensions: () => Promise<readonly ProgramExtension[]>;
+  /** Started by the commands that start sessions. */
+  readonly extensions: readonly ProgramExtension[];
 }
 
 /** `OTTER_SERVER_TOKEN` and the like. */

@@ -18,7 +18,7 @@ const profile: Profile = {
   chain: [],
   settings: {},
   flags: {},
-  extensions: async () => [],
+  extensions: [],
 };
 
 async function open(
@@ -147,7 +147,7 @@ describe("sessions in this process", () => {
       if (failure) throw failure;
       return {};
     };
-    const first = await open(home, {}, async () => [{ name: "late", start: () => ({ agent }) }]);
+    const first = await open(home, {}, [{ name: "late", start: () => ({ agent }) }]);
     const session = await first.core.sessions.create({ cwd: home });
     const outcomes: unknown[] = [];
     for (let turn = 0; turn < 3; turn++) {
@@ -161,7 +161,7 @@ describe("sessions in this process", () => {
   it("are let go when the program ends, though its agent never came to be", async () => {
     const home = await makeHome();
     const agent = async () => Promise.reject(new Error("no agent"));
-    const first = await open(home, {}, async () => [{ name: "never", start: () => ({ agent }) }]);
+    const first = await open(home, {}, [{ name: "never", start: () => ({ agent }) }]);
     const { id } = await first.core.sessions.create({ cwd: home });
     await expect(first.core.tools()).rejects.toThrow("no agent");
     await first.core.close();

@@ -34,7 +34,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   const log = openLog(invocation, config.values, [asked?.authToken ?? made]);
   if (!isHidden) log.debug("commands of this user can read the secrets that this program was started with");
   warnOf(invocation, config.problems, log);
-  const extensions = await startExtensions(invocation, config, log);
+  const extensions = startExtensions(invocation, config, log);
   const owners = createTurnOwners();
   const core = lazyCore(invocation, config, extensions, log, owners.trace);
   let reload: (() => Promise<void>) | null = null;
