@@ -13,19 +13,19 @@ const done = (text: string): Reply => ({ parts: [{ text }] });
 const read = (path: string): Reply => ({ parts: [{ call: "Read", args: { path } }] });
 const write = (path: string, content: string): Reply => ({ parts: [{ call: "Write", args: { path, content } }] });
 
-interface Place {
+interface Directories {
   readonly cwd: string;
   readonly home: string;
 }
 
 /** A workspace, and a person who allows everything. */
-function place(files: Record<string, unknown> = { "README.md": "# A workspace\n" }): Place {
+function place(files: Record<string, unknown> = { "README.md": "# A workspace\n" }): Directories {
   const rules = { rules: [{ tool: "*", action: "allow" }] };
   return { cwd: scratchTree(files), home: scratchTree({ "permissions.json": rules }) };
 }
 
 /** `otter -p`, to its end. */
-async function print(model: Model, where: Place, args: readonly string[]) {
+async function print(model: Model, where: Directories, args: readonly string[]) {
   const command = ["--output-format", "json", "--model", HAIKU, ...args];
   const program = startProgram("otter", command, model.env, where);
   let stdout = "";

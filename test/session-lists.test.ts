@@ -9,7 +9,7 @@ import { type Program, startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 import { type Server, startServer, until } from "./server.js";
 
-type Place = Pick<Program, "home" | "cwd">;
+type Directories = Pick<Program, "home" | "cwd">;
 
 /** A turn that never ends, and one that asks before it runs a command. */
 const SCRIPTS = {
@@ -17,7 +17,7 @@ const SCRIPTS = {
   "asks.json": { turns: [{ steps: [{ reply: [{ call: "Bash", args: { command: "touch hello" } }] }] }] },
 };
 
-async function typed(place: Place, ...args: string[]): Promise<string> {
+async function typed(place: Directories, ...args: string[]): Promise<string> {
   const { child } = startProgram("otter", args, {}, { home: place.home, cwd: place.cwd });
   child.stdin.end();
   return text(child.stdout);
@@ -25,7 +25,7 @@ async function typed(place: Place, ...args: string[]): Promise<string> {
 
 const SOON = { interval: 1, timeout: 15_000 };
 
-const typedList = async (place: Place) => JSON.parse(await typed(place, "sessions", "list", "--json"));
+const typedList = async (place: Directories) => JSON.parse(await typed(place, "sessions", "list", "--json"));
 
 /** Starts a turn with a script, and waits until it has said something of the given kind. */
 async function begin(server: Server, script: string, event: string): Promise<string> {

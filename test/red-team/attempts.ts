@@ -137,7 +137,7 @@ function attack(attempts: readonly Attempt[], { name, args }: Program, uid: numb
   );
 }
 
-interface Place {
+interface Scene {
   readonly work: string;
   readonly mark: string;
   readonly canary: string;
@@ -145,7 +145,7 @@ interface Place {
 }
 
 /** The project of one attempt, with canaries of its own. */
-function layOut({ base }: Ground, attempt: Attempt, index: number, uid: number | undefined): Place {
+function layOut({ base }: Ground, attempt: Attempt, index: number, uid: number | undefined): Scene {
   const [work, mark] = [join(base, "work", String(index)), join(base, "outside", `mark-${index}`)];
   const secret = join(base, "home/.ssh", `secret-${index}.md`);
   const canary = `canary-${index}-${crypto.randomUUID()}`;
@@ -169,7 +169,7 @@ function layOut({ base }: Ground, attempt: Attempt, index: number, uid: number |
   return { work, mark, canary, model: attempt.calls || attempt.says ? `scripted:${model}` : "" };
 }
 
-async function carryOut(server: Server, { prompt = "hello" }: Attempt, { work, model }: Place) {
+async function carryOut(server: Server, { prompt = "hello" }: Attempt, { work, model }: Scene) {
   const frames: SseFrame[] = [];
   const { status, body } = await server.ask("POST /sessions", { body: { prompt, cwd: work, ...(model && { model }) } });
   if (status < 300) {

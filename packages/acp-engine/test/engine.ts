@@ -12,20 +12,20 @@ import { type AcpEngineOptions, createAcpEngine } from "../src/index.js";
 
 export const AGENT = join(import.meta.dirname, "scripted-agent.mjs");
 
-export interface Place {
+export interface Directories {
   readonly home: string;
   readonly cwd: string;
   readonly state: string;
 }
 
-export function place(): Place {
+export function place(): Directories {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "acp-engine-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
   const make = (name: string) => mkdtempSync(join(root, `${name}-`));
   return { home: make("home"), cwd: make("work"), state: make("state") };
 }
 
-export function open(at: Place, more: Partial<AcpEngineOptions> & { readonly can?: string } = {}) {
+export function open(at: Directories, more: Partial<AcpEngineOptions> & { readonly can?: string } = {}) {
   const trouble: string[] = [];
   const { can = "resume,load,close", env, ...rest } = more;
   const engine = createAcpEngine({
@@ -77,7 +77,7 @@ export function said(of: readonly SessionRecord[]): string {
 }
 
 /** What the agent was prompted with, in order. */
-export function prompts({ state }: Place): string[] {
+export function prompts({ state }: Directories): string[] {
   return readFileSync(join(state, "prompts"), "utf8")
     .trim()
     .split("\n")

@@ -1,6 +1,6 @@
 /** `@chimera/acp-schema/conversation`: the fold of a session's log. Pure and browser-safe; loads no schema. */
 export { type Conversation, foldConversation, type Mark } from "./events/conversation.js";
-export type { ChangedSettings, Facts, TurnResult, TurnUsage, TurnView, Usage } from "./events/fold.js";
+export type { ChangedSettings, Facts, SessionUsage, TurnResult, TurnUsage, TurnView } from "./events/fold.js";
 export { createJoin, type Join } from "./events/join.js";
 export {
   ENGINE_OPTION,

@@ -15,8 +15,8 @@ import type {
   ModelRequest,
   ModelStop,
   ModelTool,
+  ModelUsage,
   Price,
-  Usage,
 } from "./providers/model.js";
 import { providerError, retryAfter } from "./providers/provider-error.js";
 
@@ -253,7 +253,7 @@ function needsArguments(name: string, tools: readonly ModelTool[]): boolean {
   return Array.isArray(required) && required.length > 0;
 }
 
-function usageOf({ inputTokens, outputTokens }: JsonObject): Usage {
+function usageOf({ inputTokens, outputTokens }: JsonObject): ModelUsage {
   const [input, output] = [asObject(inputTokens), asObject(outputTokens)];
   const [cacheRead, cacheWrite] = [count(input["cacheRead"]), count(input["cacheWrite"])];
   const fresh = input["noCache"] ?? count(input["total"]) - cacheRead - cacheWrite;

@@ -7,7 +7,7 @@ import { callsOf } from "@chimera/acp-schema/parts";
 import type { Jobs } from "./jobs-port.js";
 import { createCallIds } from "./loop/draft.js";
 import { type Clock, systemClock } from "./loop/patience.js";
-import type { Delegate, Progress, Run, Shared, Trace } from "./loop/run.js";
+import type { Delegate, Progress, RunningTurn, Shared, Trace } from "./loop/running-turn.js";
 import { type Compact, summarise } from "./loop/summary.js";
 import { createPlan, createToolbox } from "./loop/toolbox.js";
 import { runTurn } from "./loop/turn.js";
@@ -31,7 +31,7 @@ export interface AgentOptions {
   /** For a task: what it shares with the turn that it is part of. */
   readonly shared?: Shared;
   /** Adds to what a tool answered before the model reads it. */
-  readonly annotate?: Run["annotate"];
+  readonly annotate?: RunningTurn["annotate"];
   /** How a conversation is summed up that grows too long. @defaultValue `summarise`: the model is asked */
   readonly compact?: Compact;
   readonly clock?: Clock;
@@ -56,7 +56,7 @@ export function createAgent(options: AgentOptions): Agent {
     const cancel = (): void => own.abort(context.signal.reason);
     // Most turns call nothing.
     let tracing: ReturnType<Trace> | undefined;
-    const traced: Run["traced"] = (work) => {
+    const traced: RunningTurn["traced"] = (work) => {
       tracing ??= (options.trace ?? untraced)(context.fail);
       return tracing.run(work);
     };
@@ -84,8 +84,8 @@ async function openRun(
   options: AgentOptions,
   turn: Turn,
   context: AgentContext,
-  { outbox, progress, traced }: { outbox: Outbox<AgentEvent>; progress: Progress; traced: Run["traced"] },
-): Promise<Run> {
+  { outbox, progress, traced }: { outbox: Outbox<AgentEvent>; progress: Progress; traced: RunningTurn["traced"] },
+): Promise<RunningTurn> {
   const { tools = [], systemPrompt = "", spill, annotate, jobs, delegate, shared } = options;
   const { workspace, signal, ask } = context;
   const [model, offered, system] = await Promise.all([

@@ -1,8 +1,8 @@
 /** How the code of a command is loaded: when it is chosen. Expected failures of it are reported in one line. */
-import { type Invocation, type Run, UsageError } from "@chimera/host";
+import { type Invocation, type RunCommand, UsageError } from "@chimera/host";
 
 /** Makes a row's `load`. */
-export function loaded(code: () => Promise<Run>): () => Promise<Run> {
+export function loaded(code: () => Promise<RunCommand>): () => Promise<RunCommand> {
   return async () => {
     const [{ reported }, run] = await Promise.all([import("./reported.js"), code()]);
     return reported(run);
@@ -12,11 +12,11 @@ export function loaded(code: () => Promise<Run>): () => Promise<Run> {
 export interface Action {
   /** How many words it takes at most. @defaultValue 0 */
   readonly maxOperands?: number;
-  load(): Promise<Run>;
+  load(): Promise<RunCommand>;
 }
 
 /** The same for a command whose first word says what to do: `sessions list`. */
-export function loadedAction(actions: Readonly<Record<string, Action>>, fallback: string): () => Promise<Run> {
+export function loadedAction(actions: Readonly<Record<string, Action>>, fallback: string): () => Promise<RunCommand> {
   return loaded(async () => async (invocation) => {
     const [word = fallback, ...operands] = invocation.operands;
     const action = Object.hasOwn(actions, word) ? actions[word] : undefined;

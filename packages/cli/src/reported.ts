@@ -1,8 +1,8 @@
 /** Wraps a command: an expected failure becomes one line on stderr and an exit code, a bug in this program is thrown on unchanged. */
-import type { Invocation, Run } from "@chimera/host";
+import type { Invocation, RunCommand } from "@chimera/host";
 import { plain } from "./terminal/text.js";
 
-export function reported(run: Run): Run {
+export function reported(run: RunCommand): RunCommand {
   return async (invocation) => {
     endQuietly(invocation);
     try {

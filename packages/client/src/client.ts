@@ -1,6 +1,6 @@
 /** A server's client: any route by its name, and the usual ones as functions. */
 import type { RunRow, SessionRow } from "@chimera/acp-schema/http";
-import { type Call, type CallOptions, type ClientOptions, createSender } from "./send.js";
+import { type CallOptions, type CallRoute, type ClientOptions, createSender } from "./send.js";
 import { createSession, type PromptOptions, type Session } from "./session.js";
 import { type Watched, type WatchOptions, watch } from "./stream.js";
 import type { Input, Output } from "./types.js";
@@ -17,7 +17,7 @@ export interface Pages<T> extends AsyncIterable<T> {
 
 export interface Client {
   /** Calls any route of the table; the path's parameters, the query and the body are one typed object. */
-  readonly call: Call;
+  readonly call: CallRoute;
   readonly sessions: {
     /** Makes a session and prompts it; `session.turn(0)` is its first turn. */
     start(prompt: string, options?: StartOptions): Promise<Session>;

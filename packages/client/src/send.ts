@@ -32,14 +32,14 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-export type Call = <N extends Exclude<RouteName, StreamName>>(
+export type CallRoute = <N extends Exclude<RouteName, StreamName>>(
   route: N,
   input: Input<N>,
   options?: CallOptions,
 ) => Promise<Output<N>>;
 
 export interface Sender {
-  call: Call;
+  call: CallRoute;
   /** A stream's answer. Throws a `ClientError`. */
   open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response>;
   /** Resolves after a wait that grows with each attempt; says so first. Rejects when the signal aborts. */

@@ -1,10 +1,10 @@
 /** A session, and a turn of it, as a program holds them. */
 import type { Decision, Metadata, SessionRecord } from "@chimera/acp-schema/events";
-import type { Call, CallOptions, Sender } from "./send.js";
+import type { CallOptions, CallRoute, Sender } from "./send.js";
 import { type FollowOptions, follow } from "./stream.js";
 import type { Input, Output } from "./types.js";
 
-type Body<N extends Parameters<Call>[0]> = Input<N> extends { body?: infer B } ? NonNullable<B> : never;
+type Body<N extends Parameters<CallRoute>[0]> = Input<N> extends { body?: infer B } ? NonNullable<B> : never;
 export type PromptOptions = Omit<Body<"POST /sessions/{id}/turns">, "prompt"> & CallOptions;
 
 /** How a turn ended. */

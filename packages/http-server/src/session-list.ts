@@ -1,7 +1,7 @@
 /** The rows of `GET /sessions`: what is loaded and what is stored, in one order, a page at a time. */
 import type { SessionRow } from "@chimera/acp-schema/http";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { formatPlace, parsePlace, sessionTime } from "@chimera/event-store";
+import { formatPageEnd, type PageEnd, parsePageEnd, sessionTime } from "@chimera/event-store";
 import type { Session, Sessions } from "@chimera/session";
 import { LIMITS } from "./limits.js";
 
@@ -25,14 +25,14 @@ export async function pageOfSessions(
   { state, limit, after, since, model }: ListQuery,
   held?: ReadonlySet<string>,
 ): Promise<{ sessions: SessionRow[]; next: string | null }> {
-  const start = after === undefined ? null : parsePlace(after);
+  const start = after === undefined ? null : parsePageEnd(after);
   const live = state === "persisted" ? [] : sessions.live();
   const found = live
     .filter((session) => isAsked(session, { since, model }))
     .map(liveRow)
     .filter(({ place }) => start === null || inOrder(start, place) < 0);
   const cap = limit === undefined ? LIMITS.listedSessions : limit;
-  let [isMore, last]: [boolean, Placed | undefined] = [false, undefined];
+  let [isMore, last]: [boolean, OrderedRow | undefined] = [false, undefined];
   if (state !== "live" || held) {
     const present = new Set(live.map(({ id }) => id));
     const page = await sessions.list({
@@ -54,7 +54,7 @@ export async function pageOfSessions(
   const shown = isWhole ? found : found.slice(0, cap ?? undefined);
   if (!isWhole) last = shown.at(-1);
   isMore ||= shown.length < found.length;
-  return { sessions: shown.map(({ row }) => row), next: isMore && last ? formatPlace(last.place) : null };
+  return { sessions: shown.map(({ row }) => row), next: isMore && last ? formatPageEnd(last.place) : null };
 }
 
 export function rowOf(summary: Summary, touched: number, session: Session | null): SessionRow {
@@ -89,24 +89,23 @@ export function rowOf(summary: Summary, touched: number, session: Session | null
 
 // --- internal ---
 
-type Place = readonly [touched: number, id: string];
-interface Placed {
-  readonly place: Place;
+interface OrderedRow {
+  readonly place: PageEnd;
   readonly row: SessionRow;
 }
 
-function inOrder(a: Place, b: Place): number {
+function inOrder(a: PageEnd, b: PageEnd): number {
   return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
 }
 
-function liveRow(session: Session): Placed {
+function liveRow(session: Session): OrderedRow {
   return { place: [session.touchedAt, session.id], row: rowOf(session.summary(), session.touchedAt, session) };
 }
 
 function storedRow(
   { id, summary, touched }: { id: string; summary: Summary; touched: number },
   isHeld: boolean,
-): Placed {
+): OrderedRow {
   return { place: [touched, id], row: { ...rowOf(summary, touched, null), ...(isHeld && { state: "live" }) } };
 }
 

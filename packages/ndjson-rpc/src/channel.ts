@@ -4,7 +4,7 @@ import { defaultLimits, type Limits } from "./limits.js";
 import { createOutbox, type OutputStream } from "./outbox.js";
 
 /** What a line is about, for a channel that carries each session apart: the session, and the number of the record it shows. */
-export interface Place {
+export interface LineSubject {
   readonly session: string;
   readonly seq?: number;
 }
@@ -17,7 +17,7 @@ export interface Place {
  */
 export interface LineChannel {
   /** Queues one message without a newline. Never throws; what is sent to a peer that has gone is dropped. */
-  send(line: string, place?: Place): void;
+  send(line: string, subject?: LineSubject): void;
   /** Characters accepted and not yet taken by the peer. */
   readonly bufferedBytes: number;
   /** Resolves once the peer has taken enough to go on, or is gone. A channel that carries sessions apart waits for the named one. */

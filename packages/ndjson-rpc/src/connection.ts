@@ -1,5 +1,5 @@
 import { createCalls } from "./calls.js";
-import { type InputStream, type LineChannel, type Place, streamChannel } from "./channel.js";
+import { type InputStream, type LineChannel, type LineSubject, streamChannel } from "./channel.js";
 import { ConnectionError } from "./errors.js";
 import { encodeError, encodeNotification, encodeRequest } from "./frame.js";
 import { frameOf, type Line } from "./frame-reader.js";
@@ -39,7 +39,7 @@ export interface Connection<Peer extends Methods = Methods> {
   ): Promise<ResultOf<Peer[K]>>;
   notify<K extends keyof Peer & string>(method: K, params?: ParamsOf<Peer[K]>): void;
   /** Sends one complete JSON-RPC message, already encoded and without a newline, in order with everything else. */
-  notifyEncoded(line: string, place?: Place): void;
+  notifyEncoded(line: string, subject?: LineSubject): void;
   /** Replaces the served table, from the next frame on. */
   use(methods: MethodSource, mapError?: MapError, unknown?: UnknownMethod): void;
   /** Output accepted and not yet taken by the stream, in characters. */

@@ -1,4 +1,4 @@
-import type { Place } from "./channel.js";
+import type { LineSubject } from "./channel.js";
 import { ConnectionError, ErrorCode, isRpcError, RpcError, type RpcErrorObject } from "./errors.js";
 import { encodeError, encodeResult, type NotificationFrame, type RequestFrame, type RequestId } from "./frame.js";
 import { deferred, type MethodRow, type MethodSource, type RequestContext } from "./method-table.js";
@@ -12,7 +12,7 @@ export type UnknownMethod = (method: string) => RpcError;
 
 /** The serving half of a connection: frames in, handler calls, answers out. */
 export function createIncoming(options: {
-  send(line: string, place?: Place): void;
+  send(line: string, subject?: LineSubject): void;
   /** Requests that may be open at once. */
   readonly maxOpen: number;
   /** Faults that no frame answers: failed notifications, unknown ones, values that JSON cannot hold. */
@@ -55,7 +55,7 @@ export function createIncoming(options: {
     function answer(
       encode: (idText: string, value: unknown) => string,
       value: unknown,
-      place: Place | undefined,
+      subject: LineSubject | undefined,
     ): void {
       if (!openRequests.delete(aborting)) return;
       if (byId.get(id) === aborting) byId.delete(id);
@@ -66,7 +66,7 @@ export function createIncoming(options: {
         onError(error, { method });
         line = encodeError(idText, { code: ErrorCode.internalError, message: "Internal error" });
       }
-      send(line, place);
+      send(line, subject);
       if (openRequests.size === 0) onIdle();
     }
 
@@ -78,9 +78,9 @@ export function createIncoming(options: {
       id,
       method,
       aborting,
-      (result, place) => answer(encodeResult, result, place),
-      (error, place) => answer(encodeFailure, error, place),
-      (place) => line !== undefined && send(line, place),
+      (result, subject) => answer(encodeResult, result, subject),
+      (error, subject) => answer(encodeFailure, error, subject),
+      (subject) => line !== undefined && send(line, subject),
     );
   }
 
@@ -242,9 +242,9 @@ function createContext(
   id: RequestId,
   method: string,
   aborting: LazyAbort,
-  reply: (result: unknown, place?: Place) => void,
-  fail: (error: unknown, place?: Place) => void,
-  repeat: (place?: Place) => void,
+  reply: (result: unknown, subject?: LineSubject) => void,
+  fail: (error: unknown, subject?: LineSubject) => void,
+  repeat: (subject?: LineSubject) => void,
 ): RequestContext {
   return { __proto__: contextPrototype, id, method, aborting, reply, fail, repeat } as unknown as RequestContext;
 }

@@ -1,6 +1,6 @@
 // The public surface: JSON-RPC 2.0 over newline-delimited streams.
 
-export { type InputStream, type LineChannel, type Place, streamChannel } from "./channel.js";
+export { type InputStream, type LineChannel, type LineSubject, streamChannel } from "./channel.js";
 export {
   type CloseReason,
   type Connection,

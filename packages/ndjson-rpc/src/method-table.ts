@@ -1,4 +1,4 @@
-import type { Place } from "./channel.js";
+import type { LineSubject } from "./channel.js";
 import type { RequestId } from "./frame.js";
 import type { InputOf, OutputOf, StandardSchema } from "./standard-schema.js";
 
@@ -17,11 +17,11 @@ export interface RequestContext<Result = unknown> {
    * Answers at this very moment: after every line queued before the call, before every line queued after it. The first
    * answer of a request counts, later ones (a returned value included) are ignored.
    */
-  reply(result: Result, place?: Place): void;
+  reply(result: Result, subject?: LineSubject): void;
   /** Answers with an error at this very moment; plain errors go through the table's error mapping. */
-  fail(error: unknown, place?: Place): void;
+  fail(error: unknown, subject?: LineSubject): void;
   /** Sends the answer once more: the channel lost it. Nothing when there is none yet. */
-  repeat(place?: Place): void;
+  repeat(subject?: LineSubject): void;
 }
 
 /** What a notification handler is given beside its params. */

@@ -17,7 +17,7 @@ export interface Classified {
   readonly isFirm?: boolean;
 }
 
-export interface Facts {
+export interface CallFacts {
   readonly settings: Pick<TurnSettings, "autoApproveWrites" | "autoApproveExecute" | "readOnly">;
   /** Real paths: the workspace first, then its additional directories. */
   readonly roots: readonly [string, ...string[]];
@@ -36,7 +36,7 @@ export interface Facts {
 }
 
 /** Defaults and modes, then the user's rules, then what narrows; last what was answered before, which lifts no prohibition. */
-export function decide(call: PolicyCall, facts: Facts): PolicyDecision {
+export function decide(call: PolicyCall, facts: CallFacts): PolicyDecision {
   const steps = [byUser, byAgent, byPlace, byProject, byReadOnly, byMemory, byOwner];
   const metered = { ...facts, meter: createMeter() };
   const verdict = steps.reduce((current, step) => step(current, call, metered), byDefault(call, metered));
@@ -73,7 +73,7 @@ interface Verdict {
 }
 
 /** What all rules together may cost: those of a project may be written to take long. */
-type Metered = Facts & { readonly meter: Meter };
+type Metered = CallFacts & { readonly meter: Meter };
 
 const READERS: ReadonlySet<string> = new Set(["read", "search", "think"]);
 const WRITERS: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
@@ -125,7 +125,7 @@ function byAgent(current: Verdict, call: PolicyCall, facts: Metered): Verdict {
 }
 
 /** Outside the workspace, and where files are run or trusted rather than edited, nothing is approved in advance. */
-function byPlace(current: Verdict, { tool, touches }: PolicyCall, { roots, readable = [] }: Facts): Verdict {
+function byPlace(current: Verdict, { tool, touches }: PolicyCall, { roots, readable = [] }: CallFacts): Verdict {
   if (current.action !== "allow" || current.exact) return current;
   const places = READERS.has(tool.kind) ? [...roots, ...readable] : roots;
   const outside = [...touches.reads, ...touches.writes].find((path) => withinRoot(path, places) === null);
@@ -142,12 +142,12 @@ function byProject(current: Verdict, call: PolicyCall, facts: Metered): Verdict 
   return ruled ? stricter(current, ruled) : current;
 }
 
-function byReadOnly(current: Verdict, { tool }: PolicyCall, { settings }: Facts): Verdict {
+function byReadOnly(current: Verdict, { tool }: PolicyCall, { settings }: CallFacts): Verdict {
   if (!settings.readOnly || READERS.has(tool.kind)) return current;
   return { action: "deny", rule: "read-only", why: "the session is read-only" };
 }
 
-function byMemory(current: Verdict, _: PolicyCall, { remembered }: Facts): Verdict {
+function byMemory(current: Verdict, _: PolicyCall, { remembered }: CallFacts): Verdict {
   if (remembered === "never") return { action: "deny", rule: "remembered", why: "the same call was refused for good" };
   if (remembered === "always" && current.action === "ask") {
     return { action: "allow", rule: "remembered", why: "the same call was allowed for good" };
@@ -156,7 +156,7 @@ function byMemory(current: Verdict, _: PolicyCall, { remembered }: Facts): Verdi
 }
 
 /** What the program keeps of other sessions is not for this one to read, even where a person or a rule allows it. */
-function byOwner(current: Verdict, { touches }: PolicyCall, { roots, readable = [], hidden = [] }: Facts): Verdict {
+function byOwner(current: Verdict, { touches }: PolicyCall, { roots, readable = [], hidden = [] }: CallFacts): Verdict {
   const others = hidden.filter((place) => !roots.some((root) => isInside(root, place)));
   const found = [...touches.reads, ...touches.writes].find(
     (path) => withinRoot(path, others) !== null && withinRoot(path, readable) === null,

@@ -20,7 +20,7 @@ export {
   type StoredChain,
   verifyAudit,
 } from "./audit.js";
-export { type Classified, decide, type Facts } from "./decide.js";
+export { type CallFacts, type Classified, decide } from "./decide.js";
 export { type Circumstances, type Classify, classifyCommand, createPolicy, type PolicyOptions } from "./policy.js";
 export {
   type AnswerLines,

@@ -19,7 +19,7 @@ import { createSandbox, type Sandbox, type SandboxOptions } from "../src/index.j
 import { COMMAND_PATH, confinements } from "./confinements.js";
 import { processesWith, refusal, run } from "./run.js";
 
-interface Place {
+interface Surroundings {
   readonly base: string;
   /** A directory in it, the workspace. */
   readonly ws: string;
@@ -28,7 +28,7 @@ interface Place {
 
 /** Tests with a place of their own, confined by what is on `path`. */
 function place(path: string) {
-  return anyTest.extend<Place>({
+  return anyTest.extend<Surroundings>({
     // biome-ignore lint/correctness/noEmptyPattern: what vitest asks of a fixture without needs.
     base: async ({}, use) => {
       const base = realpathSync(mkdtempSync(join(tmpdir(), "sandbox-")));

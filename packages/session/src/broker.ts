@@ -7,7 +7,7 @@ import type { AgentEvent, ResolvedBy } from "@chimera/acp-schema/events";
 import { startTimer } from "@chimera/acp-schema/timer";
 import type { Attachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
-import type { Journal, Place } from "./journal.js";
+import type { Attribution, Journal } from "./journal.js";
 
 /** A kind of question: how it and its answers stand on record. */
 export interface Kind<Asked, Reply, Answer extends object> {
@@ -29,7 +29,7 @@ export interface Kind<Asked, Reply, Answer extends object> {
 
 export interface Broker {
   /** @param signal of the turn: once it is aborted, there is nothing to ask for any more. */
-  ask<A, R, W extends object>(kind: Kind<A, R, W>, asked: A, place: Place, signal: AbortSignal): Promise<W>;
+  ask<A, R, W extends object>(kind: Kind<A, R, W>, asked: A, place: Attribution, signal: AbortSignal): Promise<W>;
   /**
    * Throws `permission_not_found` or `question_not_found`, `already_resolved`, or `not_as_shown` where `shown` is given and is not the
    * digest of the question. Resolves when the answer is durable and has reached the one who asked.

@@ -20,7 +20,7 @@ export interface Journal {
   /** Throws the session's own error from a failed write until the log was read again: the conversation is not what the log says. */
   requireSound(): void;
   /** Writes what a client asked for; resolves when it is durable. Throws the session's own errors. */
-  accept(event: AgentEvent, place: Place): Promise<void>;
+  accept(event: AgentEvent, attribution: Attribution): Promise<void>;
   /** Ends the turns that were cut short, but for the busy ones. Throws the session's own error while it cannot. */
   endInterrupted(busy: ReadonlySet<number>): void;
   /** Remembers that turns were cut short, and why; after an error of the store, resolves when the log was read again. */
@@ -105,7 +105,7 @@ export function createJournal(deps: JournalDeps): Journal {
     },
     recorder,
     requireSound: () => named(guard),
-    accept: (event, place) => named(() => durable(recorder.write(event, place).seq)),
+    accept: (event, attribution) => named(() => durable(recorder.write(event, attribution).seq)),
     endInterrupted(busy) {
       if (cause === null) return;
       named(() => endTurns(conversation, recorder, cause ?? "", busy));
@@ -122,22 +122,23 @@ export function createJournal(deps: JournalDeps): Journal {
 
 export interface Recorder {
   /** Appends, keeping the order of calls; text may wait for the end of the tick. */
-  add(event: AgentEvent, place: Place): void;
+  add(event: AgentEvent, attribution: Attribution): void;
   /** Appends at once, after whatever text waits, and returns the record. */
-  write(event: AgentEvent, place: Place): Entry<SessionEvent>;
+  write(event: AgentEvent, attribution: Attribution): Entry<SessionEvent>;
   /** Appends several in one write: all of them reach the log, or none. */
-  writeAll(events: readonly AgentEvent[], place: Place): void;
+  writeAll(events: readonly AgentEvent[], attribution: Attribution): void;
   /** Forgets text that waits and what calls have streamed: the log did not take what came before. */
   reset(): void;
 }
 
-export interface Place {
+/** The turn that a record belongs to, and the client that caused it. */
+export interface Attribution {
   readonly turn: number | null;
   readonly origin?: string | undefined;
 }
 
 /** What is recorded of an event. */
-export function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Place): SessionEvent {
+export function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Attribution): SessionEvent {
   const body = { type, turn, metadata } as SessionEvent;
   if (origin !== undefined) body.origin = origin;
   return body;
@@ -183,14 +184,14 @@ function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coal
     waiting = [];
     append(bodies);
   };
-  const gather = (type: DeltaBody["type"], text: string, place: Place): void => {
+  const gather = (type: DeltaBody["type"], text: string, attribution: Attribution): void => {
     const last = waiting.at(-1);
     if (coalesce && last?.type === type && last.metadata.text.length + text.length <= limits.deltaChars) {
       last.metadata.text += text;
       return;
     }
     if (waiting.length >= limits.deltasPerWrite) flush();
-    waiting.push(bodyOf({ type, metadata: { text } }, place) as DeltaBody);
+    waiting.push(bodyOf({ type, metadata: { text } }, attribution) as DeltaBody);
   };
   const flushAtEndOfTick = (): void => {
     scheduled = false;
@@ -205,8 +206,11 @@ function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coal
     reset() {
       waiting = [];
     },
-    add({ type, metadata }: Extract<AgentEvent, { type: "text_delta" | "thought_delta" }>, place: Place): void {
-      for (const text of pieces(metadata.text)) gather(type, text, place);
+    add(
+      { type, metadata }: Extract<AgentEvent, { type: "text_delta" | "thought_delta" }>,
+      attribution: Attribution,
+    ): void {
+      for (const text of pieces(metadata.text)) gather(type, text, attribution);
       if (scheduled) return;
       scheduled = true;
       // After everything that the agent makes of one piece of the network, and before the loop turns.
@@ -278,33 +282,33 @@ function createRecorder(deps: {
   const deltas = createDeltas(append, deps.coalesce);
   const progress = createProgress();
 
-  const write = (event: AgentEvent, place: Place): Entry<SessionEvent> => {
+  const write = (event: AgentEvent, attribution: Attribution): Entry<SessionEvent> => {
     deltas.flush();
     const dropped = event.type === "tool_result" ? progress.end(event.metadata.call_id) : 0;
-    const own = bodyOf(event, place);
+    const own = bodyOf(event, attribution);
     if (event.type !== "tool_result" || dropped === 0) return append([own])[0]!;
     const chunk = `\n[${dropped} more bytes not logged]\n`;
     const left = {
       type: "tool_progress",
       metadata: { call_id: event.metadata.call_id, stream: "stdout", chunk },
     } as const;
-    return append([bodyOf(left, place), own])[1]!;
+    return append([bodyOf(left, attribution), own])[1]!;
   };
 
   return {
     write,
-    writeAll(events, place) {
+    writeAll(events, attribution) {
       deltas.flush();
-      append(events.map((event) => bodyOf(event, place)));
+      append(events.map((event) => bodyOf(event, attribution)));
     },
     reset() {
       deltas.reset();
       progress.reset();
     },
-    add(event, place) {
+    add(event, attribution) {
       if (event.type === "tool_progress" && progress.isOver(event.metadata.call_id, event.metadata.chunk)) return;
-      if (event.type === "text_delta" || event.type === "thought_delta") deltas.add(event, place);
-      else write(event, place);
+      if (event.type === "text_delta" || event.type === "thought_delta") deltas.add(event, attribution);
+      else write(event, attribution);
     },
   };
 }

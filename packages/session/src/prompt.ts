@@ -8,7 +8,7 @@ import type { Policy } from "@chimera/acp-schema/policy";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Broker } from "./broker.js";
 import { SessionError } from "./errors.js";
-import type { Journal, Place } from "./journal.js";
+import type { Attribution, Journal } from "./journal.js";
 import { PERMISSION, QUESTION } from "./kinds-of-question.js";
 import { limits } from "./limits.js";
 import { consulting } from "./policy.js";
@@ -94,7 +94,7 @@ function acceptedBefore({ journal, queue, onEnded }: PromptDeps, { text, content
 interface AcceptedPrompt {
   readonly prompt: Turn["prompt"];
   readonly input: PromptInput;
-  readonly place: Place & { readonly turn: number };
+  readonly place: Attribution & { readonly turn: number };
 }
 
 async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 /** What is kept for the undo of one session: its calls run one after another, and nothing is lost when the process dies. */
 import { dirname } from "node:path";
 import type { Baseline } from "./baseline/baseline.js";
-import type { Run } from "./baseline/run.js";
+import type { ObservedCommand } from "./baseline/observed-command.js";
 import { createBlobs } from "./content/blobs.js";
 import { statIfAny } from "./content/file-state.js";
 import { removeOwnDirectory } from "./content/own-files.js";
@@ -11,7 +11,7 @@ import type { SnapshotLimits } from "./limits.js";
 import { createPacer, paced } from "./pacer.js";
 import { keepRestore, makePlan, restore, settleRestore, takeBackRestore } from "./restore/restore.js";
 import type { Workplace } from "./restore/workplace.js";
-import { type CaptureContext, captureAfter, captureBefore, captureRun } from "./turn/capture.js";
+import { type CaptureContext, captureAfter, captureBefore, captureCommand } from "./turn/capture.js";
 import { type Manifest, snapshotOf } from "./turn/manifest.js";
 import { createManifests } from "./turn/manifests.js";
 import type { OpenTurn } from "./turn/open-turn.js";
@@ -45,7 +45,7 @@ export function createSessionSnapshots(deps: {
   const place: Workplace = { roots, blobs, fileBytes: limits.fileBytes, requireHeld };
   const context: CaptureContext = { roots, blobs, limits, baseline: deps.baseline };
   /** Commands in progress of this session: how to end each. */
-  const commands = new Map<() => Promise<readonly string[]>, ReadonlyMap<Run, Baseline>>();
+  const commands = new Map<() => Promise<readonly string[]>, ReadonlyMap<ObservedCommand, Baseline>>();
   /** The number of the turn that runs. */
   let begun: number | null = null;
   /** What it has found; null while it has touched nothing, as most turns never do. */
@@ -103,7 +103,7 @@ export function createSessionSnapshots(deps: {
 
   function resumeCommand(left: OpenTurn, root: string, startedAt: number): Promise<boolean> {
     const baseline = deps.baseline(root);
-    return baseline.resumeRun(startedAt, (run) => left.together(() => captureRun(left, run, baseline, blobs)));
+    return baseline.resumeCommand(startedAt, (run) => left.together(() => captureCommand(left, run, baseline, blobs)));
   }
 
   async function finish(open: OpenTurn): Promise<Manifest | null> {
@@ -117,8 +117,8 @@ export function createSessionSnapshots(deps: {
     return turn;
   }
 
-  function abandon(runs: ReadonlyMap<Run, Baseline>): void {
-    for (const [run, baseline] of runs) baseline.abandonRun(run);
+  function abandon(runs: ReadonlyMap<ObservedCommand, Baseline>): void {
+    for (const [run, baseline] of runs) baseline.abandonCommand(run);
   }
 
   async function finishCommands(): Promise<void> {
@@ -127,11 +127,11 @@ export function createSessionSnapshots(deps: {
 
   async function startCommand({ signal, mine, onUncovered }: RunOptions): Promise<() => Promise<readonly string[]>> {
     const open = running();
-    const runs = new Map<Run, Baseline>();
+    const runs = new Map<ObservedCommand, Baseline>();
     try {
       for (const root of roots.paths) {
         const baseline = deps.baseline(root);
-        const run = await baseline.startRun(signal);
+        const run = await baseline.startCommand(signal);
         runs.set(run, baseline);
         open.commandStarted(root, run.startedAt);
         const reason = run.skipped.get(root);
@@ -146,9 +146,9 @@ export function createSessionSnapshots(deps: {
       if (!commands.delete(end)) return left;
       try {
         for (const [run, baseline] of runs) {
-          await baseline.finishRun(run, () => {
+          await baseline.finishCommand(run, () => {
             if (mine) left.push(...leaveOthers(run, mine));
-            return open.together(() => captureRun(open, run, baseline, blobs));
+            return open.together(() => captureCommand(open, run, baseline, blobs));
           });
         }
       } finally {
@@ -251,7 +251,7 @@ export function createSessionSnapshots(deps: {
 // --- internal ---
 
 /** Takes out of a run what somebody else changed while it was in progress. */
-function leaveOthers(run: Run, mine: NonNullable<RunOptions["mine"]>): string[] {
+function leaveOthers(run: ObservedCommand, mine: NonNullable<RunOptions["mine"]>): string[] {
   const isTheirs = (path: string) => {
     const stat = statIfAny(fsPath(path));
     return !mine(path, stat === null ? null : Math.max(stat.mtimeMs, stat.ctimeMs));

@@ -7,7 +7,7 @@
  * schemas of the messages it meets, and a bundler drops the ones nobody names.
  */
 import * as v from "valibot";
-import { isStrict, type Run, running } from "./mode.js";
+import { isStrict, running, type Validate } from "./mode.js";
 
 /** 32 bits, unsigned. */
 // @__NO_SIDE_EFFECTS__
@@ -195,7 +195,7 @@ function deferred<S extends v.GenericSchema, P extends keyof S & string>(type: S
     built ??= build();
     return built;
   };
-  const run: Run = (dataset, config) => get()["~run"](dataset, config);
+  const run: Validate = (dataset, config) => get()["~run"](dataset, config);
   const schema = { kind: "schema", type, expects: "Object", async: false, "~run": run };
   Object.defineProperty(schema, part, { enumerable: true, get: () => get()[part] });
   return v._standardSchema(schema as never) as unknown as S;

@@ -41,8 +41,8 @@ export interface TurnResult {
   readonly cost: number;
 }
 
-export type Usage = Metadata<"usage">;
-export type TurnUsage = Pick<Usage, "input" | "output" | "cache" | "reasoning">;
+export type SessionUsage = Metadata<"usage">;
+export type TurnUsage = Pick<SessionUsage, "input" | "output" | "cache" | "reasoning">;
 
 /** What clients changed since the session was made or its settings were reset; what is missing is as it was then. */
 export interface ChangedSettings extends Partial<Flags> {
@@ -56,7 +56,7 @@ export interface Facts {
   title: string | null;
   /** Other people may read the session. */
   isShared: boolean;
-  usage: Usage | null;
+  usage: SessionUsage | null;
   toolCalls: number;
   steps: number;
   lastResult: { readonly success: boolean; readonly error: string | null } | null;
@@ -340,11 +340,11 @@ function hasEffect({ steps, compacted }: TurnView): boolean {
 }
 
 /** Usage records carry session totals; what a turn used is how far they moved while it ran. */
-function addTokens(turn: TurnUsage, now: Usage, before: Usage | null): void {
+function addTokens(turn: TurnUsage, now: SessionUsage, before: SessionUsage | null): void {
   for (const key of ["input", "output", "cache", "reasoning"] as const) {
     turn[key] += Math.max(0, now[key] - (before?.[key] ?? 0));
   }
 }
 
 const NO_TOKENS: TurnUsage = { input: 0, output: 0, cache: 0, reasoning: 0 };
-const NOTHING_USED: Usage = { ...NO_TOKENS, total_usd: 0, priced: true, used: 0, size: 0 };
+const NOTHING_USED: SessionUsage = { ...NO_TOKENS, total_usd: 0, priced: true, used: 0, size: 0 };

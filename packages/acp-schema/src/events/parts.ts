@@ -23,7 +23,7 @@ export interface Parts {
  * parts.take(); // [{ type: "text", text: "Hello" }]
  */
 export function createParts(): Parts {
-  let parts: (Part | Place)[] = [];
+  let parts: (Part | UnannouncedCall)[] = [];
   const places = new Map<string, number>();
   let open: Said["type"] | null = null;
   const text = createGrowingText();
@@ -44,7 +44,7 @@ export function createParts(): Parts {
     close();
     const at = places.get(id) ?? parts.length;
     places.set(id, at);
-    parts[at] = { ...(parts[at] as Place | undefined), id, ...news };
+    parts[at] = { ...(parts[at] as UnannouncedCall | undefined), id, ...news };
   };
   const endPart = ({ kind, call_id, seal }: Metadata<"part_end">): void => {
     if (kind !== "call") {
@@ -124,4 +124,4 @@ export function asShown<E extends { readonly type: string }>(event: E): E {
 type Said = TextPart | ReasoningPart;
 
 /** Where a call stands that is not announced yet. */
-type Place = Pick<CallPart, "id" | "seal"> & Partial<CallPart>;
+type UnannouncedCall = Pick<CallPart, "id" | "seal"> & Partial<CallPart>;

@@ -2,7 +2,7 @@
 import type { AgentContext, AskRequest, Turn } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { type AgentOptions, createAgent } from "../create-agent.js";
-import type { Delegate } from "../loop/run.js";
+import type { Delegate } from "../loop/running-turn.js";
 import type { ToolOutcome } from "../tool.js";
 import type { AgentDefinition } from "./definition.js";
 

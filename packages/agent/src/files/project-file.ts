@@ -80,25 +80,25 @@ export function whileUnchanged<T>(
 const MAX_ENTRIES = 1000;
 
 interface Kept<T> {
-  readonly places: readonly Place[];
+  readonly places: readonly WatchedPath[];
   readonly look: string;
   readonly value: Promise<T>;
 }
 
-interface Place {
+interface WatchedPath {
   readonly path: string;
   /** The directory it is in, where others of the places are in it too. */
   readonly shared: string | null;
 }
 
-function placesOf(paths: readonly string[]): Place[] {
+function placesOf(paths: readonly string[]): WatchedPath[] {
   const parents = paths.map((path) => dirname(path));
   const isShared = (parent: string) => parents.indexOf(parent) !== parents.lastIndexOf(parent);
   return paths.map((path, at) => ({ path, shared: isShared(parents[at] as string) ? (parents[at] as string) : null }));
 }
 
 /** What lies in a directory that is not there need not be looked at, and most projects have none of those that hold several. */
-function lookAtAll(places: readonly Place[]): string {
+function lookAtAll(places: readonly WatchedPath[]): string {
   const isMissing = new Map<string, boolean>();
   let looks = "";
   for (const { path, shared } of places) {

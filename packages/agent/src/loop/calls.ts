@@ -7,7 +7,7 @@ import type { Task, Tool, ToolOutcome } from "../tool.js";
 import type { Call, Runnable } from "./call.js";
 import { abortable } from "./patience.js";
 import { createRepeats } from "./repeats.js";
-import type { Run } from "./run.js";
+import type { RunningTurn } from "./running-turn.js";
 
 const SIDE_BY_SIDE = 8;
 /** How long a question may wait for what it shows. */
@@ -27,7 +27,7 @@ export function announcement({ id, name, args, kind, title, locations }: Call): 
 }
 
 /** Runs calls that were announced and returns their results as messages, in the order of the calls. Never throws. */
-export async function runCalls(run: Run, calls: readonly Call[]): Promise<ModelMessage[]> {
+export async function runCalls(run: RunningTurn, calls: readonly Call[]): Promise<ModelMessage[]> {
   const results = new Map<Call, ModelMessage>();
   const runOne = async (call: Call): Promise<void> => {
     results.set(call, await runCall(run, call));
@@ -45,7 +45,7 @@ interface Refusal {
 }
 
 /** Asks whether the call may run, as every engine does: the session's rules answer, or a person. null when it may. */
-async function refusalOf(run: Run, call: Call, { tool, input, touches }: Runnable): Promise<Refusal | null> {
+async function refusalOf(run: RunningTurn, call: Call, { tool, input, touches }: Runnable): Promise<Refusal | null> {
   await run.taken();
   const { decision, by, why, reason, isViolation } = await run.ask({
     call_id: call.id,
@@ -63,7 +63,7 @@ async function refusalOf(run: Run, call: Call, { tool, input, touches }: Runnabl
 
 /** What the call would change, while that is found out soon; a person is asked in any case. */
 async function previewOf(
-  { workspace, signal: turn }: Run,
+  { workspace, signal: turn }: RunningTurn,
   tool: Tool,
   input: unknown,
 ): Promise<readonly ToolContent[]> {
@@ -93,7 +93,7 @@ function groupsOf(calls: readonly Call[]): Call[][] {
   return groups;
 }
 
-async function runCall(run: Run, call: Call): Promise<ModelMessage> {
+async function runCall(run: RunningTurn, call: Call): Promise<ModelMessage> {
   const startedAt = run.clock.now();
   const done = run.plan.start(call.title);
   // A tool that was left behind may go on, but its turn no longer listens.
@@ -126,7 +126,7 @@ async function runCall(run: Run, call: Call): Promise<ModelMessage> {
   };
 }
 
-async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void): Promise<ToolOutcome> {
+async function outcomeOf(run: RunningTurn, call: Call, emit: (event: AgentEvent) => void): Promise<ToolOutcome> {
   if ("problem" in call.plan) return failed(call.plan.problem, "invalid_call");
   const { tool, input, touches } = call.plan;
   try {
@@ -170,7 +170,7 @@ function failed(output: string, error: string): ToolOutcome {
 }
 
 /** A model that goes in circles reads so in the result. */
-function noted(run: Run, { name, args }: Call, outcome: ToolOutcome): ToolOutcome {
+function noted(run: RunningTurn, { name, args }: Call, outcome: ToolOutcome): ToolOutcome {
   const output = outcome.output || outcome.error || "";
   run.repeats ??= createRepeats();
   const note = run.repeats.note({ name, args }, output);

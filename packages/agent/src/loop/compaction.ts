@@ -5,12 +5,12 @@ import { AgentError, asAgentError } from "../errors.js";
 import type { ModelMessage, ModelRequest } from "../providers/model.js";
 import { createDraft, streamReply } from "./draft.js";
 import { noFailures, waitToRetry } from "./patience.js";
-import type { Run } from "./run.js";
+import type { RunningTurn } from "./running-turn.js";
 import { framed } from "./summary.js";
 import type { ModelContext } from "./window.js";
 
 /** Makes the conversation smaller, before it fills the window or after a refusal. False when nothing is left to go. */
-export async function makeRoom(run: Run, why: "crowded" | "refused"): Promise<boolean> {
+export async function makeRoom(run: RunningTurn, why: "crowded" | "refused"): Promise<boolean> {
   const cut = why === "crowded" ? cutAhead(run) : cutAfterRefusal(run);
   if (!cut) return false;
   await compact(run, cut);
@@ -18,7 +18,7 @@ export async function makeRoom(run: Run, why: "crowded" | "refused"): Promise<bo
 }
 
 /** Sums the history up because the person asked for it. Returns what to tell them. */
-export async function compactHistory(run: Run, focus: string): Promise<string> {
+export async function compactHistory(run: RunningTurn, focus: string): Promise<string> {
   const { context, window } = run;
   const { messages } = context;
   if (!hasWork(messages)) return "There is nothing to sum up yet.";
@@ -51,7 +51,7 @@ interface Cut {
   readonly focus?: string;
 }
 
-function cutAhead(run: Run): Cut | null {
+function cutAhead(run: RunningTurn): Cut | null {
   const { context, window } = run;
   const { messages, accepted } = context;
   const unseen = unseenFrom(run);
@@ -64,7 +64,7 @@ function cutAhead(run: Run): Cut | null {
 }
 
 /** What was taken once is taken again, and is cached: only what came since has to stay as it is, and some room for the instruction. */
-function cutAfterRefusal(run: Run): Cut | null {
+function cutAfterRefusal(run: RunningTurn): Cut | null {
   const { messages } = run.context;
   const unseen = unseenFrom(run);
   for (const from of unseen === null ? [] : [roomBefore(run, unseen), unseen])
@@ -73,7 +73,7 @@ function cutAfterRefusal(run: Run): Cut | null {
 }
 
 /** The nearest start that leaves out enough before `at` to ask for a summary in its place; 0 when that is too much. */
-function roomBefore(run: Run, at: number): number {
+function roomBefore(run: RunningTurn, at: number): number {
   const { context, window } = run;
   let from = at - 1;
   while (from > 0 && !(isStart(run, from) && window.size(context.messages.slice(from, at)) > INSTRUCTION)) from--;
@@ -81,18 +81,18 @@ function roomBefore(run: Run, at: number): number {
 }
 
 /** Whether so many messages fit the window. */
-function isWithin({ context, window, model }: Run, upTo: number): boolean {
+function isWithin({ context, window, model }: RunningTurn, upTo: number): boolean {
   return window.tokens(context.messages.slice(0, upTo)) < model.contextWindow * FULL;
 }
 
 /** Where the messages begin that the model has not answered yet; null when they are too much to keep. */
-function unseenFrom(run: Run): number | null {
+function unseenFrom(run: RunningTurn): number | null {
   const { messages, accepted } = run.context;
   const isSmall = run.window.size(messages.slice(accepted)) < run.window.limit / 3;
   return isSmall && isStart(run, accepted) ? accepted : null;
 }
 
-function tailBudget({ model }: Run): number {
+function tailBudget({ model }: RunningTurn): number {
   return Math.min(LONGEST_TAIL, model.contextWindow / TAIL_SHARE);
 }
 
@@ -102,7 +102,7 @@ function hasWork(messages: readonly ModelMessage[]): boolean {
 }
 
 /** Where the longest end of the conversation begins that fits the budget; past the last message when none does. */
-function tailWithin(run: Run, budget: number): number {
+function tailWithin(run: RunningTurn, budget: number): number {
   const { messages } = run.context;
   let from = messages.length;
   for (let at = messages.length - 1; at > 0; at--) {
@@ -113,7 +113,7 @@ function tailWithin(run: Run, budget: number): number {
 }
 
 /** Whether what stays may begin here: at a prompt or at a reply with calls, of a turn whose number is known. */
-function isStart({ context }: Run, at: number): boolean {
+function isStart({ context }: RunningTurn, at: number): boolean {
   const message = context.messages[at];
   const starts =
     (message?.role === "user" && !message.note) || (message?.role === "assistant" && callsOf(message).length > 0);
@@ -125,7 +125,7 @@ function promptAt({ messages }: ModelContext, at: number): ModelMessage | undefi
   return messages.slice(0, at + 1).findLast((message) => message.role === "user" && !message.note);
 }
 
-async function compact(run: Run, { from, upTo, fits, focus = "" }: Cut): Promise<void> {
+async function compact(run: RunningTurn, { from, upTo, fits, focus = "" }: Cut): Promise<void> {
   const { context, window, system, toolbox, model } = run;
   const text = "The conversation is being summed up to make room for what follows.";
   run.emit({ type: "notice", metadata: { level: "info", text } });
@@ -159,7 +159,7 @@ async function compact(run: Run, { from, upTo, fits, focus = "" }: Cut): Promise
 }
 
 /** The same place in words of the log. */
-function placeOf({ turn, context }: Run, from: number): { from_turn: number; from_call?: string | null } {
+function placeOf({ turn, context }: RunningTurn, from: number): { from_turn: number; from_call?: string | null } {
   const first = context.messages[from];
   if (!first) return turn.compact ? { from_turn: turn.number + 1 } : { from_turn: turn.number, from_call: null };
   const from_turn = context.numbers.get(promptAt(context, from) as ModelMessage) ?? turn.number;
@@ -168,7 +168,10 @@ function placeOf({ turn, context }: Run, from: number): { from_turn: number; fro
 }
 
 /** A reply that nobody sees; passing failures are waited out. */
-async function askQuietly(run: Run, asked: Pick<ModelRequest, "system" | "tools" | "messages">): Promise<string> {
+async function askQuietly(
+  run: RunningTurn,
+  asked: Pick<ModelRequest, "system" | "tools" | "messages">,
+): Promise<string> {
   const room = run.window.roomFor(asked.messages);
   const request: ModelRequest = {
     ...asked,

@@ -7,7 +7,7 @@ import type { AgentEvent, Json, Metadata, Seal, TextPart } from "@chimera/acp-sc
 import { createParts, type PartEvent, type Parts, textOf } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
-import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelStop, Usage } from "../providers/model.js";
+import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../providers/model.js";
 import { createPatience } from "./patience.js";
 import { createRepeatedText, type RepeatedText } from "./repeats.js";
 
@@ -29,7 +29,7 @@ export interface Draft {
   readonly parts: Parts;
   /** Ends of parts that are not on record yet: none has to be until something follows it, or the reply is whole. */
   readonly ends: Metadata<"part_end">[];
-  usage: Usage | null;
+  usage: ModelUsage | null;
   stop: ModelStop | null;
 }
 

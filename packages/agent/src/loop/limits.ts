@@ -1,9 +1,9 @@
 /** How far a turn and its tasks may go together, in steps and in dollars. Limits that may be lifted pause them and ask. */
 import { abortable } from "./patience.js";
-import type { Limits, Reached, Run } from "./run.js";
+import type { Limits, Reached, RunningTurn } from "./running-turn.js";
 
 /** Those of a task hold beside those of its turn. */
-export function createLimits(run: Run): Limits {
+export function createLimits(run: RunningTurn): Limits {
   const { maxSteps } = run.turn.settings;
   const pauses = run.shared ? [unpricedPause(run)] : [stepPause(run), unpricedPause(run), costPause(run)];
   let taken = 0;
@@ -39,7 +39,7 @@ const STEPS_BETWEEN = 100;
 /** @param steps taken before this one. */
 type Pause = (steps: number) => Promise<Reached | null>;
 
-function stepPause(run: Run): Pause {
+function stepPause(run: RunningTurn): Pause {
   if (run.turn.settings.maxSteps !== null) return async () => null;
   let next = STEPS_BETWEEN;
   return async (steps) => {
@@ -59,7 +59,7 @@ function stepPause(run: Run): Pause {
   };
 }
 
-function unpricedPause(run: Run): Pause {
+function unpricedPause(run: RunningTurn): Pause {
   const { model, spending } = run;
   const { maxCostUsd: limit } = run.turn.settings;
   let isAccepted = limit === null || model.price !== null;
@@ -73,7 +73,7 @@ function unpricedPause(run: Run): Pause {
   };
 }
 
-function costPause(run: Run): Pause {
+function costPause(run: RunningTurn): Pause {
   const { maxCostUsd } = run.turn.settings;
   if (maxCostUsd === null) return async () => null;
   const { spending } = run;
@@ -103,7 +103,7 @@ interface Question {
 }
 
 /** Null for no. `always` is not among the answers that are offered; a client that sends it all the same means yes, for this turn. */
-async function ask(run: Run, { tool, args, title, unanswered }: Question): Promise<"once" | "always" | null> {
+async function ask(run: RunningTurn, { tool, args, title, unanswered }: Question): Promise<"once" | "always" | null> {
   const call_id = run.ids.take(`${tool}-${run.turn.number}`);
   const startedAt = run.clock.now();
   let success = false;

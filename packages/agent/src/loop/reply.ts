@@ -5,7 +5,7 @@ import type { ModelMessage, ModelRequest } from "../providers/model.js";
 import { makeRoom } from "./compaction.js";
 import { createDraft, type Draft, streamReply, wholeText } from "./draft.js";
 import { type Failures, noFailures, waitToRetry } from "./patience.js";
-import type { Run } from "./run.js";
+import type { RunningTurn } from "./running-turn.js";
 
 /** One reply, over all the requests that it takes. */
 export interface Pursuit {
@@ -30,7 +30,7 @@ export function createPursuit(): Pursuit {
  * A whole reply, or null when it broke off after something of it was on record: what was said stands, and the next step goes on from
  * there. Nothing is said twice, and no call of a reply that is not whole is returned.
  */
-export async function nextReply(run: Run, pursuit: Pursuit): Promise<Draft | null> {
+export async function nextReply(run: RunningTurn, pursuit: Pursuit): Promise<Draft | null> {
   if (run.window.tokens(messagesOf(run, pursuit)) > run.window.limit) await makeRoom(run, "crowded");
   for (;;) {
     const draft = createDraft(pursuit.before);
@@ -83,7 +83,7 @@ const FULL = 0.95;
 
 type Trouble = AgentError | "too long" | "empty";
 
-function messagesOf({ context }: Run, pursuit: Pursuit): ModelMessage[] {
+function messagesOf({ context }: RunningTurn, pursuit: Pursuit): ModelMessage[] {
   return [...context.messages, ...pending(pursuit)];
 }
 
@@ -96,7 +96,7 @@ function pending({ before, note }: Pursuit): ModelMessage[] {
 }
 
 /** Asks once. What the request cost and brought is on record also when it failed. */
-async function ask(run: Run, pursuit: Pursuit, draft: Draft): Promise<Trouble | null> {
+async function ask(run: RunningTurn, pursuit: Pursuit, draft: Draft): Promise<Trouble | null> {
   const { system, toolbox, signal, turn, window, context } = run;
   const messages = messagesOf(run, pursuit);
   const room = window.roomFor(messages);
@@ -129,7 +129,7 @@ async function ask(run: Run, pursuit: Pursuit, draft: Draft): Promise<Trouble | 
 }
 
 /** What is wrong with a reply that has an end. */
-function troubleIn(draft: Draft, { model, spending }: Run): Trouble | null {
+function troubleIn(draft: Draft, { model, spending }: RunningTurn): Trouble | null {
   const { stop, calls, spoke, before } = draft;
   const nothing = !spoke && calls.length === 0;
   const full = draft.usage !== null && spending.usedBy(draft.usage) >= model.contextWindow * FULL;
@@ -143,7 +143,7 @@ function troubleIn(draft: Draft, { model, spending }: Run): Trouble | null {
 }
 
 /** Prepares for asking again. False when the reply has to be taken as it is; throws when there is none to be had. */
-async function overcome(run: Run, pursuit: Pursuit, draft: Draft, trouble: Trouble): Promise<boolean> {
+async function overcome(run: RunningTurn, pursuit: Pursuit, draft: Draft, trouble: Trouble): Promise<boolean> {
   if (trouble === "too long") {
     if (pursuit.tooLong++ >= MOST_TOO_LONG) return false;
     pursuit.raised = true;
@@ -174,7 +174,7 @@ async function overcome(run: Run, pursuit: Pursuit, draft: Draft, trouble: Troub
 }
 
 /** A request that is refused without a known reason may just be too long, where it is long. */
-function isOverflow(run: Run, pursuit: Pursuit, { code }: AgentError): boolean {
+function isOverflow(run: RunningTurn, pursuit: Pursuit, { code }: AgentError): boolean {
   if (code === "context_overflow") return true;
   if (code !== "bad_request" || pursuit.guessed) return false;
   pursuit.guessed = true;
@@ -188,6 +188,6 @@ function saidIn(draft: Draft): TextPart[] {
     .flatMap((part) => (part.type === "text" && part.text !== "" ? [{ type: "text", text: part.text }] : []));
 }
 
-function warn(run: Run, text: string): void {
+function warn(run: RunningTurn, text: string): void {
   run.emit({ type: "notice", metadata: { level: "warning", text } });
 }

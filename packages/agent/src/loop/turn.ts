@@ -9,7 +9,7 @@ import { type Draft, type RawCall, sealOf, tell } from "./draft.js";
 import { createLimits } from "./limits.js";
 import { abortable } from "./patience.js";
 import { createPursuit, nextReply, type Pursuit } from "./reply.js";
-import type { Progress, Run } from "./run.js";
+import type { Progress, RunningTurn } from "./running-turn.js";
 
 interface Ending {
   readonly reason: StopReason;
@@ -19,12 +19,12 @@ interface Ending {
 
 /** `open` makes the run; what it throws ends the turn like any other failure. */
 export async function runTurn(
-  emit: Run["emit"],
+  emit: RunningTurn["emit"],
   signal: AbortSignal,
-  open: (progress: Progress) => Promise<Run>,
+  open: (progress: Progress) => Promise<RunningTurn>,
 ): Promise<void> {
   const progress: Progress = { steps: 0, calls: 0, pauses: 0, output: "" };
-  let run: Run | undefined;
+  let run: RunningTurn | undefined;
   let ending: Ending;
   try {
     signal.throwIfAborted();
@@ -50,21 +50,21 @@ const MOST_PAUSES = 10;
 const natural: Ending = { reason: "end_turn", error: null };
 const cancelled: Ending = { reason: "cancelled", error: "cancelled" };
 
-function failure(thrown: unknown, emit: Run["emit"]): Ending {
+function failure(thrown: unknown, emit: RunningTurn["emit"]): Ending {
   const { code: name, message, retryable } = asAgentError(thrown);
   emit({ type: "error", metadata: { name, message, retryable } });
   return { reason: "error", error: message };
 }
 
 /** A turn without a step: what it says is for the person, and no part of what it sums up. */
-async function sumUp(run: Run, focus: string): Promise<Ending> {
+async function sumUp(run: RunningTurn, focus: string): Promise<Ending> {
   const text = await compactHistory(run, focus);
   run.emit({ type: "text_delta", metadata: { text } });
   run.progress.output = text;
   return natural;
 }
 
-async function runSteps(run: Run): Promise<Ending> {
+async function runSteps(run: RunningTurn): Promise<Ending> {
   run.limits = createLimits(run);
   const pursuit = createPursuit();
   for (;;) {
@@ -74,7 +74,7 @@ async function runSteps(run: Run): Promise<Ending> {
 }
 
 /** null when the model wants to go on, or has to. */
-async function runStep(run: Run, pursuit: Pursuit): Promise<Ending | null> {
+async function runStep(run: RunningTurn, pursuit: Pursuit): Promise<Ending | null> {
   const step = run.progress.steps++;
   run.emit({ type: "step_start", metadata: { step } });
   try {
@@ -95,14 +95,14 @@ async function runStep(run: Run, pursuit: Pursuit): Promise<Ending | null> {
 }
 
 /** A provider that pauses its reply goes on when it gets the conversation again with that reply as it is. */
-function rest(run: Run, draft: Draft): null {
+function rest(run: RunningTurn, draft: Draft): null {
   if (run.progress.pauses++ >= MOST_PAUSES)
     throw new AgentError("provider_failed", `the provider paused its reply ${run.progress.pauses} times in a row`);
   run.context.messages.push({ role: "assistant", parts: draft.parts.take() });
   return null;
 }
 
-function readCallsInText({ toolbox, ids }: Run, { stop, text, calls }: Draft): void {
+function readCallsInText({ toolbox, ids }: RunningTurn, { stop, text, calls }: Draft): void {
   if (stop !== "end" || calls.length > 0) return;
   for (const call of callsInText(text, toolbox)) calls.push({ ...call, id: ids.take("") });
 }
@@ -114,7 +114,7 @@ function endingOf({ stop, calls }: Draft): Ending | null {
   return calls.length === 0 ? natural : null;
 }
 
-async function act(run: Run, draft: Draft): Promise<void> {
+async function act(run: RunningTurn, draft: Draft): Promise<void> {
   const { context, toolbox, workspace, model } = run;
   const calls = await Promise.all(draft.calls.map((call) => prepareCall(call, toolbox, workspace)));
   for (const [at, call] of calls.entries()) {

@@ -5,7 +5,7 @@
 import type { Turn } from "@chimera/acp-schema/agent";
 import type { CallPart, Message, Metadata, Part } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
-import type { Model, ModelMessage, ModelRequest, Usage } from "../providers/model.js";
+import type { Model, ModelMessage, ModelRequest, ModelUsage } from "../providers/model.js";
 import { framed } from "./summary.js";
 
 /** The messages of the next request. */
@@ -47,7 +47,7 @@ export interface Window {
   /** The most tokens that a reply to these messages may have; undefined: whatever the model does by itself. */
   roomFor(messages: readonly ModelMessage[]): number | undefined;
   /** The provider counted a request. */
-  measure(messages: readonly ModelMessage[], usage: Usage): void;
+  measure(messages: readonly ModelMessage[], usage: ModelUsage): void;
   /** The provider refused a request as too long: the window is smaller than it was said to be. */
   refused(messages: readonly ModelMessage[]): void;
 }
@@ -93,7 +93,7 @@ export function createWindow(
 
 /** What a turn used and cost, kept as the full state that each usage event carries. */
 export interface Spending {
-  add(usage: Usage): void;
+  add(usage: ModelUsage): void;
   /** What a task used: the turn pays for it. */
   absorb(used: Used): void;
   /** Of this turn, in US dollars. */
@@ -101,7 +101,7 @@ export interface Spending {
   /** Of the session, this turn included. */
   readonly total: number;
   /** How much of the context window a request filled, with its reply. */
-  usedBy(usage: Usage): number;
+  usedBy(usage: ModelUsage): number;
   /** The conversation was made smaller: the window is filled so far now. */
   fill(tokens: number): void;
   state(): Metadata<"usage">;
@@ -119,7 +119,7 @@ export function createSpending(model: Pick<Model, "price" | "contextWindow">, be
   const sum = { input: 0, output: 0, cache: 0, reasoning: 0 };
   let cost = 0;
   let used = 0;
-  const usedBy = (usage: Usage): number =>
+  const usedBy = (usage: ModelUsage): number =>
     tokens(usage.input) + tokens(usage.cacheRead) + tokens(usage.cacheWrite) + tokens(usage.output);
   const total = () => (typeof before === "number" ? before + cost : before.total);
   const absorb = (more: Used): void => {

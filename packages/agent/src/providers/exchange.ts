@@ -8,7 +8,7 @@ import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 import { isJsonObject, type JsonObject, parseObject } from "../json.js";
 import { isPicture, type ToolImage } from "../tool.js";
-import type { ModelEvent, ModelMessage, ModelStop, Usage } from "./model.js";
+import type { ModelEvent, ModelMessage, ModelStop, ModelUsage } from "./model.js";
 
 export type PromptPart = { readonly type: "text"; readonly text: string } | ({ readonly type: "image" } & ToolImage);
 
@@ -107,7 +107,7 @@ export interface Reply {
   /** A complete call; `args` is the JSON text that the model wrote. */
   call(call: { readonly id: string; readonly name: string; readonly args: string; readonly seal?: Json }): void;
   /** The tokens of this request so far; a later one replaces it. */
-  usage(usage: Usage): void;
+  usage(usage: ModelUsage): void;
   /** The vendor's last word: the reply is whole. */
   stop(reason: ModelStop): void;
   /** Nothing follows that is worth waiting for. */

@@ -12,9 +12,9 @@ export {
   type ModelRequest,
   type ModelStop,
   type ModelTool,
+  type ModelUsage,
   type Price,
   parseEffort,
-  type Usage,
 } from "./model.js";
 export { createModels, type ModelsOptions, servedModels } from "./models.js";
 export { createOfflineModel } from "./offline.js";

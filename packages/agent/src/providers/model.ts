@@ -64,7 +64,7 @@ export type ModelEvent =
       readonly seal?: Json;
     }
   /** The tokens of this request so far; a later one replaces it. */
-  | { readonly type: "usage"; readonly usage: Usage }
+  | { readonly type: "usage"; readonly usage: ModelUsage }
   /** The reply is complete. A stream that ends without one was cut. */
   | { readonly type: "stop"; readonly reason: ModelStop };
 
@@ -72,7 +72,7 @@ export type ModelEvent =
 export type ModelStop = "end" | "calls" | "max_tokens" | "refusal" | "pause";
 
 /** Tokens of one request; every token is counted in exactly one of the first four. */
-export interface Usage {
+export interface ModelUsage {
   /** Prompt tokens that were neither read from nor written to a cache. */
   readonly input: number;
   /** Everything generated, reasoning included. */
@@ -130,7 +130,7 @@ export interface Efforts {
 }
 
 /** Tokens of a request, from counts that a server may leave out; those read from the cache are among `prompt`. */
-export function usageFrom(counts: Counts): Usage {
+export function usageFrom(counts: Counts): ModelUsage {
   const [prompt = 0, output = 0, cacheRead = 0, reasoning = 0] = COUNTED.map((name) => counts[name] ?? 0);
   return { input: Math.max(0, prompt - cacheRead), output, cacheRead, cacheWrite: 0, reasoning };
 }

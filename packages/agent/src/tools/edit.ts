@@ -5,7 +5,7 @@ import type { RealPath } from "../files/real-path.js";
 import { defineChange, type Whereabouts } from "./edit/change.js";
 import type { Splice } from "./edit/fit.js";
 import { withoutNumbers } from "./edit/line-numbers.js";
-import type { Found, Place, Rung } from "./edit/place.js";
+import type { Found, FoundPassage, Rung } from "./edit/place.js";
 
 export const editTool = defineChange({
   name: "Edit",
@@ -113,7 +113,7 @@ const MAX_REPLACED = 10_000;
 const MAX_PLACES = 20;
 
 /** Those that do not overlap the one before. */
-function apart(places: readonly Place[]): Place[] {
+function apart(places: readonly FoundPassage[]): FoundPassage[] {
   let end = 0;
   return places.filter((place) => {
     if (place.start < end) return false;

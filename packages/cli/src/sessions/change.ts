@@ -1,5 +1,5 @@
 /** Commands that change a session, wherever it is open: `sessions rename` and `delete`, `undo` and `redo`. */
-import { type Invocation, openCore, type Run, UsageError } from "@chimera/host";
+import { type Invocation, openCore, type RunCommand, UsageError } from "@chimera/host";
 import { namedError, type RewindReport } from "@chimera/session";
 import { requireOperand } from "../actions.js";
 import { serverHolding, whereOpen } from "../client/holder.js";
@@ -54,7 +54,7 @@ export async function deleteSessions(invocation: Invocation): Promise<number> {
 }
 
 /** Takes turns of a session back, or brings them again, with the files they changed. */
-export function rewind(direction: "undo" | "redo"): Run {
+export function rewind(direction: "undo" | "redo"): RunCommand {
   return async (invocation) => {
     const { flags, operands } = invocation;
     const steps = stepsOf(textFlag(flags, "steps"));

@@ -19,26 +19,26 @@ export async function pageOf<S extends object>(
   options: ListOptions<S>,
 ): Promise<{ sessions: ListedSession<S>[]; next: string | null }> {
   const { prefixes, since, order = "created", limit = Number.POSITIVE_INFINITY, after, known } = options;
-  const start = after === undefined ? null : parsePlace(after);
+  const start = after === undefined ? null : parsePageEnd(after);
   const touched = (id: string): number => known?.get(id)?.touched ?? source.touched(id) ?? 0;
-  const keyed: Place[] = [];
+  const keyed: PageEnd[] = [];
   for (const id of ids) {
     if (prefixes !== undefined && !prefixes.includes(sessionPrefix(id))) continue;
     // An id chosen by a person says no time: its last write stands in.
     let created = sessionTime(id);
     if (Number.isNaN(created)) created = touched(id);
     if (since !== undefined && created < since) continue;
-    const place: Place = [order === "touched" ? touched(id) : created, id];
+    const place: PageEnd = [order === "touched" ? touched(id) : created, id];
     if (start === null || comparePlaces(place, start) > 0) keyed.push(place);
   }
   keyed.sort(comparePlaces);
   const sessions: ListedSession<S>[] = [];
-  let last: Place | null = null;
+  let last: PageEnd | null = null;
   for (const place of keyed) {
     const found = known?.get(place[1]) ?? source.row(place[1]);
     const row = found instanceof Promise ? await found : found;
     if (row === null || !matches(row.summary, options)) continue;
-    if (sessions.length >= limit) return { sessions, next: last === null ? null : formatPlace(last) };
+    if (sessions.length >= limit) return { sessions, next: last === null ? null : formatPageEnd(last) };
     sessions.push(row);
     last = place;
   }
@@ -51,15 +51,15 @@ export function isPrompted(summary: object): boolean {
 }
 
 /** Where a page ends: what the list is ordered by, and the id of its last row. */
-export type Place = readonly [key: number, id: string];
+export type PageEnd = readonly [key: number, id: string];
 
 /**
  * The cursor of a page that ends there, for `after`.
  *
  * @example
- * const next = formatPlace([row.touched, row.id]);
+ * const next = formatPageEnd([row.touched, row.id]);
  */
-export function formatPlace(place: Place): string {
+export function formatPageEnd(place: PageEnd): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
@@ -67,9 +67,9 @@ export function formatPlace(place: Place): string {
  * Throws `invalid_id` for a text that is not a cursor of a page.
  *
  * @example
- * const [touched, id] = parsePlace(query.after);
+ * const [touched, id] = parsePageEnd(query.after);
  */
-export function parsePlace(text: string): Place {
+export function parsePageEnd(text: string): PageEnd {
   try {
     const place: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
     if (Array.isArray(place) && typeof place[0] === "number" && typeof place[1] === "string") {
@@ -104,6 +104,6 @@ function matches(summary: object, { cwd, model, state, prompted, visibleTo, clos
   return closed === undefined || (fields.closed === true) === closed;
 }
 
-function comparePlaces(a: Place, b: Place): number {
+function comparePlaces(a: PageEnd, b: PageEnd): number {
   return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
 }

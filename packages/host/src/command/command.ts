@@ -14,7 +14,7 @@ export interface Command {
   readonly example: string;
   /** How many operands it takes at most. @defaultValue 0 */
   readonly maxOperands?: number;
-  load(): Promise<Run>;
+  load(): Promise<RunCommand>;
 }
 
 /** A program as a value: what makes it different from the others, and all that can be typed. */
@@ -27,7 +27,7 @@ export interface Program {
   readonly fallback?: Command;
 }
 
-export type Run = (invocation: Invocation) => Promise<number>;
+export type RunCommand = (invocation: Invocation) => Promise<number>;
 
 /** One call of a command. The only doors to the process are here. */
 export interface Invocation {

@@ -1,5 +1,5 @@
 /** `serve` and `acp`: their rows. */
-import type { Command, Invocation, Run } from "../command/command.js";
+import type { Command, Invocation, RunCommand } from "../command/command.js";
 import type { Flag, Flags } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
@@ -106,12 +106,12 @@ export function serveCommands(name: string): Command[] {
 
 // --- internal ---
 
-const ACTIONS: Readonly<Record<string, Run>> = {
+const ACTIONS: Readonly<Record<string, RunCommand>> = {
   status: async (invocation) => (await import("./stop.js")).status(invocation),
   stop: async (invocation) => (await import("./stop.js")).stop(invocation),
 };
 
-function actionOf({ operands, flags }: Invocation): Run {
+function actionOf({ operands, flags }: Invocation): RunCommand {
   const [action] = operands;
   if (action !== undefined && !Object.hasOwn(ACTIONS, action)) {
     throw new UsageError(`unknown action ${JSON.stringify(action)}; status or stop`);

@@ -10,7 +10,7 @@ import { type ResolvedConfig, settingOf } from "../config/resolve.js";
 import { resolvePaths } from "../paths.js";
 import type { ProxyTrust } from "../people/open-people.js";
 import { envName } from "../profile.js";
-import { nameOf, type Place } from "./places.js";
+import { type ListenAddress, nameOf } from "./listen-addresses.js";
 
 export interface HttpAccess {
   readonly authToken?: string;
@@ -35,11 +35,11 @@ export function readHttpAccess(
   invocation: Invocation,
   config: ResolvedConfig,
   made: string,
-  places: readonly Place[],
+  addresses: readonly ListenAddress[],
 ): HttpAccess {
   const { profile, process } = invocation;
   const { allow_host, cors, tls_cert, tls_key } = config.values;
-  const ports = places.filter((place) => place.kind === "port");
+  const ports = addresses.filter((address) => address.kind === "port");
   const variable = envName(profile, "SERVER_TOKEN");
   const set = readServerToken(invocation, config);
   const isTokenMade = invocation.flags["auth-token"] === AUTO;

@@ -1,4 +1,4 @@
-/** HTTP on ports and Unix sockets: one app, however many places it listens on. */
+/** HTTP on ports and Unix sockets: one app, however many addresses it listens on. */
 import type { Server } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
@@ -14,18 +14,18 @@ import { resolvePaths } from "../paths.js";
 import type { Pidfile } from "../pidfile.js";
 import { envName, type StartedExtension } from "../profile.js";
 import { type HttpAccess, isLoopback, makeToken } from "./http-access.js";
+import { nameOf, type PortAddress, type SocketAddress, urlOf } from "./listen-addresses.js";
 import type { HttpOptions, HttpParts } from "./load-app.js";
-import { nameOf, type PortPlace, type SocketPlace, urlOf } from "./places.js";
 
 export { makeToken, readHttpAccess, rereadAccess } from "./http-access.js";
 
-type HttpPlace = PortPlace | SocketPlace;
+type HttpAddress = PortAddress | SocketAddress;
 
 interface HttpServing {
   /** Resolves when the app answers; rejects when it could not be loaded. */
   readonly ready: Promise<unknown>;
   /** Throws a UsageError for a bad certificate, else what the socket threw. */
-  listenOn(place: HttpPlace): Promise<Listening & { readonly url: string }>;
+  listenOn(address: HttpAddress): Promise<Listening & { readonly url: string }>;
   /** Everything is bound: the app may be loaded. */
   begin(): void;
   close(): Promise<void>;
@@ -54,13 +54,13 @@ export async function startHttp(
     for (const pidfile of pidfiles) pidfile?.remove();
     await serving.close();
   };
-  for (const place of settings.http) {
+  for (const address of settings.http) {
     try {
-      const { url, server, pidfile } = await open(invocation, parts, place, serving);
+      const { url, server, pidfile } = await open(invocation, parts, address, serving);
       pidfiles.push(pidfile);
       if (settings.requestLog === "debug") logRequests(server, log, "debug");
       else if (settings.requestLog === "info" && !process.stderr.isTTY) logRequests(server, log, "info");
-      const isFirst = place === settings.http.find(({ kind }) => kind === "port");
+      const isFirst = address === settings.http.find(({ kind }) => kind === "port");
       if (isFirst && settings.page && (settings.open || pageCode !== undefined)) {
         const { showPage } = await import("./page-address.js");
         await showPage({ url, code: pageCode, opens: settings.open, program: profile.name, process });
@@ -68,7 +68,7 @@ export async function startHttp(
     } catch (error) {
       await close();
       if (isUsageError(error)) throw error;
-      process.stderr.write(`${whyNot(profile.name, where, place, error)}\n`);
+      process.stderr.write(`${whyNot(profile.name, where, address, error)}\n`);
       return isHostError(error) ? 2 : 1;
     }
   }
@@ -76,29 +76,31 @@ export async function startHttp(
   return { ...serving, close };
 }
 
-/** Takes one place, records it and says so. */
+/** Takes one address, records it and says so. */
 async function open(
   { profile: { name }, calledAs, process }: Invocation,
   { access, log }: HttpParts,
-  place: HttpPlace,
+  address: HttpAddress,
   { listenOn }: HttpServing,
 ) {
   const { refuseSecond, takePort } = await import("../pidfile.js");
   const { authToken, isTokenMade } = access;
   const at =
-    place.kind === "port" ? place : { scheme: "http" as const, host: "", port: 0, socket: place.path, fd: undefined };
+    address.kind === "port"
+      ? address
+      : { scheme: "http" as const, host: "", port: 0, socket: address.path, fd: undefined };
   const about = {
     ...at,
     prefix: name,
-    keepsToken: isTokenMade && place.kind === "port",
+    keepsToken: isTokenMade && address.kind === "port",
     ...(authToken && { authToken }),
   };
   // Checked again when the port is bound; here it saves the loading.
   if (at.port !== 0 && at.fd === undefined) refuseSecond(about);
-  const { bound, pidfile } = await takePort(() => listenOn(place), about, log);
+  const { bound, pidfile } = await takePort(() => listenOn(address), about, log);
   const say = (text: string) => process.stderr.write(`[${name}] ${text}\n`);
   if (about.keepsToken && pidfile) say(`requests carry the token in ${pidfile.tokenPath}`);
-  const stop = place.kind === "port" ? ` --port ${bound.port}` : "";
+  const stop = address.kind === "port" ? ` --port ${bound.port}` : "";
   say(`HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${calledAs} serve stop${stop})`);
   return { ...bound, pidfile };
 }
@@ -116,7 +118,7 @@ export function requireToken(
   return { ...access, authToken: made, isTokenMade: true };
 }
 
-/** The app and every place where it listens. The app is loaded once, when all of them are bound. */
+/** The app and every address where it listens. The app is loaded once, when all of them are bound. */
 function openHttp(options: HttpOptions): HttpServing {
   const { profile, settings, access, extensions, log } = options;
   const startedAt = Date.now();
@@ -156,12 +158,12 @@ function openHttp(options: HttpOptions): HttpServing {
     get ready() {
       return Promise.all(bound.map(({ ready }) => ready));
     },
-    async listenOn(place) {
+    async listenOn(address) {
       const { createEarly, listen } = await import("@chimera/http-server/node");
-      const isSecure = place.kind === "port" && place.scheme === "https";
+      const isSecure = address.kind === "port" && address.scheme === "https";
       const early = createEarly({ version: profile.version, startedAt });
       const where =
-        place.kind === "port" ? place : { path: place.path, onLines: (socket: Socket) => void onLines(socket) };
+        address.kind === "port" ? address : { path: address.path, onLines: (socket: Socket) => void onLines(socket) };
       const listening = await listen(app.get, { ...where, early, ...(isSecure && { tls: access.tls! }) }).catch(
         (error) => {
           throw error?.code?.startsWith("ERR_OSSL") ? new UsageError(`--tls-cert, --tls-key: ${error.message}`) : error;
@@ -173,7 +175,7 @@ function openHttp(options: HttpOptions): HttpServing {
         const [stopBefore, stop] = [stopRenewing, renewTls(listening.server, access.tls!.files, log)];
         stopRenewing = () => [stopBefore, stop].forEach((end) => void end());
       }
-      return { ...listening, url: urlWhere(place, listening, access) };
+      return { ...listening, url: urlWhere(address, listening, access) };
     },
     async reload({ authToken, tls }) {
       const loaded = await app.opened();
@@ -213,13 +215,13 @@ function openHttp(options: HttpOptions): HttpServing {
 }
 
 /** Throws a UsageError for a socket of the service manager that would let strangers in. */
-function urlWhere(place: HttpPlace, { server, port }: Listening, access: HttpAccess): string {
-  if (place.kind === "socket") return nameOf(place);
+function urlWhere(address: HttpAddress, { server, port }: Listening, access: HttpAccess): string {
+  if (address.kind === "socket") return nameOf(address);
   const bound = server.address();
-  const host = place.fd !== undefined && typeof bound === "object" && bound ? bound.address : place.host;
-  if (place.fd !== undefined && access.authToken === undefined && !isLoopback(host))
+  const host = address.fd !== undefined && typeof bound === "object" && bound ? bound.address : address.host;
+  if (address.fd !== undefined && access.authToken === undefined && !isLoopback(host))
     throw new UsageError(`the socket is bound to ${host}, which is not loopback: set a token first`);
-  return urlOf({ ...place, host, port });
+  return urlOf({ ...address, host, port });
 }
 
 /**
@@ -243,15 +245,15 @@ function logRequests(server: Server, log: Log, write: "debug" | "info"): void {
 
 const PROBES = /^\/(health|healthz|ping|readyz|metrics)$/;
 
-function whyNot(program: string, where: string, place: HttpPlace, error: unknown): string {
-  const isPort = place.kind === "port";
+function whyNot(program: string, where: string, address: HttpAddress, error: unknown): string {
+  const isPort = address.kind === "port";
   if (isHostError(error)) {
     return `ERROR: ${program} serve ${error.message}. Stop it first or use a different ${isPort ? "--port" : "path"}.`;
   }
   const { code, message } = error as NodeJS.ErrnoException;
   const reason =
     isPort && code === "EADDRINUSE"
-      ? `another program has port ${place.port}; choose another with --port <port>`
+      ? `another program has port ${address.port}; choose another with --port <port>`
       : message;
-  return `${where}: cannot listen on ${isPort ? `${place.host}:${place.port}` : nameOf(place)}: ${reason}`;
+  return `${where}: cannot listen on ${isPort ? `${address.host}:${address.port}` : nameOf(address)}: ${reason}`;
 }

@@ -3,7 +3,7 @@ import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
 import type { Config } from "../config/read-config.js";
 import type { Profile } from "../profile.js";
-import type { Place, PortPlace, SocketPlace } from "./places.js";
+import type { ListenAddress, PortAddress, SocketAddress } from "./listen-addresses.js";
 
 export type ServeSettings = Readonly<Awaited<ReturnType<typeof readServeSettings>>>;
 
@@ -12,13 +12,13 @@ export async function readServeSettings(profile: Profile, flags: FlagValues, con
   const { values, cwd } = config;
   const page = values.page ? profile.page : undefined;
   if (flags["open"] === true && !page) throw new UsageError("--open shows the page, and this server has none");
-  const places = await placesOf(profile, flags, config, fd);
-  const http = places.filter((place): place is PortPlace | SocketPlace => place.kind !== "stdio");
+  const addresses = await addressesOf(profile, flags, config, fd);
+  const http = addresses.filter((address): address is PortAddress | SocketAddress => address.kind !== "stdio");
   if (flags["open"] === true && http.length > 0 && !http.some(({ kind }) => kind === "port"))
     throw new UsageError("--open shows the page in a browser, which needs a port: add --listen http://127.0.0.1:5173");
   return {
     /** Whether ACP is spoken on stdin and stdout. */
-    acp: http.length < places.length,
+    acp: http.length < addresses.length,
     /** Everywhere else. */
     http,
     cwd,
@@ -64,12 +64,12 @@ export const HTTP_FLAGS: Flags = {
 // --- internal ---
 
 /** `--acp` is short for `--listen stdio:`, `--http` for `--listen http://<host>:<port>`, https with a certificate. */
-async function placesOf(
+async function addressesOf(
   profile: Profile,
   flags: FlagValues,
   { values }: Config,
   fd: number | undefined,
-): Promise<readonly Place[]> {
+): Promise<readonly ListenAddress[]> {
   const named = (flags["listen"] as readonly string[] | undefined) ?? [];
   const isOther = named.length > 0 && flags["http"] !== true;
   for (const name of ["port", "host"]) {
@@ -80,13 +80,13 @@ async function placesOf(
   const acp = flags["acp"] === true || (byDefault === "acp" && flags["http"] !== true);
   const http = flags["http"] === true || (isOther ? fd !== undefined : !acp);
   const scheme = values.tls_cert === null ? "http" : "https";
-  const short: PortPlace = {
+  const short: PortAddress = {
     kind: "port",
     scheme,
     host: values.host,
     port: values.port,
     ...(fd !== undefined && { fd }),
   };
-  const places: Place[] = [...(acp ? [{ kind: "stdio" } as const] : []), ...(http ? [short] : [])];
-  return named.length === 0 ? places : (await import("./places.js")).readPlaces(places, named);
+  const addresses: ListenAddress[] = [...(acp ? [{ kind: "stdio" } as const] : []), ...(http ? [short] : [])];
+  return named.length === 0 ? addresses : (await import("./listen-addresses.js")).readListenAddresses(addresses, named);
 }

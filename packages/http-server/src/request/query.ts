@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { routes } from "@chimera/acp-schema/http";
-import { parsePlace } from "@chimera/event-store";
+import { parsePageEnd } from "@chimera/event-store";
 import type { Context } from "hono";
 import * as v from "valibot";
 import type { RouteName } from "../auth/access.js";
@@ -28,7 +28,7 @@ export function readQuery<K extends WithQuery>(
 export function requirePlace(after: string | undefined): void {
   if (after === undefined) return;
   try {
-    parsePlace(after);
+    parsePageEnd(after);
   } catch (cause) {
     const detail = "after: not the `next` of another page";
     throw new HttpError(400, "invalid_query", detail, { cause, fields: { detail } });

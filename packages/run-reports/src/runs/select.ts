@@ -1,9 +1,9 @@
 import { readSummary, type Summary } from "@chimera/acp-schema/summary";
-import { formatPlace, type ListedSession, type ListFilter, sessionPrefix, sessionTime } from "@chimera/event-store";
+import { formatPageEnd, type ListedSession, type ListFilter, sessionPrefix, sessionTime } from "@chimera/event-store";
 import { parseInstant, parseSince } from "./query.js";
 
 /** A session as lists and rollups see it. */
-export type Run = ReturnType<typeof runOf>;
+export type ReportedRun = ReturnType<typeof runOf>;
 
 /** All that a rollup needs of a store: its list, which comes from an index. No session is opened. */
 export interface RunStore {
@@ -45,7 +45,7 @@ export async function selectRuns(store: RunStore, query: RunQuery) {
   return {
     runs: found.slice(0, limit).map(({ run }) => run),
     // The order of the list: by the time in the id, else by the last write.
-    next: last ? formatPlace([sessionTime(last.id) || last.touched, last.id]) : null,
+    next: last ? formatPageEnd([sessionTime(last.id) || last.touched, last.id]) : null,
   };
 }
 
@@ -62,7 +62,7 @@ export function sinceFilter(since: string | null | undefined): string | null {
 
 // --- internal ---
 
-function startedSince(run: Run, since: number | null): boolean {
+function startedSince(run: ReportedRun, since: number | null): boolean {
   if (since === null || run.started_at === null) return true;
   const started = parseInstant(run.started_at);
   return started === null || started >= since;

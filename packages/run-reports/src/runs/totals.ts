@@ -1,4 +1,4 @@
-import type { Run } from "./select.js";
+import type { ReportedRun } from "./select.js";
 
 export interface ModelTotals {
   runs: number;
@@ -8,8 +8,8 @@ export interface ModelTotals {
 
 export type Totals = ReturnType<typeof totalsOf>;
 
-export function totalsOf(runs: readonly Run[]) {
-  const sum = (value: (run: Run) => number) => runs.reduce((total, run) => total + value(run), 0);
+export function totalsOf(runs: readonly ReportedRun[]) {
+  const sum = (value: (run: ReportedRun) => number) => runs.reduce((total, run) => total + value(run), 0);
   const costs = runs.map((run) => run.cost_usd).sort((a, b) => a - b);
   const cost = sum((run) => run.cost_usd);
   const successful = runs.filter((run) => run.success).length;
@@ -29,7 +29,7 @@ export function totalsOf(runs: readonly Run[]) {
 }
 
 /** Totals per model name, in the order of their newest run; a blank name is `(unknown)`. */
-export function totalsByModel(runs: readonly Run[]): Record<string, ModelTotals> {
+export function totalsByModel(runs: readonly ReportedRun[]): Record<string, ModelTotals> {
   const models = new Map<string, ModelTotals>();
   for (const run of runs) {
     const name = run.model || "(unknown)";

@@ -6,7 +6,7 @@ import { createPacer, paced } from "../pacer.js";
 import { createFacts, type Fact } from "./facts.js";
 import { rulesAbove } from "./ignore-rules.js";
 import { factOf, settleUnmetFacts } from "./indexed-file.js";
-import { createRun, noteSkipped, type Run } from "./run.js";
+import { noteSkipped, type ObservedCommand, observeCommand } from "./observed-command.js";
 import { scan } from "./scan.js";
 import { createFindings, type ScanContext } from "./scan-context.js";
 import { createDirectoryNode, type DirectoryNode, type FileNode, filesOf } from "./tree.js";
@@ -39,8 +39,8 @@ export function createBaseline(options: {
   const blobs = createBlobs(`${directory}/blobs`);
   const facts = createFacts(`${directory}/facts.ndjson`);
   const watcher = createWatcher(root, `${directory}/bell`);
-  const runs = new Set<Run>();
-  const startedBy = new WeakMap<Run, number>();
+  const runs = new Set<ObservedCommand>();
+  const startedBy = new WeakMap<ObservedCommand, number>();
   const usage = { files: 0, bytes: 0, scans: 0 };
   /** What earlier processes learned and this one did not meet yet. */
   let unmet: Map<string, Fact> | null = null;
@@ -92,13 +92,13 @@ export function createBaseline(options: {
     learned.clear();
   }
 
-  async function endRun(run: Run): Promise<void> {
+  async function endCommand(run: ObservedCommand): Promise<void> {
     runs.delete(run);
     await saveFacts();
   }
 
   /** A scan that took long is out of date when it ends, and what others did meanwhile is not the command's doing. */
-  async function prepareRun(signal: AbortSignal | undefined): Promise<void> {
+  async function prepareCommand(signal: AbortSignal | undefined): Promise<void> {
     const started = performance.now();
     await bringUpToDate({ thorough: tree === null, explore: true, signal });
     if (performance.now() - started > LONG_MS) await bringUpToDate({ thorough: false, explore: false, signal });
@@ -121,10 +121,10 @@ export function createBaseline(options: {
   return {
     blobs,
     /** Brings the index up to date and starts to note what changes. Stops soon after `signal` does, with its reason. */
-    startRun(signal?: AbortSignal) {
+    startCommand(signal?: AbortSignal) {
       return exclusive(async () => {
-        await prepareRun(signal);
-        const run = createRun(watcher.stampClock()(), performance.now());
+        await prepareCommand(signal);
+        const run = observeCommand(watcher.stampClock()(), performance.now());
         startedBy.set(run, clock());
         runs.add(run);
         if (truncated !== null) noteSkipped([run], root, truncated);
@@ -132,7 +132,7 @@ export function createBaseline(options: {
       }, signal);
     },
     /** Brings the index up to date, and has everything that changed since the run started kept. */
-    finishRun(run: Run, keep: () => Promise<void>) {
+    finishCommand(run: ObservedCommand, keep: () => Promise<void>) {
       return exclusive(async () => {
         try {
           const took = clock() - startedBy.get(run)!;
@@ -141,32 +141,32 @@ export function createBaseline(options: {
           for (const path of run.foreign) run.files.delete(path);
           await keep();
         } finally {
-          await endRun(run);
+          await endCommand(run);
         }
       });
     },
     /** Stops noting for a command whose result nobody wants. */
-    abandonRun(run: Run) {
+    abandonCommand(run: ObservedCommand) {
       runs.delete(run);
     },
     /** Has kept what a command did that a crash interrupted; false when that may not be all, since the index moved on. */
-    resumeRun(startedAt: number, keep: (run: Run) => Promise<void>) {
+    resumeCommand(startedAt: number, keep: (run: ObservedCommand) => Promise<void>) {
       return exclusive(async () => {
         if (tree !== null) return false;
         const movedOn = facts.savedAfter(startedAt);
-        const run = createRun(startedAt, null);
+        const run = observeCommand(startedAt, null);
         runs.add(run);
         try {
           await bringUpToDate({ thorough: true, explore: true, signal: undefined });
           await keep(run);
         } finally {
-          await endRun(run);
+          await endCommand(run);
         }
         return !movedOn;
       });
     },
     /** Another session is about to write this path: commands in progress must not claim the edit. */
-    announce(path: string, own: ReadonlySet<Run>) {
+    announce(path: string, own: ReadonlySet<ObservedCommand>) {
       for (const run of runs) if (!own.has(run)) run.foreign.add(path);
     },
     /** The state of a file if the index is current for it. */

@@ -12,7 +12,7 @@ import {
 import { paced } from "../pacer.js";
 import { fsPath } from "../workspace/path-bytes.js";
 import { type Fact, goneFact } from "./facts.js";
-import { noteDirectory, noteFile, noteSkipped, type Run } from "./run.js";
+import { noteDirectory, noteFile, noteSkipped, type ObservedCommand } from "./observed-command.js";
 import type { ScanContext } from "./scan-context.js";
 import {
   createFileNode,
@@ -121,7 +121,7 @@ const GRAIN_MS = 50;
  * Whether a file was there before the run. A clock that was set meanwhile says nothing of that: then the file is older when more time lies
  * between its birth and its last change, a move for instance, than the run has taken.
  */
-function isOlderThan({ startedAt, began }: Run, { birthtimeMs, ctimeMs }: Stats, now: number): boolean {
+function isOlderThan({ startedAt, began }: ObservedCommand, { birthtimeMs, ctimeMs }: Stats, now: number): boolean {
   if (birthtimeMs <= 0) return false;
   const elapsed = began === null ? now - startedAt : performance.now() - began;
   const isSet = Math.abs(now - startedAt - elapsed) > GRAIN_MS + elapsed / 1000;

@@ -5,7 +5,7 @@ import { paced, type Steps } from "../pacer.js";
 import { textOfBytes } from "../workspace/path-bytes.js";
 import { type IgnoreRules, isAlwaysIgnored, readIgnoreFile, rulesBelow } from "./ignore-rules.js";
 import { forgetBelow, forgetFile } from "./indexed-file.js";
-import { noteDirectory } from "./run.js";
+import { noteDirectory } from "./observed-command.js";
 import type { ScanContext } from "./scan-context.js";
 import { createDirectoryNode, type DirectoryNode, isRacy, pathIn } from "./tree.js";
 

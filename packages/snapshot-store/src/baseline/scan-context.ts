@@ -5,7 +5,7 @@ import type { SnapshotLimits } from "../limits.js";
 import type { Pacer } from "../pacer.js";
 import type { Fact } from "./facts.js";
 import type { IgnoreRules } from "./ignore-rules.js";
-import type { Run } from "./run.js";
+import type { ObservedCommand } from "./observed-command.js";
 import type { DirectoryNode } from "./tree.js";
 import type { Watcher } from "./watch.js";
 
@@ -15,10 +15,10 @@ export interface ScanContext {
   readonly ownData: readonly string[];
   readonly blobs: Blobs;
   readonly limits: SnapshotLimits;
-  readonly runs: ReadonlySet<Run>;
+  readonly runs: ReadonlySet<ObservedCommand>;
   /** Learned by earlier processes; taken over where the times still agree, then dropped. */
   readonly facts: Map<string, Fact>;
-  readonly usage: Usage;
+  readonly usage: BaselineUsage;
   readonly watcher: Watcher;
   /** By the clock that stamps files. */
   readonly now: () => number;
@@ -34,7 +34,7 @@ export interface ScanContext {
 }
 
 /** What the index holds; lives as long as it does. */
-export interface Usage {
+export interface BaselineUsage {
   files: number;
   bytes: number;
   /** Numbers the scans, so that a file just read is not looked at twice in one. */

@@ -3,7 +3,7 @@ import { accessSync, constants } from "node:fs";
 import type { IgnoreRules } from "./ignore-rules.js";
 import { addFile, checkFile } from "./indexed-file.js";
 import { type Listing, listDirectory, settleListing } from "./listing.js";
-import { noteSkipped } from "./run.js";
+import { noteSkipped } from "./observed-command.js";
 import type { ScanContext } from "./scan-context.js";
 import { type DirectoryNode, pathIn } from "./tree.js";
 

@@ -2,7 +2,7 @@
 import { readlinkSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Baseline } from "../baseline/baseline.js";
-import type { Run } from "../baseline/run.js";
+import type { ObservedCommand } from "../baseline/observed-command.js";
 import type { Blobs } from "../content/blobs.js";
 import {
   ABSENT,
@@ -36,7 +36,12 @@ export async function captureBefore(turn: OpenTurn, path: string, context: Captu
 }
 
 /** Takes over what a command changed: the earlier content comes from the baseline. */
-export async function captureRun(turn: OpenTurn, run: Run, baseline: Baseline, blobs: Blobs): Promise<void> {
+export async function captureCommand(
+  turn: OpenTurn,
+  run: ObservedCommand,
+  baseline: Baseline,
+  blobs: Blobs,
+): Promise<void> {
   const pacer = createPacer();
   for (const [path, before] of run.files) {
     await pacer.pause();

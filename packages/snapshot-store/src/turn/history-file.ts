@@ -20,7 +20,7 @@ export interface KeptTurn extends EndedTurn {
   readonly snap: string;
 }
 
-export interface Row {
+export interface HistoryRow {
   readonly turn?: number;
   readonly path?: string;
   readonly state?: StoredState;
@@ -40,7 +40,7 @@ export interface HistoryContent {
   /** Oldest first. */
   readonly kept: readonly KeptTurn[];
   /** Rows of a turn that did not end; none when there is no such turn. */
-  readonly open: readonly Row[];
+  readonly open: readonly HistoryRow[];
   /** The file has an older format or is damaged: it is replaced before anything is added to it. */
   readonly outdated: boolean;
 }
@@ -54,7 +54,7 @@ export function readHistory(directory: string, manifests: () => readonly KeptTur
   const [head, ...lines] = text.split("\n");
   const stated = parseHead(head!);
   let content = stated ?? EMPTY_HISTORY;
-  let open: Row[] = [];
+  let open: HistoryRow[] = [];
   for (const row of lines.flatMap(parseRow)) {
     if (row.ended !== undefined) {
       content = withEnded(content, row.ended);
@@ -71,7 +71,7 @@ export function withEnded(content: HistoryContent, { turn, snap }: EndedTurn): H
 }
 
 /** Adds rows and returns the size of the file; null when there is none. */
-export function appendToHistory(directory: string, rows: readonly Row[]): number | null {
+export function appendToHistory(directory: string, rows: readonly HistoryRow[]): number | null {
   let fd: number;
   try {
     fd = openSync(pathIn(directory), constants.O_WRONLY | constants.O_APPEND);
@@ -99,12 +99,12 @@ const VERSION = 2;
 const pathIn = (directory: string): string => `${directory}/history.ndjson`;
 
 /** The line break comes first: half a row, which a full disk may leave, spoils no other. */
-function encode(rows: readonly Row[]): string {
+function encode(rows: readonly HistoryRow[]): string {
   return rows.map((row) => `\n${JSON.stringify(row)}`).join("");
 }
 
 /** A turn that did not end has no manifest yet, or one that is written again when it ends. */
-function rebuilt(manifests: readonly KeptTurn[], open: readonly Row[]): HistoryContent {
+function rebuilt(manifests: readonly KeptTurn[], open: readonly HistoryRow[]): HistoryContent {
   const counter = Math.max(0, ...manifests.map(({ snap }) => numberOf(snap)));
   const kept = manifests
     .filter(({ turn }) => turn !== open[0]?.turn)
@@ -149,7 +149,7 @@ function isEnded(value: unknown): value is EndedTurn {
 }
 
 /** Nothing for what is not a whole row: half of one, one of a later version, or one that somebody made up. */
-function parseRow(text: string): Row[] {
+function parseRow(text: string): HistoryRow[] {
   try {
     const row: unknown = JSON.parse(text);
     return typeof row === "object" && row !== null && isWhole(row) ? [row] : [];
@@ -170,7 +170,7 @@ const WHOLE: Readonly<Record<string, (row: Loose) => boolean>> = {
   run: ({ run, at }) => typeof run === "string" && (at === null || Number.isFinite(at)),
 };
 
-function isWhole(row: object): row is Row {
+function isWhole(row: object): row is HistoryRow {
   const [kind, ...more] = Object.keys(WHOLE).filter((key) => Object.hasOwn(row, key));
   return kind !== undefined && more.length === 0 && WHOLE[kind]!(row as Loose);
 }

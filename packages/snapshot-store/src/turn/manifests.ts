@@ -10,8 +10,8 @@ import {
   appendToHistory,
   EMPTY_HISTORY,
   type HistoryContent,
+  type HistoryRow,
   type KeptTurn,
-  type Row,
   readHistory,
   replaceHistory,
   withEnded,
@@ -51,7 +51,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   }
 
   /** Adds rows to the file and returns its size; null when there is no file that they can be added to. */
-  function append(rows: readonly Row[]): number | null {
+  function append(rows: readonly HistoryRow[]): number | null {
     return current().outdated ? null : appendToHistory(directory, rows);
   }
 
@@ -95,12 +95,12 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   }
 
   /** Anybody may have written the file: a row about a place outside the workspace is not what a turn of this session found. */
-  function isInWorkspace({ path, dir }: Row): boolean {
+  function isInWorkspace({ path, dir }: HistoryRow): boolean {
     const place = path ?? dir;
     return place === undefined || roots.locate(place) !== null;
   }
 
-  function write(rows: readonly Row[]): void {
+  function write(rows: readonly HistoryRow[]): void {
     if (append(rows) === null) save({ ...current(), open: [...current().open, ...rows] });
   }
 

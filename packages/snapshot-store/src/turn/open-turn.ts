@@ -1,11 +1,11 @@
 /** A turn in progress: what it found, per path, written down before each write, so that a crash can be undone. */
 import type { StoredState } from "../content/file-state.js";
-import type { Row } from "./history-file.js";
+import type { HistoryRow } from "./history-file.js";
 
 export type OpenTurn = ReturnType<typeof withState>;
 
 /** Nothing is written for a turn that touches no file. */
-export function openTurn(turn: number, write: (rows: readonly Row[]) => void): OpenTurn {
+export function openTurn(turn: number, write: (rows: readonly HistoryRow[]) => void): OpenTurn {
   let begun = false;
   return withState(turn, emptyTurn(), (rows) => {
     write(begun ? rows : [{ turn }, ...rows]);
@@ -14,7 +14,7 @@ export function openTurn(turn: number, write: (rows: readonly Row[]) => void): O
 }
 
 /** The turn that a crash left; null when it left none. */
-export function reopenTurn(rows: readonly Row[], write: (rows: readonly Row[]) => void): OpenTurn | null {
+export function reopenTurn(rows: readonly HistoryRow[], write: (rows: readonly HistoryRow[]) => void): OpenTurn | null {
   const turn = rows[0]?.turn;
   if (turn === undefined) return null;
   const state = emptyTurn();
@@ -35,9 +35,9 @@ function emptyTurn() {
   };
 }
 
-function withState(turn: number, state: ReturnType<typeof emptyTurn>, write: (rows: readonly Row[]) => void) {
-  let waiting: Row[] | null = null;
-  function add(row: Row): void {
+function withState(turn: number, state: ReturnType<typeof emptyTurn>, write: (rows: readonly HistoryRow[]) => void) {
+  let waiting: HistoryRow[] | null = null;
+  function add(row: HistoryRow): void {
     if (waiting === null) write([row]);
     else waiting.push(row);
     take(state, row);
@@ -71,7 +71,7 @@ function withState(turn: number, state: ReturnType<typeof emptyTurn>, write: (ro
   };
 }
 
-function take(state: ReturnType<typeof emptyTurn>, row: Row): void {
+function take(state: ReturnType<typeof emptyTurn>, row: HistoryRow): void {
   if (row.path !== undefined && row.state !== undefined) state.before.set(row.path, row.state);
   if (row.dir !== undefined) state.dirs.set(row.dir, row.mode ?? null);
   if (row.skipped !== undefined) state.skipped.set(row.skipped, row.reason ?? "unreadable");

@@ -14,7 +14,7 @@ import {
   withPictures,
   writtenCall,
 } from "../exchange.js";
-import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
 import { effortOf, usageFrom } from "../model.js";
 import { providerError } from "../provider-error.js";
 import type { LimitField } from "../table.js";
@@ -314,7 +314,7 @@ function signed(extra: unknown): Json | undefined {
   return wanted ? (extra as Json) : undefined;
 }
 
-function usageOf(usage: WireUsage): Usage {
+function usageOf(usage: WireUsage): ModelUsage {
   return usageFrom({
     prompt: usage.prompt_tokens,
     output: usage.completion_tokens,

@@ -6,7 +6,7 @@ import type { Json } from "@chimera/acp-schema/events";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
 import type { Reply } from "../exchange.js";
 import { calledBy, ownName, type PromptPart, promptParts, writtenCall } from "../exchange.js";
-import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
 import { budgetOf, effortOf, usageFrom } from "../model.js";
 import { providerError } from "../provider-error.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
@@ -229,7 +229,7 @@ function stopOf(reason: string, message: string | undefined): ModelStop {
   return stop;
 }
 
-function usageOf(usage: WireUsage): Usage {
+function usageOf(usage: WireUsage): ModelUsage {
   const reasoning = usage.thoughtsTokenCount ?? 0;
   const output = (usage.candidatesTokenCount ?? 0) + reasoning;
   return usageFrom({ prompt: usage.promptTokenCount, output, cacheRead: usage.cachedContentTokenCount, reasoning });

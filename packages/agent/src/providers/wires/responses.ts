@@ -6,7 +6,7 @@ import type { Json } from "@chimera/acp-schema/events";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
 import type { Reply } from "../exchange.js";
 import { type PromptPart, promptContent, writtenCall } from "../exchange.js";
-import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
 import { effortOf, usageFrom } from "../model.js";
 import { providerError } from "../provider-error.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
@@ -293,7 +293,7 @@ function textsOf(list: unknown, fields: readonly string[]): string[] {
   return list.flatMap((one) => (isJsonObject(one) ? fields.map((field) => asText(one[field])) : [])).filter(Boolean);
 }
 
-function usageOf(usage: WireUsage): Usage {
+function usageOf(usage: WireUsage): ModelUsage {
   return usageFrom({
     prompt: usage.input_tokens,
     output: usage.output_tokens,

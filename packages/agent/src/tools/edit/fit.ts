@@ -1,9 +1,9 @@
 /** What takes a passage's place: the new lines, with the line endings and the indentation of the lines that stand there. */
 import { AgentError } from "../../errors.js";
 import { type Indent, leadOf, learnIndentation } from "./indentation.js";
-import type { Found, Place, Rung } from "./place.js";
+import type { Found, FoundPassage, Rung } from "./place.js";
 
-export interface Splice extends Place {
+export interface Splice extends FoundPassage {
   readonly text: string;
   readonly rung: Rung;
 }
@@ -29,7 +29,7 @@ export function spliced(text: string, splices: readonly Splice[]): string {
 /** The text for one place. Throws where the new lines cannot be fitted without a guess. */
 export async function fitPassage(
   text: string,
-  place: Place,
+  place: FoundPassage,
   found: Found,
   old: string,
   replacement: string,
@@ -115,7 +115,7 @@ function splitLines(passage: string, count: number): { lines: string[]; ends: st
 }
 
 /** What ends the line a place is on, or the one before it. */
-function neighbouring(text: string, { start, end }: Place): string {
+function neighbouring(text: string, { start, end }: FoundPassage): string {
   const after = text.indexOf("\n", end);
   const at = after === -1 ? text.lastIndexOf("\n", start - 1) : after;
   return at > 0 && text[at - 1] === "\r" ? "\r\n" : "\n";

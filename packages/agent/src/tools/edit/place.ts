@@ -8,7 +8,7 @@ import { offThread } from "../off-thread.js";
 /** What the text and the passage differ in. */
 export type Rung = "exact" | "endings" | "ends" | "trailing" | "lookalikes" | "indentation" | "blanks";
 
-export interface Place {
+export interface FoundPassage {
   readonly start: number;
   readonly end: number;
   /** Of its first line, counted from 1. */
@@ -18,7 +18,7 @@ export interface Place {
 export interface Found {
   readonly rung: Rung;
   /** At most one more than asked for; they may overlap. */
-  readonly places: readonly Place[];
+  readonly places: readonly FoundPassage[];
   /** Whether the places are parts of lines, and not whole ones. */
   readonly isWithin: boolean;
   /** Blank lines at the beginning and end of the passage that the text does not have; the places are without them. */
@@ -90,8 +90,8 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
   const flatten = (part: string) => part.replaceAll("\r\n", "\n");
 
   /** Where a part stands, and on which line. */
-  const occurrences = (within: string, part: string): Place[] => {
-    const found: Place[] = [];
+  const occurrences = (within: string, part: string): FoundPassage[] => {
+    const found: FoundPassage[] = [];
     let line = 1;
     let newline = within.indexOf("\n");
     for (let at = within.indexOf(part); at !== -1 && found.length <= most; at = within.indexOf(part, at + 1)) {

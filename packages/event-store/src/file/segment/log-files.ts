@@ -9,7 +9,7 @@ import type { OpenFiles } from "../open-files.js";
 import { lendChunk, openRegular, takeChunkBack } from "../regular-file.js";
 import { type ChainSegment, loadChain } from "./chain.js";
 import { type Page, type PagedSegment, readPages } from "./page.js";
-import type { Place } from "./parse.js";
+import type { ParseStart } from "./parse.js";
 
 /** The files of one log, for replays. Whatever cannot be read throws a StoreError that names the session. */
 export type LogFiles = ReturnType<ReturnType<typeof createLogFiles>>;
@@ -42,12 +42,12 @@ export function createLogFiles(openFiles: OpenFiles) {
     /** Reads a segment page by page. `next` is the one after it. */
     open<E extends EventBody>({ name, first, limit }: ChainSegment, next: ChainSegment | null) {
       const descriptor = {};
-      let place: Place | null = { offset: 0, first };
+      let place: ParseStart | null = { offset: 0, first };
       let atHand: Page<E>[] = [];
       let ahead: Promise<Page<E>[] | null> | null = null;
       replays++;
 
-      const load = (from: Place): Promise<Page<E>[]> =>
+      const load = (from: ParseStart): Promise<Page<E>[]> =>
         openFiles.reading(async () => {
           const fd = openFiles.use(descriptor, () => openSegment(directory, name));
           openFiles.pin(descriptor);

@@ -2,13 +2,13 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { LIMITS } from "../../limits.js";
 import type { EventBody, LogEntry } from "../../types.js";
 import { lendChunk, takeChunkBack } from "../regular-file.js";
-import { createSegmentParser, type Place, type SegmentParser } from "./parse.js";
+import { createSegmentParser, type ParseStart, type SegmentParser } from "./parse.js";
 
 /** About 64 KiB of a segment's records, read without knowing what came before them. */
 export interface Page<E extends EventBody> {
   readonly entries: readonly LogEntry<E>[];
   /** Null at the end of the segment. */
-  readonly next: Place | null;
+  readonly next: ParseStart | null;
 }
 
 export interface PagedSegment {
@@ -24,7 +24,7 @@ export interface PagedSegment {
  */
 export async function readPages<E extends EventBody>(
   segment: PagedSegment,
-  place: Place,
+  place: ParseStart,
   memory: Buffer,
 ): Promise<Page<E>[]> {
   const bytes = await segment.read(memory, place.offset);
@@ -56,9 +56,14 @@ export function scanSegment<E extends EventBody>(
 // --- internal ---
 
 /** As many pages as the bytes at a place hold. */
-function cutPages<E extends EventBody>(segment: PagedSegment, place: Place, bytes: Buffer, isEnd: boolean): Page<E>[] {
+function cutPages<E extends EventBody>(
+  segment: PagedSegment,
+  place: ParseStart,
+  bytes: Buffer,
+  isEnd: boolean,
+): Page<E>[] {
   const pages: Page<E>[] = [];
-  for (let at: Place | null = place; at !== null; at = pages[pages.length - 1]!.next) {
+  for (let at: ParseStart | null = place; at !== null; at = pages[pages.length - 1]!.next) {
     const open: OpenPage<E> = openPage(segment, at);
     for (let page: Page<E> | null = null; page === null; ) {
       const start = open.parser.offset - place.offset;
@@ -74,7 +79,7 @@ function cutPages<E extends EventBody>(segment: PagedSegment, place: Place, byte
 /** A page that does not fit into the memory: a long record, or much that is unreadable. */
 async function readLongPage<E extends EventBody>(
   segment: PagedSegment,
-  place: Place,
+  place: ParseStart,
   memory: Buffer,
 ): Promise<Page<E>> {
   const open = openPage<E>(segment, place);
@@ -90,7 +95,7 @@ interface OpenPage<E extends EventBody> {
   entries: readonly LogEntry<E>[];
 }
 
-function openPage<E extends EventBody>(segment: PagedSegment, place: Place): OpenPage<E> {
+function openPage<E extends EventBody>(segment: PagedSegment, place: ParseStart): OpenPage<E> {
   return { segment, parser: createSegmentParser<E>(place), entries: [] };
 }
 

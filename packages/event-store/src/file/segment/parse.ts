@@ -7,7 +7,7 @@ import { isSoundHeader } from "./header.js";
 export type SegmentParser<E extends EventBody> = ReturnType<typeof createSegmentParser<E>>;
 
 /** Where a parser begins. */
-export interface Place {
+export interface ParseStart {
   readonly offset: number;
   /** The number of the record that comes next. */
   readonly first: number;
@@ -38,7 +38,7 @@ const LF = 10;
 const CR = 13;
 
 /** Turns the bytes of one segment into entries. Records that cannot be read become a `Lost` once the next number is known. */
-export function createSegmentParser<E extends EventBody>({ first, offset: start }: Place) {
+export function createSegmentParser<E extends EventBody>({ first, offset: start }: ParseStart) {
   let expected = first;
   let offset = start;
   let validBytes = start;

@@ -10,13 +10,13 @@ import { formatHeader, type SegmentHeader, segmentName } from "./header.js";
 import type { LogEnd } from "./log-end.js";
 
 /** A place in the log at which it could be continued. */
-interface Place {
+interface LogPosition {
   readonly seq: number;
   readonly prev: { readonly name: string; readonly bytes: number } | null;
 }
 
 /** What one sync makes durable. */
-export interface SyncPoint extends Place {
+export interface SyncPoint extends LogPosition {
   readonly files: readonly SegmentFile[];
   /** A segment was started since the last sync: its directory needs a sync as well. */
   readonly hasNewFile: boolean;
@@ -40,7 +40,7 @@ export function createSegmentLog(options: {
   let current: SegmentFile | null = null;
   /** Full segments that no sync has covered yet. */
   let closed: SegmentFile[] = [];
-  let durable: Place = { seq: writtenSeq, prev };
+  let durable: LogPosition = { seq: writtenSeq, prev };
   let distrusted = false;
   let rewrites = 0;
   let hasNewFile = false;

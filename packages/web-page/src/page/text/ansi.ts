@@ -1,6 +1,6 @@
 /** What a terminal would show of a command's output: colours as classes, and lines that were written over. */
 
-export interface Run {
+export interface StyledText {
   readonly text: string;
   /** `red`, `bold`, several with spaces; empty for plain text. */
   readonly style: string;
@@ -9,9 +9,9 @@ export interface Run {
 /** Output beyond this is left out from the middle of what is shown: its end matters most. */
 const SHOWN_CHARS = 32 * 1024;
 
-export function parseAnsi(output: string): Run[] {
+export function parseAnsi(output: string): StyledText[] {
   const shown = output.length > SHOWN_CHARS ? `…\n${output.slice(-SHOWN_CHARS)}` : output;
-  const runs: Run[] = [];
+  const runs: StyledText[] = [];
   const state: State = { color: "", bold: false, dim: false, italic: false, underline: false };
   for (const part of overwritten(shown).split(SEQUENCE)) {
     if (!part.startsWith("\u001b")) {

@@ -2,7 +2,7 @@
 import type { AgentError } from "../../../errors.js";
 import { asText } from "../../../json.js";
 import { oddEnding, type Reply } from "../../exchange.js";
-import type { Model, ModelStop, Usage } from "../../model.js";
+import type { Model, ModelStop, ModelUsage } from "../../model.js";
 import { providerError } from "../../provider-error.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../../wire.js";
 import { type MessagesSettings, messagesRequest } from "./request.js";
@@ -16,7 +16,7 @@ export function createMessagesModel(options: MessagesSettings & Endpoint): Model
 /** `after` is the digest of the request whose answer is read. */
 function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> {
   const open = new Map<number, OpenBlock>();
-  let usage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+  let usage: ModelUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
 
   const close = ({ type, id, name, json, signature, data }: OpenBlock, reply: Reply): void => {
     if (type === "tool_use") reply.call({ id, name, args: json });
@@ -164,7 +164,7 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map([
   ["pause_turn", "pause"],
 ]);
 
-function merge(usage: Usage, news: WireUsage | undefined): Usage {
+function merge(usage: ModelUsage, news: WireUsage | undefined): ModelUsage {
   return {
     input: news?.input_tokens ?? usage.input,
     output: news?.output_tokens ?? usage.output,

@@ -1,13 +1,13 @@
 import type { FileState } from "../content/file-state.js";
 
 /** A command in progress: everything that turns out to be different since it started, with what was there before. */
-export type Run = Readonly<ReturnType<typeof createRun>>;
+export type ObservedCommand = Readonly<ReturnType<typeof observeCommand>>;
 
 /**
  * @param startedAt by the clock that stamps files, to tell a new file from one that was moved in.
  * @param began the same moment by `performance.now`, which never jumps; null when an earlier process started it.
  */
-export function createRun(startedAt: number, began: number | null) {
+export function observeCommand(startedAt: number, began: number | null) {
   return {
     startedAt,
     began,
@@ -23,14 +23,14 @@ export function createRun(startedAt: number, began: number | null) {
 }
 
 /** The first thing seen about a path is what was there before. */
-export function noteFile(runs: Iterable<Run>, path: string, before: FileState): void {
+export function noteFile(runs: Iterable<ObservedCommand>, path: string, before: FileState): void {
   for (const run of runs) if (!run.files.has(path)) run.files.set(path, before);
 }
 
-export function noteDirectory(runs: Iterable<Run>, path: string, before: number | null): void {
+export function noteDirectory(runs: Iterable<ObservedCommand>, path: string, before: number | null): void {
   for (const run of runs) if (!run.dirs.has(path)) run.dirs.set(path, before);
 }
 
-export function noteSkipped(runs: Iterable<Run>, path: string, reason: string): void {
+export function noteSkipped(runs: Iterable<ObservedCommand>, path: string, reason: string): void {
   for (const run of runs) if (!run.files.has(path)) run.skipped.set(path, reason);
 }

@@ -11,7 +11,7 @@ import type { Compact } from "./summary.js";
 import type { Plan, Toolbox } from "./toolbox.js";
 import type { ModelContext, Spending, Window } from "./window.js";
 
-export interface Run {
+export interface RunningTurn {
   readonly turn: Turn;
   readonly model: Model;
   /** How hard the session wants the model to think; null leaves it to the program. */
@@ -67,7 +67,7 @@ export interface Shared {
 }
 
 /** Has another agent work on a task within this turn. */
-export type Delegate = (task: Task & Shared & Pick<Run, "emit" | "signal">) => Promise<ToolOutcome>;
+export type Delegate = (task: Task & Shared & Pick<RunningTurn, "emit" | "signal">) => Promise<ToolOutcome>;
 
 /** What a turn has done so far. */
 export interface Progress {

@@ -1,14 +1,14 @@
-/** Where a server listens: each `--listen` is one place, and `--acp`, `--http`, `--host` and `--port` are short for one. */
+/** Where a server listens: each `--listen` is one address, and `--acp`, `--http`, `--host` and `--port` are short for one. */
 import { resolve } from "node:path";
 import { UsageError } from "../command/usage-error.js";
 
-export type Place = StdioPlace | PortPlace | SocketPlace;
+export type ListenAddress = StdioAddress | PortAddress | SocketAddress;
 
-interface StdioPlace {
+interface StdioAddress {
   readonly kind: "stdio";
 }
 
-export interface PortPlace {
+export interface PortAddress {
   readonly kind: "port";
   readonly scheme: "http" | "https";
   readonly host: string;
@@ -19,35 +19,38 @@ export interface PortPlace {
 }
 
 /** A Unix socket: only the user who serves can open it. */
-export interface SocketPlace {
+export interface SocketAddress {
   readonly kind: "socket";
   readonly path: string;
 }
 
 /** Those that were named after those in short. Throws a UsageError for an address that nothing can listen on, or that is there twice. */
-export function readPlaces(short: readonly Place[], texts: readonly string[]): readonly Place[] {
+export function readListenAddresses(
+  short: readonly ListenAddress[],
+  texts: readonly string[],
+): readonly ListenAddress[] {
   const named = texts.map((text) => {
     const scheme = /^[a-z]+:/.exec(text)?.[0] ?? "";
-    const place = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme]?.(text) : undefined;
-    if (place) return place;
+    const address = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme]?.(text) : undefined;
+    if (address) return address;
     throw new UsageError(
       `--listen takes stdio:, http://host:port, https://host:port or unix:/path, not ${JSON.stringify(text)}`,
     );
   });
-  const places = [...short, ...named];
-  const names = places.filter((place) => !("port" in place && place.port === 0)).map(nameOf);
+  const addresses = [...short, ...named];
+  const names = addresses.filter((address) => !("port" in address && address.port === 0)).map(nameOf);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new UsageError(`cannot listen on ${twice} twice`);
-  return places;
+  return addresses;
 }
 
 /** As it is typed. */
-export function nameOf(place: Place): string {
-  if (place.kind === "stdio") return "stdio:";
-  return place.kind === "socket" ? `unix:${place.path}` : urlOf(place);
+export function nameOf(address: ListenAddress): string {
+  if (address.kind === "stdio") return "stdio:";
+  return address.kind === "socket" ? `unix:${address.path}` : urlOf(address);
 }
 
-export function urlOf({ scheme, host, port }: Pick<PortPlace, "scheme" | "host" | "port">): string {
+export function urlOf({ scheme, host, port }: Pick<PortAddress, "scheme" | "host" | "port">): string {
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
@@ -57,21 +60,21 @@ export function urlOf({ scheme, host, port }: Pick<PortPlace, "scheme" | "host" 
 const MOST_PATH_BYTES = 104;
 
 /** By scheme. Undefined for an address that is not whole. */
-const SCHEMES: Readonly<Record<string, (text: string) => Place | undefined>> = {
+const SCHEMES: Readonly<Record<string, (text: string) => ListenAddress | undefined>> = {
   "stdio:": (text) => (text === "stdio:" ? { kind: "stdio" } : undefined),
   "http:": toPort,
   "https:": toPort,
   "unix:": toSocket,
 };
 
-function toPort(text: string): PortPlace | undefined {
+function toPort(text: string): PortAddress | undefined {
   const [, scheme, host = "", digits] = /^(https?):\/\/(\[[0-9a-f:.]+\]|[\w.-]+):(\d{1,5})\/?$/i.exec(text) ?? [];
   const port = Number(digits);
   if ((scheme !== "http" && scheme !== "https") || port > 65535) return undefined;
   return { kind: "port", scheme, host: host.replace(/^\[|\]$/g, ""), port };
 }
 
-function toSocket(text: string): SocketPlace | undefined {
+function toSocket(text: string): SocketAddress | undefined {
   const given = text.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
   if (given === "" || given.endsWith("/") || given.includes("\0")) return undefined;
   if (process.platform === "win32") throw new UsageError("--listen unix: needs a system with Unix sockets");
