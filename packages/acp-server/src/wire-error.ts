@@ -56,7 +56,7 @@ function numberOf(error: unknown, table: Partial<Record<SessionErrorCode, number
 }
 
 /** Nothing was begun, and the same call may succeed a moment later. */
-const LATER: ReadonlySet<SessionErrorCode> = new Set(["queue_full", "session_closed"]);
+const LATER: ReadonlySet<SessionErrorCode> = new Set(["queue_full", "session_closed", "draining"]);
 
 function aboutOf({ code, sessionId, holder }: SessionError): object {
   return {

@@ -44,7 +44,7 @@ export interface App extends Hono<AppEnv> {
   changeAuthToken(token: string): void;
   /** What `GET /metrics` answers. */
   metrics(): string;
-  /** From now on no turn begins: `/readyz` and every prompt are answered 503, and all else goes on. */
+  /** From now on no turn begins: `/readyz`, every prompt and every new session are answered 503, and all else goes on. */
   drain(): void;
   /** Ends what outlasts a request, once the sessions have ended or had a moment for it. */
   close(): Promise<void>;
@@ -69,7 +69,6 @@ export function createApp(deps: AppDeps): App {
       return { session, sessionToken: await tokens.issue(session, giver) };
     };
   const createSession = createIn(sessions, openSession);
-  let isDraining = false;
   const clock = deps.clock ?? Date.now;
   const pageTokens = createPageTokens(deps.pageCode, clock);
   const refuse = createRefuse();
@@ -80,7 +79,6 @@ export function createApp(deps: AppDeps): App {
     deps,
     metrics,
     onClose: (close) => void closing.push(close),
-    isDraining: () => isDraining,
     creations: createCreations(sessions, clock),
     tokens,
     pageTokens,
@@ -131,7 +129,6 @@ export function createApp(deps: AppDeps): App {
       const theirs = person && tableFor(person);
       if (theirs && ACCESS[name] === "admin") await requireChange(theirs.parts, c.req.param("id") ?? "");
       const handle = theirs?.table[name] ?? ownHandle;
-      if (isDraining && BEGINS_A_TURN.has(name)) throw new HttpError(503, "draining", "the server takes no new turns");
       if (method !== "GET") refuseForeignBody(c);
       noteUnknown(c, name, "query", [...new URL(c.req.url).searchParams.keys()]);
       return finishAnswer(c, await answerAnywhere(c, handle, deps.peers));
@@ -155,9 +152,7 @@ export function createApp(deps: AppDeps): App {
     createSession,
     metrics: metrics.text,
     changeAuthToken: gate.changeMaster,
-    drain() {
-      isDraining = true;
-    },
+    drain: sessions.drain,
     async close() {
       const ended = Promise.all(sessions.live().map((session) => session.ended));
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, LIMITS.farewellMs).unref())]);
@@ -175,14 +170,6 @@ export function createApp(deps: AppDeps): App {
 }
 
 // --- internal ---
-
-const BEGINS_A_TURN: ReadonlySet<RouteName> = new Set<RouteName>([
-  "POST /sessions",
-  "POST /sessions/{id}/turns",
-  "POST /session/{id}/message",
-  "POST /commands/{name}/invoke",
-  "POST /runs",
-]);
 
 /** Under Node an answer is over when its response is closed; elsewhere nobody says so. */
 function measure(c: Context<AppEnv>, name: RouteName, metrics: Metrics): void {

@@ -58,6 +58,7 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   too_large: 413,
   forbidden_directory: 403,
   read_only: 403,
+  draining: 503,
   limit_reached: 429,
   budget_spent: 402,
   nothing_to_fork: 409,
@@ -77,7 +78,7 @@ export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["
     return c.json({ error: "internal_error", request_id }, 500);
   }
   const { status, code, message, fields } = told;
-  const isOurs = isHttpError(error) ? status === 500 : status >= 503;
+  const isOurs = isHttpError(error) ? status === 500 : status >= 503 && code !== "draining";
   if (isOurs) logFailure((error as Error).cause ?? error, c, log, request_id);
   // What is on its way out of memory is back, or gone for good, in a moment.
   if (status === 503) c.header("Retry-After", String(LIMITS.retryAfterSeconds));

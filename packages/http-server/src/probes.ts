@@ -4,14 +4,14 @@ import type { AliveReply, HealthReply, ReadyReply } from "@chimera/acp-schema/ht
 import { EVERY_ANSWER } from "./guard/headers.js";
 import type { Handlers, Parts } from "./routes/route.js";
 
-export function healthRoutes({ deps, clock, isDraining }: Parts) {
+export function healthRoutes({ deps, clock }: Parts) {
   const probes = describeProbes({ version: deps.version, startedAt: deps.startedAt ?? clock() });
   return {
     "GET /health": (c) => c.json(probes["/health"]),
     "GET /healthz": (c) => c.json(probes["/healthz"]),
     "GET /ping": (c) => c.json(probes["/ping"]),
     "GET /readyz": (c) =>
-      isDraining() ? c.json({ status: "draining" } satisfies ReadyReply, 503) : c.json(probes["/readyz"]),
+      deps.sessions.isDraining() ? c.json({ status: "draining" } satisfies ReadyReply, 503) : c.json(probes["/readyz"]),
   } satisfies Handlers;
 }
 

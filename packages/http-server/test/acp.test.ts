@@ -573,6 +573,43 @@ describe("a WebSocket", () => {
   });
 });
 
+test("while the server drains, a prompt is refused over both transports and what runs goes on", async () => {
+  const { agent, go } = counting();
+  const served = await serve(agent);
+  const { S, sessionId, rest } = await withSession(served);
+  const stream = await open(served, S);
+  const running = prompt(sessionId, "3 wait");
+  await post(served, running, S);
+  await stream.until(({ message }) => message.params?.update?.content?.text?.includes("2"));
+  const socket = new WebSocket(served.url.replace("http", "ws"), { headers: auth });
+  onTestFinished(() => socket.terminate());
+  const heard: Loose[] = [];
+  socket.on("message", (data) => heard.push(JSON.parse(String(data))));
+  await once(socket, "open");
+  socket.send(JSON.stringify(hello));
+  served.app.drain();
+  const draining = { data: { code: "draining", retryable: true } };
+  const [posted, sent, made] = [
+    prompt(sessionId, "1"),
+    prompt(sessionId, "1"),
+    call("session/new", { cwd: "/", mcpServers: [] }),
+  ];
+  await post(served, posted, S);
+  const refused = () => [...stream.frames, ...rest.frames].find(isReply(posted.id))?.message.error;
+  await expect.poll(refused, { timeout: 10_000 }).toMatchObject(draining);
+  socket.send(JSON.stringify(call("session/load", { sessionId, cwd: "/", mcpServers: [] })));
+  socket.send(JSON.stringify(sent));
+  socket.send(JSON.stringify(made));
+  for (const { id } of [sent, made]) {
+    const answer = () => heard.find((message) => message.id === id && !message.method)?.error;
+    await expect.poll(answer, { timeout: 10_000 }).toMatchObject(draining);
+  }
+  go();
+  expect((await stream.until(isReply(running.id))).message.result.stopReason).toBe("end_turn");
+  expect(served.sessions.find(sessionId)!.conversation.turns).toHaveLength(1);
+  expect(rest.isEnded).toBe(false);
+});
+
 test("a caller has a bounded number of connections", async () => {
   const served = await serve();
   for (let n = 0; n < LIMITS.acpConnectionsOfCaller; n++) await connect(served);

@@ -20,6 +20,7 @@ export type SessionErrorCode =
   | "too_large"
   | "forbidden_directory"
   | "read_only"
+  | "draining"
   | "limit_reached"
   | "budget_spent"
   | "nothing_to_fork"

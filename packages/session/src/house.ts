@@ -5,6 +5,7 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore, type EventStore } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import { createSession } from "./create-session.js";
+import { SessionError } from "./errors.js";
 import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
 import { createLoaded, type Loaded } from "./loaded.js";
 import { spentSince, storedSessions } from "./past-use.js";
@@ -33,6 +34,10 @@ export interface House {
   snapshotsOf(birth: SessionBirth): SessionSnapshots | null;
   /** Makes a session of its birth, loaded from now on. @param snapshots those that were settled, of a session that was stored */
   open(store: Store, birth: SessionBirth, snapshots?: SessionSnapshots | null): OwnedSession;
+  /** Set when the process is about to end: see `requireWork`. */
+  isDraining: boolean;
+  /** Throws `draining`. */
+  requireWork(): void;
   /** Set by `createSessions`, for commands. */
   sessions: Sessions | null;
 }
@@ -71,6 +76,10 @@ export function createHouse(deps: SessionsDeps): House {
       stored: () => storedSessions(deps.store, deps.prefix),
       spentSince: (time) => spentSince(deps.store, deps.prefix, time, onError),
     }),
+    isDraining: false,
+    requireWork() {
+      if (house.isDraining) throw new SessionError("draining", "the server is about to end and takes no new turns");
+    },
     sessions: null,
     snapshotsOf: ({ writer, cwd, directories }) =>
       deps.snapshots?.session(writer.id, { cwd, directories }, writer.requireHeld) ?? null,
@@ -94,10 +103,11 @@ export function createHouse(deps: SessionsDeps): House {
           permissionTimeout,
           coalesce: deps.coalesce ?? true,
           onSetting: deps.onSetting ?? (() => {}),
-          admitPrompt: ({ sender, text, content }) =>
-            house.quota.requirePrompt(sender?.name ?? birth.owner, measured, () =>
-              Buffer.byteLength(JSON.stringify({ text, content })),
-            ),
+          admitPrompt({ sender, text, content }) {
+            house.requireWork();
+            const size = () => Buffer.byteLength(JSON.stringify({ text, content }));
+            house.quota.requirePrompt(sender?.name ?? birth.owner, measured, size);
+          },
           onSpent: (usd) => house.quota.spent(birth.owner, id, usd),
           onSaved: () => house.quota.measure(measured).catch((error) => onError(error, id)),
           onError,

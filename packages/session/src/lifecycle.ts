@@ -56,10 +56,15 @@ export function createSessions(deps: SessionsDeps): Sessions {
     clients: loaded.clients,
     onLoad: loaded.onLoad,
     evictIdle: loaded.evictIdle,
+    drain() {
+      house.isDraining = true;
+    },
+    isDraining: () => house.isDraining,
     shutdown: loaded.shutdown,
     live: () => loaded.all().sort((a, b) => b.touchedAt - a.touchedAt),
     async create(options) {
       loaded.evictIdle();
+      house.requireWork();
       await house.quota.ready();
       const asked = (await deps.admit?.(options)) ?? options;
       if (asked.settings?.model !== undefined) requireModelName(asked.settings.model);

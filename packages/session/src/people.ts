@@ -145,6 +145,7 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
       requireStream: () => sessions.quota.requireStream(name),
     },
     // The life of the process is not theirs.
+    drain() {},
     shutdown: async () => {},
   };
 }

@@ -80,6 +80,9 @@ export interface Sessions {
   onRemove(listener: (id: string, last: Summary | null) => void): () => void;
   /** Unloads what has been idle for the time to live. Called by every operation above; no sweeper needed. */
   evictIdle(): void;
+  /** From now on no turn and no session begins, whatever carries the prompt: `draining`. What was accepted goes on. */
+  drain(): void;
+  isDraining(): boolean;
   shutdown(): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ import type { Handlers, Parts } from "./route.js";
 const CONNECTION = "Acp-Connection-Id";
 const SESSION = "Acp-Session-Id";
 
-export function acpRoutes({ deps, streams, isDraining, onClose }: Parts) {
+export function acpRoutes({ deps, streams, onClose }: Parts) {
   const connections = deps.acp && createAcpConnections(deps.acp);
   if (connections) onClose(connections.close);
   const require = (): AcpConnections => {
@@ -37,8 +37,6 @@ export function acpRoutes({ deps, streams, isDraining, onClose }: Parts) {
         const { code, message: why } = message;
         return c.json({ jsonrpc: "2.0", id: null, error: { code, message: why } }, 400);
       }
-      if (message.kind === "request" && isDraining())
-        throw new HttpError(503, "draining", "the server is about to end");
       if (message.kind === "request" && message.method === "initialize") {
         if (c.req.header(CONNECTION) !== undefined)
           throw new HttpError(400, "already_initialized", "initialize begins a connection, and names none");

@@ -28,8 +28,6 @@ export interface Parts {
   readonly streams: Streams;
   /** Called when the app ends, and waited for. */
   readonly onClose: (close: () => Promise<void>) => void;
-  /** Whether the program is about to end. */
-  readonly isDraining: () => boolean;
   readonly clock: () => number;
 }
 
