@@ -4,7 +4,13 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
-import { canStartPostgres, startPostgres, type TestDatabase, type TestServer } from "@chimera/store-postgres/testing";
+import {
+  canStartPostgres,
+  startOwnPostgres,
+  startPostgres,
+  type TestDatabase,
+  type TestServer,
+} from "@chimera/store-postgres/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fileScope } from "./program.js";
 import { repositoryRoot, scratchTree } from "./scratch.js";
@@ -285,6 +291,31 @@ test("five rounds of kills, freezes, lost replies and a promotion lose nothing t
     });
   const [code] = await once(child, "close");
   expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining("nothing was lost, doubled or left") });
+});
+
+test("while the database is away the refusal names it and says what to do, and the server goes on when it is back", {
+  tags: ["needs-postgres"],
+  timeout: 60_000,
+}, async () => {
+  const own = await startOwnPostgres(process.env);
+  try {
+    const { url } = await own.database();
+    const server = await startServer(["--store", `${url}?lease=2`, "--session-ttl", "60"], {}, { atEnd });
+    const { id } = await server.run("hello");
+    await own.kill();
+    const refused = { error: "storage_failed", message: expect.stringMatching(/^the database does not answer/) };
+    const ask = () => server.ask(`POST /sessions/${id}/turns`, { body: { prompt: "hello" } });
+    // While its lease lasts, a node may still wait for the database.
+    await expect.poll(async () => (await ask()).body, { timeout: 20_000 }).toMatchObject(refused);
+    expect(await server.ask(`GET /sessions/${id}`)).toMatchObject({ status: 503, body: refused });
+    expect(await server.ask("GET /sessions")).toMatchObject({ status: 503, body: refused });
+    await own.start();
+    await expect.poll(async () => (await ask()).status, { timeout: 30_000 }).toBe(202);
+    server.program.child.kill("SIGTERM");
+    await server.program.exited;
+  } finally {
+    await own.stop();
+  }
 });
 
 test("a store is copied into another and back, as often as one likes", {

@@ -12,6 +12,7 @@ export type StoreErrorCode =
   | "storage_full"
   | "read_only"
   | "io"
+  | "database"
   | "damaged"
   | "unsupported_format"
   | "invalid_id"

@@ -183,7 +183,7 @@ both headers for a session, without \`Acp-Session-Id\` for the rest. Or all of i
 | 429 | \`queue_full\`, \`limit_reached\`, \`too_many_refusals\` |
 | 500 | \`internal_error\`, \`command_invoke_failed\`, \`runs_list_failed\`, \`runs_cost_failed\`, \`write_failed\` |
 | 502 | \`upstream_failed\`, \`outcome_unknown\` (the node that had the session died while it did this: look at the session before asking again) |
-| 503 | \`session_closed\` (it was just leaving memory), \`draining\`, \`shutting_down\`, \`storage_failed\` (the disk failed), \`too_many_streams\` (event streams have a bound of their own, so that other requests find room), \`too_many_connections\` (of ACP); all with \`Retry-After\` |
+| 503 | \`session_closed\` (it was just leaving memory), \`draining\`, \`shutting_down\`, \`storage_failed\` (the disk failed, or the database does not answer), \`too_many_streams\` (event streams have a bound of their own, so that other requests find room), \`too_many_connections\` (of ACP); all with \`Retry-After\` |
 | 507 | \`storage_full\`, \`storage_read_only\` |
 `;
 }

@@ -106,7 +106,8 @@ test("a failure of our own tells the caller an id and the log the rest", async (
 test.each([
   ["storage_full", 507, "storage_full", /free some/],
   ["read_only", 507, "storage_read_only", /make it writable/],
-  ["io", 503, "storage_failed", /try again/],
+  ["io", 503, "storage_failed", /^the disk failed.*try again/],
+  ["database", 503, "storage_failed", /^the words of the store$/],
   ["fenced", 409, "session_claimed", /is open in otter, process 7 on there/],
   ["damaged", 409, "session_damaged", /its log is gone/],
 ] as const)(
@@ -114,7 +115,8 @@ test.each([
   async (code, status, error, says) => {
     const served = await serve();
     const holder = { program: "otter", pid: 7, host: "there", instance: "x", start: null, boot: null, pidns: null };
-    const failure = new StoreError(code, code === "damaged" ? "its log is gone" : "/a/secret/path", { holder });
+    const own: Partial<Record<string, string>> = { damaged: "its log is gone", database: "the words of the store" };
+    const failure = new StoreError(code, own[code] ?? "/a/secret/path", { holder });
     const { id } = await served.sessions.create({ cwd: served.cwd });
     vi.spyOn(served.store, "list").mockRejectedValue(failure);
     const answer = await served.call("GET", "/sessions");

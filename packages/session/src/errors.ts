@@ -131,6 +131,7 @@ const STORE: Partial<Record<StoreErrorCode, Row>> = {
   storage_full: full,
   read_only: readOnly,
   io: failed,
+  database: ["storage_failed"],
   unsupported_format: newer,
   invalid_event: ["invalid_setting"],
   too_large: ["too_large"],

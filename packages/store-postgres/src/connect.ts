@@ -131,7 +131,17 @@ export async function untilKnown<T>(send: () => Promise<T>, isOver: () => boolea
 function databaseError(error: unknown): StoreError {
   if (isStoreError(error)) return error;
   const { code = "unknown", message } = error as { code?: string; message?: string };
-  return new StoreError(FULL.has(code) ? "storage_full" : "io", `the database: ${message || code}`, { cause: error });
+  if (FULL.has(code)) return new StoreError("storage_full", `the database: ${message || code}`, { cause: error });
+  return new StoreError("database", isUnsure(error) ? away(code) : `the database: ${message}`, { cause: error });
+}
+
+/** For those who asked: what happened, what is safe, what to do. */
+function away(code: string): string {
+  const reason = code === "unknown" ? "" : ` (${code})`;
+  return (
+    `the database does not answer${reason}: nothing is read or kept until it does, and what was acknowledged is safe; ` +
+    "see that it runs and can be reached, then try again"
+  );
 }
 
 /** A list as PostgreSQL writes arrays. */
