@@ -306,3 +306,40 @@ describe("settings", () => {
     expect(program.stderr()).toContain(named);
   });
 });
+
+describe("a task of another agent", confined, () => {
+  /** A home whose agent `helper` follows a script. */
+  const withHelper = (...calls: readonly object[]): Record<string, string> => {
+    const steps = [...calls.map((call) => ({ reply: [call] })), { reply: [{ text: "Done." }] }];
+    const script = join(scratchTree({ "inner.json": { turns: [{ steps }] } }), "inner.json");
+    const helper = `---\nmode: subagent\nmodel: scripted:${script}\n---\nHelp.`;
+    return { HOME: scratchTree({ ".chimera/agent/helper.md": helper }) };
+  };
+  const task = { call: "task", args: { prompt: "Do it", agent: "helper" } };
+
+  test("runs its commands where it may write no more than the session", async () => {
+    const place = outside();
+    const env = withHelper(bash(`echo x >> ${place}/canary`), bash("echo x > inside.txt"));
+    const peer = await ferretPeer(["--sandbox", "workspace-write", "--approval", "full"], [[task]], env);
+    await peer.prompt();
+    expect(readFileSync(join(place, "canary"), "utf8")).toBe("alive\n");
+    expect(readFileSync(join(peer.program.cwd, "inside.txt"), "utf8")).toBe("x\n");
+    expect(peer.kind("sandbox_violation")).toMatchObject([{ tool: "Bash", path: join(place, "canary") }]);
+  });
+
+  test("has its edits and what its commands wrote taken back by one undo", async () => {
+    const edit = { call: "Edit", args: { path: "README.md", old_string: "# A workspace", new_string: "# Another" } };
+    const peer = await ferretPeer(
+      ["--sandbox", "workspace-write", "--approval", "full"],
+      [[task]],
+      withHelper(edit, write("made.txt"), bash("echo x > run.txt")),
+    );
+    const inside = (name: string) => join(peer.program.cwd, name);
+    await peer.prompt();
+    expect(readFileSync(inside("README.md"), "utf8")).toBe("# Another\n");
+    expect(["made.txt", "run.txt"].filter((name) => existsSync(inside(name)))).toEqual(["made.txt", "run.txt"]);
+    await peer.prompt("/undo");
+    expect(readFileSync(inside("README.md"), "utf8")).toBe("# A workspace\n");
+    expect(["made.txt", "run.txt"].filter((name) => existsSync(inside(name)))).toEqual([]);
+  });
+});

@@ -94,21 +94,32 @@ test("in an editor 20 alike ask nothing once the widest answers were chosen", as
   expect(editor.asked("session/request_permission")).toHaveLength(before);
 }, 120_000);
 
-test("in the native dialect 20 alike ask nothing after always", async () => {
-  const steps = Array.from({ length: 20 }, (_, n) => ({ reply: [bash(`touch made-${n}`)] }));
+test.each([
+  { name: "otter", args: [], call: (n: number) => bash(`touch made-${n}`), id: "requestId", decision: "reply" },
+  {
+    name: "ferret",
+    args: ["--sandbox", "workspace-write", "--approval", "auto"],
+    call: (n: number) => bash(`git push origin branch-${n}`),
+    id: "id",
+    decision: "decision",
+  },
+] as const)("in the native dialect of $name 20 alike ask nothing after always", async (row) => {
+  const { name, id, decision } = row;
+  const steps = Array.from({ length: 20 }, (_, n) => ({ reply: [row.call(n)] }));
   const calls = { steps: [...steps, { reply: [{ text: "Done." }] }] };
   const script = join(scratchTree({ "script.json": { turns: [calls, calls] } }), "script.json");
-  const peer = connect(startProgram("otter", ["serve", "--acp", "--model", `scripted:${script}`]));
+  const peer = connect(startProgram(name, ["serve", "--acp", "--model", `scripted:${script}`, ...row.args]));
   await peer.request("initialize", {});
   const { sessionId } = (await peer.request("session/new", { cwd: peer.program.cwd })).result;
   const asked = () =>
-    peer.frames.flatMap(({ params }) =>
-      params?.update?.sessionUpdate === "permission_request" ? [params.update.requestId as string] : [],
-    );
+    peer.frames.flatMap(({ params }) => {
+      const shown = name === "otter" ? params?.update : params;
+      return [shown?.sessionUpdate, shown?.kind].includes("permission_request") ? [shown[id] as string] : [];
+    });
   const first = peer.request("session/message", { sessionId, message: "one" });
   for (let n = 1; n <= 20; n++) {
     await peer.find(() => asked().length === n);
-    await peer.request("permission/respond", { requestId: asked().at(-1), reply: "always" });
+    await peer.request("permission/respond", { sessionId, [id]: asked().at(-1), [decision]: "always" });
   }
   expect((await first).result.output).toBe("Done.");
   expect((await peer.request("session/message", { sessionId, message: "two" })).result.output).toBe("Done.");

@@ -64,6 +64,8 @@ export function createDelegate({ turn, context, outfit, agents }: TaskParts): De
     for await (const event of inner) {
       if (event.type === "text_delta") said += event.metadata.text;
       else if (event.type === "usage") emit({ type: "usage", metadata: spending.state() });
+      // What was stopped is nobody's detail: every client shows it, and it is counted.
+      else if (event.type === "sandbox_violation") emit(event);
       else if (event.type === "agent_result") {
         const { success, output, error } = event.metadata;
         outcome = success

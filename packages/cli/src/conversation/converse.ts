@@ -9,11 +9,12 @@ import { plainLine } from "../terminal/text.js";
 import { readMentions } from "./attachments.js";
 import type { Suggestions } from "./editor.js";
 import { type LocalActions, listCommands, runLocalCommand, withLocalCommands } from "./local-commands.js";
+import { promptLines } from "./prompt-lines.js";
 import { createQuestions } from "./questions.js";
 import { readable } from "./readable.js";
 import type { Screen, ScreenEvents } from "./screen.js";
 import { createPast, createTurns, type Past } from "./turns.js";
-import { createView, promptLines } from "./view.js";
+import { createView } from "./view.js";
 
 /** A second Ctrl-C within this time leaves. */
 const AGAIN_MS = 2000;
@@ -67,9 +68,10 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     live: () => {
       const choices = past ? null : questions.choices;
       const isBusy = past !== null || turns.busy || entering > 0;
+      const jobs = past ? [] : view.jobLines(turns.conversation.openJobs.values());
       const isAsked = past === null && asked.size > 0 && options.approves;
       return {
-        lines: choices === null ? view.lines() : [],
+        lines: choices === null ? [...view.lines(), ...jobs] : [],
         status: isBusy && choices === null && !isAsked ? view.label(clock()) || "waiting" : null,
         queued,
         choices,

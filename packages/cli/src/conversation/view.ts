@@ -1,11 +1,13 @@
 /** Records of a session -> what a person sees of them. Prints whole lines, and says what is going on below them. */
-import type { PlanEntry, RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
+import type { Metadata, PlanEntry, RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { diffLines } from "../terminal/diff.js";
 import { createMarkdownStream, wrap } from "../terminal/markdown.js";
 import { folded } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 import { count, formatDuration, plain, plainLine } from "../terminal/text.js";
+import { createJobOutputs, TAIL_CHARACTERS } from "./job-outputs.js";
+import { promptLines } from "./prompt-lines.js";
 import { readable } from "./readable.js";
 import { createTask, type Inside, insideWidth, type Task, tasksNow } from "./task.js";
 
@@ -37,11 +39,12 @@ const DIFF_LINES = 40;
 const THOUGHT_LINES = 2;
 const FAILED_LINES = 10;
 const TAIL_LINES = 3;
-const TAIL_CHARACTERS = 16 * 1024;
 
 export interface View extends Inside {
   /** What is still arriving: the end of an answer or of a thought, what a command puts out, what a task does. */
   lines(): string[];
+  /** The commands that go on, each with the last line that it wrote. */
+  jobLines(running: Iterable<Metadata<"job_started">>): string[];
   /** Shows all of what was folded last. */
   unfold(): void;
 }
@@ -52,6 +55,7 @@ export function createView(options: ViewOptions): View {
   const calls = new Map<string, OpenCall>();
   const asked = new Map<string, { readonly callId: string; readonly at: number }>();
   const titles = new Set<string>();
+  const jobs = createJobOutputs();
   let diffs: string[] = [];
   let thought = "";
   let plan: readonly PlanEntry[] = [];
@@ -80,6 +84,13 @@ export function createView(options: ViewOptions): View {
     const shown = more === null ? lines : folded(lines, most, note);
     if (shown.length < lines.length) unfolded = lines;
     for (const one of shown) line(one);
+  };
+  /** The end of what a command put out before it failed. */
+  const tail = (output: string): void => {
+    const text = plain(output).trimEnd();
+    const lines = text === "" ? [] : text.split("\n");
+    if (lines.length > FAILED_LINES) unfolded = lines.map((one) => `  ${one}`);
+    for (const one of more === null ? lines : lines.slice(-FAILED_LINES)) line(style.dim(`  ${one}`));
   };
   const endThought = () => {
     const text = plain(thought).trim();
@@ -139,10 +150,8 @@ export function createView(options: ViewOptions): View {
       const said = plain(metadata.error || metadata.output).trim();
       const why = startOf(plainLine(said.split("\n", 1)[0] ?? ""), 200);
       line(`${style.red("✗")} ${title} ${style.red(why)}`);
-      const output = plain(call?.output || metadata.output).trimEnd();
-      const lines = output === "" || output === said.split("\n", 1)[0] ? [] : output.split("\n");
-      if (lines.length > FAILED_LINES) unfolded = lines.map((one) => `  ${one}`);
-      for (const one of more === null ? lines : lines.slice(-FAILED_LINES)) line(style.dim(`  ${one}`));
+      const output = call?.output || metadata.output;
+      if (plain(output).trimEnd() !== said.split("\n", 1)[0]) tail(output);
     }
     for (const diff of diffs) fold(diffLines(diff, style), DIFF_LINES);
     diffs = [];
@@ -269,9 +278,16 @@ export function createView(options: ViewOptions): View {
       endWait(question_id, ts);
       note(answer === null ? "no answer" : `answer: ${plainLine(answer)}`);
     },
-    job_started: ({ metadata: { job_id, command } }) => note(`${job_id} goes on: ${plainLine(command)}`),
-    job_ended: ({ metadata: { job_id, exit_code, by } }) =>
-      note(`${job_id} ended${by === "itself" ? ` (exit code ${exit_code ?? "none"})` : ` by ${by}`}`),
+    job_started({ metadata: { job_id, call_id, command } }) {
+      note(`${job_id} goes on: ${plainLine(command)}`);
+      jobs.add(job_id, calls.get(call_id)?.output ?? "");
+    },
+    job_output: ({ metadata: { job_id, chunk } }) => jobs.add(job_id, chunk),
+    job_ended({ metadata: { job_id, exit_code, by } }) {
+      note(`${job_id} ended${by === "itself" ? ` (exit code ${exit_code ?? "none"})` : ` by ${by}`}`);
+      const output = jobs.end(job_id);
+      if (by === "itself" && exit_code !== 0) tail(output);
+    },
     compaction: () => note("the conversation so far was summed up to make room"),
     error: ({ metadata }) => note(metadata.message, style.red),
     cancelled({ ts }) {
@@ -307,6 +323,7 @@ export function createView(options: ViewOptions): View {
       const others = more.length > 0 ? ` (and ${more.length} more)` : "";
       return `${first.title} ${formatDuration(now - first.startedAt - first.waitedMs)}${others}`;
     },
+    jobLines: (running) => jobs.lines(running).map(style.dim),
     unfold() {
       for (const one of unfolded ?? []) line(one);
       unfolded = null;
@@ -319,15 +336,6 @@ export function createView(options: ViewOptions): View {
       return toolCalls;
     },
   };
-}
-
-/** A prompt as it stands in the conversation. */
-export function promptLines(text: string, style: Style): string {
-  const lines = plain(text).split("\n");
-  const shown = folded(lines, 12, (hidden) => style.dim(`… ${hidden} more lines`));
-  return shown
-    .map((one, at) => (at === 0 ? `${style.bold("> ")}${startOf(one, 2000)}` : `  ${startOf(one, 2000)}`))
-    .join("\n");
 }
 
 // --- internal ---
