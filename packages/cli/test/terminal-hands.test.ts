@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createPerson, type Person } from "./person.js";
-import { onTerminal, open, type Terminal } from "./terminal.js";
+import { isAlive, onTerminal, open, type Terminal } from "./terminal.js";
 
 const bash = (command: string, more: object = {}) => ({ call: "Bash", args: { command, ...more } });
 const said = (text: string) => ({ reply: [{ text }] });
@@ -24,14 +24,7 @@ async function addHelper(person: Person, steps: readonly object[]): Promise<void
 }
 
 /** Whether the process lives whose number a command wrote to a file. */
-async function lives(file: string): Promise<boolean> {
-  try {
-    process.kill(Number(await readFile(file, "utf8")), 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const lives = async (file: string) => isAlive(Number(await readFile(file, "utf8")));
 
 test("a job is seen while it goes on, read later, and ends with the program", onTerminal, async () => {
   const person = await createPerson();

@@ -145,11 +145,9 @@ test(
     await terminal.paste("yes\nyes\n");
     await terminal.type("yes");
     await terminal.press("Enter");
-    await terminal.until(/\[y\]es/);
-    await terminal.type("?");
-    await terminal.until(/y {2}do it, this once\n[\s\S]*A paste answers nothing/);
-    await terminal.type("v");
-    await terminal.until(/│ \+line 59\n│ \+line 60\n/);
+    // The program may still be reading what came before, and a key that comes with something else is not an answer.
+    await terminal.typeUntil("?", /y {2}do it, this once\n[\s\S]*A paste answers nothing/);
+    await terminal.typeUntil("v", /│ \+line 50\n[\s\S]*│ \+line 60\n/);
     expect(existsSync(join(person.cwd, "long.txt"))).toBe(false);
     await terminal.type("r");
     await terminal.until(/why not\?/);

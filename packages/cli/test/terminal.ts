@@ -1,8 +1,9 @@
 /** A real terminal: tmux types, and the screen is compared. */
 import { execFile } from "node:child_process";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { Person } from "./person.js";
 
 const run = promisify(execFile);
@@ -20,6 +21,8 @@ export interface Terminal {
   painted(): Promise<string>;
   /** Waits until the screen shows it; fails with the screen. */
   until(pattern: RegExp): Promise<string>;
+  /** Types it again and again, with pauses, until the screen shows that it was taken. */
+  typeUntil(text: string, pattern: RegExp): Promise<void>;
   /** As a terminal's own paste does, with marks where the program asked for them. */
   paste(text: string): Promise<void>;
   resize(columns: number): Promise<void>;
@@ -63,7 +66,11 @@ export async function open(
     command,
   );
   onTestFinished(async () => {
+    const shell = await terminal.ask("#{pane_pid}").catch(() => "");
+    const programs = shell === "" ? [] : await childrenOf(Number(shell));
     await tmux("kill-server").catch(() => {});
+    // A program whose terminal was closed still writes its last records, into directories that are removed next.
+    await expect.poll(() => programs.filter(isAlive), { timeout: 10_000 }).toEqual([]);
   });
   const terminal: Terminal = {
     press: async (...keys) => void (await tmux("send-keys", "-t", name, ...keys)),
@@ -80,13 +87,21 @@ export async function open(
     screen: () => tmux("capture-pane", "-p", "-t", name),
     history: () => tmux("capture-pane", "-p", "-S", "-", "-t", name),
     painted: () => tmux("capture-pane", "-p", "-e", "-t", name),
+    async typeUntil(text, pattern) {
+      const end = Date.now() + 20_000;
+      while (!pattern.test(await terminal.screen())) {
+        if (Date.now() > end) throw new Error(`no ${pattern} on the screen:\n${await terminal.screen()}`);
+        await terminal.type(text);
+        for (let n = 0; n < 20 && !pattern.test(await terminal.screen()); n++) await pause(50);
+      }
+    },
     async until(pattern) {
       const end = Date.now() + 20_000;
       for (;;) {
         const screen = await terminal.screen();
         if (pattern.test(screen)) return screen;
         if (Date.now() > end) throw new Error(`no ${pattern} on the screen:\n${screen}`);
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await pause(50);
       }
     },
   };
@@ -95,4 +110,22 @@ export async function open(
 
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+async function childrenOf(parent: number): Promise<number[]> {
+  const { stdout } = await run("ps", ["-A", "-o", "pid=,ppid="]);
+  const rows = stdout
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  return rows.flatMap(([pid, ppid]) => (ppid === parent && pid !== undefined ? [pid] : []));
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
