@@ -47,10 +47,12 @@ function readLinks(markdown) {
 /** Inline code that names a place in this repository. */
 function readPaths(markdown) {
   const prose = withoutFences(markdown);
-  return [...prose.matchAll(/`((?:packages|apps|scripts|bench|docs|test|examples)\/[\w./-]+)`/g)].map((match) => ({
-    target: match[1],
-    line: prose.slice(0, match.index).split("\n").length,
-  }));
+  return [...prose.matchAll(/`((?:packages|apps|scripts|tools|bench|docs|test|examples)\/[\w./-]+)`/g)].map(
+    (match) => ({
+      target: match[1],
+      line: prose.slice(0, match.index).split("\n").length,
+    }),
+  );
 }
 
 /** A path is read from the root, or in a package's README from that package. */

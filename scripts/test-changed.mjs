@@ -50,7 +50,7 @@ async function changedFiles(base) {
 /** A test that changed, or in whose text a changed helper or script is named as an import or a program. */
 function repositoryTests(files) {
   const named = files
-    .filter((path) => /^(test|scripts)\//.test(path))
+    .filter((path) => /^(test|scripts|tools)\//.test(path))
     .map((path) => basename(path).replace(/\.ts$/, ".js"));
   return listFiles(root, "test", [".test.ts"]).filter((path) => {
     const text = readFileSync(join(root, path), "utf8");

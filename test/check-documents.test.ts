@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runScript, scratchTree } from "./scratch.js";
 
-const ARCHITECTURE = "# A\n\n<!-- layers: drawn by scripts/draw-layers.mjs -->\nold\n<!-- end of layers -->\n";
+const ARCHITECTURE = "# A\n\n<!-- layers: drawn by tools/draw-layers.mjs -->\nold\n<!-- end of layers -->\n";
 
 test("documents whose links lead somewhere and whose examples run pass; others fail at their lines", () => {
   const root = (link: string, example: string, command: string) =>
@@ -17,8 +17,8 @@ test("documents whose links lead somewhere and whose examples run pass; others f
     code: 0,
     stdout: "1 examples and 1 pages of the guide run\n",
   });
-  runScript("draw-layers.mjs", sound);
-  expect(runScript("draw-layers.mjs", sound, "--check")).toMatchObject({ code: 0, stderr: "" });
+  runScript("../tools/draw-layers.mjs", sound);
+  expect(runScript("../tools/draw-layers.mjs", sound, "--check")).toMatchObject({ code: 0, stderr: "" });
 
   const broken = root("docs/gone.md", 'throw new Error("stale");', "echo outdated; false");
   const links = runScript("check-docs.mjs", broken);
@@ -26,6 +26,6 @@ test("documents whose links lead somewhere and whose examples run pass; others f
   const examples = runScript("check-examples.mjs", broken);
   expect(examples.stderr).toMatch(/README\.md:6 the example ended with 1[\s\S]*stale/);
   expect(examples.stderr).toMatch(/docs\/guide\/first\.md:1 its commands ended with 1[\s\S]*outdated/);
-  const drawing = runScript("draw-layers.mjs", broken, "--check");
+  const drawing = runScript("../tools/draw-layers.mjs", broken, "--check");
   expect([links.code, examples.code, drawing.code]).toEqual([1, 1, 1]);
 });

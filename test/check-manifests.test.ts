@@ -57,8 +57,11 @@ test("a manifest that misleads is named with what it should say, a sound one is 
 
 test("the repository moves with one command, links and all", () => {
   const root = tree({ "packages/sound": manifest("packages/sound") });
-  expect(runScript("name-repository.mjs", "https://example.org/new/", root)).toMatchObject({ code: 2 });
-  expect(runScript("name-repository.mjs", "https://example.org/new.git", root)).toMatchObject({ code: 0, stderr: "" });
+  expect(runScript("../tools/name-repository.mjs", "https://example.org/new/", root)).toMatchObject({ code: 2 });
+  expect(runScript("../tools/name-repository.mjs", "https://example.org/new.git", root)).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
   expect(runScript("check-manifests.mjs", root).stdout).toBe("1 manifests name https://example.org/new\n");
   expect(runScript("check-docs.mjs", root)).toMatchObject({ code: 0, stderr: "" });
   expect(readFileSync(join(root, "packages/sound/README.md"), "utf8")).not.toContain(address);

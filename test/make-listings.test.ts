@@ -8,7 +8,7 @@ const readJson = (...path: string[]) => JSON.parse(readFileSync(join(...path), "
 
 test.each(["otter", "ferret"])("%s has an entry that names its package, and an icon in one colour", (id) => {
   const out = scratchTree({});
-  expect(runScript("make-listings.mjs", "--out", out).code).toBe(0);
+  expect(runScript("../tools/make-listings.mjs", "--out", out).code).toBe(0);
   const manifest = readJson(repositoryRoot, "apps", id, "package.json");
   const repository = manifest.repository.url.replace(/^git\+|\.git$/g, "");
   const entry = readJson(out, id, "agent.json");

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { packageExtension } from "../../scripts/vscode/package.mjs";
+import { packageExtension } from "../../tools/vscode/package.mjs";
 import { repositoryRoot } from "../scratch.js";
 
 /** Downloads are kept: code-server is 600 MB, and some of its modules are compiled. */

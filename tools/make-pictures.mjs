@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The pictures of the README, made from the built program: a conversation in a terminal, the same session as an HTML
 // transcript, and one in the page while it asks. Needs tmux and chromium, which is why no test runs it.
-//   npm run build && node scripts/make-pictures.mjs
+//   npm run build && node tools/make-pictures.mjs
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

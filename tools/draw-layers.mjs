@@ -2,10 +2,10 @@
 // Draws layers.json into docs/ARCHITECTURE.md, between its two markers. `--check` only says whether the drawing is true.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { repositoryRoot } from "./gate.mjs";
+import { repositoryRoot } from "../scripts/gate.mjs";
 
 const document = "docs/ARCHITECTURE.md";
-const [begin, end] = ["<!-- layers: drawn by scripts/draw-layers.mjs -->", "<!-- end of layers -->"];
+const [begin, end] = ["<!-- layers: drawn by tools/draw-layers.mjs -->", "<!-- end of layers -->"];
 const root = process.argv.slice(2).find((argument) => !argument.startsWith("-")) ?? repositoryRoot;
 
 const text = readFileSync(join(root, document), "utf8");

@@ -2,11 +2,11 @@
 // Moves the repository to another address: the root manifest's `repository` is where it is said, and every published
 // manifest, every package's README and the Zed extension repeat it. Run by the release workflow too, because a provenance
 // statement is only accepted when a package names the repository it was built in.
-//   node scripts/name-repository.mjs https://example.org/chimera [root]
+//   node tools/name-repository.mjs https://example.org/chimera [root]
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { repositoryRoot } from "./gate.mjs";
-import { readPackages, repositoryAddress } from "./workspace.mjs";
+import { repositoryRoot } from "../scripts/gate.mjs";
+import { readPackages, repositoryAddress } from "../scripts/workspace.mjs";
 
 const [given = "", root = repositoryRoot] = process.argv.slice(2);
 if (!/^https?:\/\/[^/\s]+\/[^\s"?#]*[^\s"?#/]$/.test(given)) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 // Packs the built VS Code extension into dist/vscode/chimera-vscode-<version>.vsix, the same bytes from the same sources.
-//   npm run build && node scripts/vscode/package.mjs
+//   npm run build && node tools/vscode/package.mjs
 //   code --install-extension dist/vscode/chimera-vscode-<version>.vsix
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { zip } from "../zed/archive.mjs";
+import { zip } from "../../scripts/zed/archive.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
 const app = join(root, "apps", "vscode");

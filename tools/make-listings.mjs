@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 // What the public ACP agent registry asks for: an agent.json and an icon.svg of each program, made from its manifest. Zed's own
 // extension is made by scripts/zed/build_archives.sh.
-//   node scripts/make-listings.mjs [--out listings]
+//   node tools/make-listings.mjs [--out listings]
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { repositoryRoot as root } from "./gate.mjs";
-import { readListed, repositoryAddress } from "./workspace.mjs";
+import { repositoryRoot as root } from "../scripts/gate.mjs";
+import { readListed, repositoryAddress } from "../scripts/workspace.mjs";
 
 const { values } = parseArgs({ options: { out: { type: "string", default: "listings" } } });
 const repository = repositoryAddress(root);

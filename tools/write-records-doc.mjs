@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exampleOf } from "../packages/acp-schema/scripts/example.mjs";
 import { anchor, fieldsOf, fieldTable, typeText } from "../packages/acp-schema/scripts/type-text.mjs";
-import { repositoryRoot } from "./gate.mjs";
+import { repositoryRoot } from "../scripts/gate.mjs";
 
 const read = (path) => readFileSync(join(repositoryRoot, path), "utf8");
 const page = join(repositoryRoot, "docs", "records.md");
@@ -35,7 +35,7 @@ const OLDER = {
 const text = `${introduction()}\n${types.map(section).join("\n")}\n## Shapes\n\n${shapes.map(shape).join("\n")}`;
 if (!process.argv.includes("--check")) writeFileSync(page, text);
 else if (readFileSync(page, "utf8") !== text) {
-  console.error("docs/records.md is out of date: build, then run `node scripts/write-records-doc.mjs`");
+  console.error("docs/records.md is out of date: build, then run `node tools/write-records-doc.mjs`");
   process.exitCode = 1;
 }
 
@@ -59,7 +59,7 @@ function introduction() {
   return `# Records
 
 Everything that happens in a session is a record of its log. This page is generated from the schemas that describe them, by
-\`scripts/write-records-doc.mjs\`. The words are those of the [glossary](glossary.md); which records follow each other is in
+\`tools/write-records-doc.mjs\`. The words are those of the [glossary](glossary.md); which records follow each other is in
 [a session's log](session-log.md).
 
 ## A record

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { CONFIG_KEYS, completeCommands } from "../packages/host/dist/index.js";
-import { repositoryRoot } from "./gate.mjs";
+import { repositoryRoot } from "../scripts/gate.mjs";
 
 const page = join(repositoryRoot, "docs", "cli.md");
 const require = createRequire(import.meta.url);
@@ -27,7 +27,7 @@ const [otter, ferret] = programs;
 const text = [introduction(), commandsOf(otter), additionsOf(ferret, otter), settings()].join("\n");
 if (!process.argv.includes("--check")) writeFileSync(page, text);
 else if (readFileSync(page, "utf8") !== text) {
-  console.error("docs/cli.md is out of date: run `node scripts/write-cli-doc.mjs`");
+  console.error("docs/cli.md is out of date: run `node tools/write-cli-doc.mjs`");
   process.exitCode = 1;
 }
 
@@ -36,7 +36,7 @@ else if (readFileSync(page, "utf8") !== text) {
 function introduction() {
   return `# Command line
 
-This page is generated from the rows that parse what is typed, by \`scripts/write-cli-doc.mjs\`. \`<command> --help\` says the same
+This page is generated from the rows that parse what is typed, by \`tools/write-cli-doc.mjs\`. \`<command> --help\` says the same
 in a terminal, \`<command> completions bash|zsh|fish\` teaches it to a shell. \`chimera otter\` is \`otter\` and \`chimera ferret\` is
 \`ferret\`, under one command.
 
