@@ -1,4 +1,4 @@
-// A program on stdio, asked and timed by a client that does as little as it can itself.
+// A client of ACP that does as little as it can itself, and a program on stdio that it asks and times.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -11,19 +11,8 @@ import { once } from "node:events";
 export function startAcp(args, options) {
   const started = performance.now();
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "ignore"], ...options });
-  const waiting = new Map();
-  let wake = () => {};
-  let last = 0;
+  const { call, take, fail, chunk } = createCaller((line) => child.stdin.write(`${line}\n`));
   let rest = "";
-  const take = (line) => {
-    if (line.includes('"agent_message_chunk"')) return wake();
-    const { id, method, result, error } = JSON.parse(line);
-    if (method !== undefined || !waiting.has(id)) return;
-    const { resolve, reject } = waiting.get(id);
-    waiting.delete(id);
-    if (error) reject(new Error(error.message));
-    else resolve(result);
-  };
   child.stdout.setEncoding("utf8").on("data", (text) => {
     const lines = (rest + text).split("\n");
     rest = lines.pop();
@@ -31,16 +20,7 @@ export function startAcp(args, options) {
   });
   child.stdin.on("error", () => {});
   const exited = once(child, "exit");
-  exited.then(([code]) => {
-    for (const { reject } of waiting.values()) reject(new Error(`${args.join(" ")} ended with ${code}`));
-  });
-
-  const call = (method, params) =>
-    new Promise((resolve, reject) => {
-      const id = ++last;
-      waiting.set(id, { resolve, reject });
-      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    });
+  exited.then(([code]) => fail(new Error(`${args.join(" ")} ended with ${code}`)));
   return {
     pid: child.pid,
     /** Milliseconds since it was started. */
@@ -52,11 +32,7 @@ export function startAcp(args, options) {
     },
     /** A model of `chat-model.mjs` streams as many deltas as the prompt says. */
     prompt: (sessionId, text) => call("session/prompt", { sessionId, prompt: [{ type: "text", text: String(text) }] }),
-    /** Resolves with the next piece of an answer. */
-    chunk: () =>
-      new Promise((resolve) => {
-        wake = resolve;
-      }),
+    chunk,
     async end() {
       child.stdin.end();
       await exited;
@@ -65,6 +41,42 @@ export function startAcp(args, options) {
       child.kill("SIGKILL");
       await exited;
     },
+  };
+}
+
+/**
+ * Calls over any channel of lines: `take` is given each line that comes, `fail` ends every call that waits.
+ *
+ * @param {(line: string) => void} send
+ */
+export function createCaller(send) {
+  const waiting = new Map();
+  let wake = () => {};
+  let last = 0;
+  return {
+    call: (method, params) =>
+      new Promise((resolve, reject) => {
+        const id = ++last;
+        waiting.set(id, { resolve, reject });
+        send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+      }),
+    take(line) {
+      if (line.includes('"agent_message_chunk"')) return wake();
+      const { id, method, result, error } = JSON.parse(line);
+      if (method !== undefined || !waiting.has(id)) return;
+      const { resolve, reject } = waiting.get(id);
+      waiting.delete(id);
+      if (error) reject(new Error(error.message));
+      else resolve(result);
+    },
+    fail(error) {
+      for (const { reject } of waiting.values()) reject(error);
+    },
+    /** Resolves with the next piece of an answer. */
+    chunk: () =>
+      new Promise((resolve) => {
+        wake = resolve;
+      }),
   };
 }
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { startAcp } from "./acp-client.mjs";
+import { createCaller, startAcp } from "./acp-client.mjs";
 import { startChatModel } from "./chat-model.mjs";
 import { cleanEnv, interleave, median, milliseconds, row } from "./report.mjs";
 
@@ -48,27 +48,11 @@ try {
   rmSync(scratch, { recursive: true });
 }
 
-/** A client over a WebSocket that does as little as it can itself, as the one over stdio. */
+/** The same client over a WebSocket. */
 async function connect(url) {
   const socket = await dial(url);
-  const waiting = new Map();
-  let last = 0;
-  socket.on("message", (data) => {
-    const line = data.toString();
-    if (line.includes('"agent_message_chunk"')) return;
-    const { id, method, result, error } = JSON.parse(line);
-    if (method !== undefined || !waiting.has(id)) return;
-    const { resolve, reject } = waiting.get(id);
-    waiting.delete(id);
-    if (error) reject(new Error(error.message));
-    else resolve(result);
-  });
-  const call = (method, params) =>
-    new Promise((resolve, reject) => {
-      const id = ++last;
-      waiting.set(id, { resolve, reject });
-      socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
-    });
+  const { call, take } = createCaller((line) => socket.send(line));
+  socket.on("message", (data) => take(data.toString()));
   await call("initialize", { protocolVersion: 1, clientCapabilities: {} });
   return { call, end: () => socket.terminate() };
 }

@@ -1,5 +1,5 @@
 // Several servers on one database: any of them answers for any session, and one that dies leaves nothing undone.
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
@@ -13,7 +13,7 @@ import {
 } from "@chimera/store-postgres/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fileScope } from "./program.js";
-import { repositoryRoot, scratchTree } from "./scratch.js";
+import { repositoryRoot, runTrouble, scratchTree } from "./scratch.js";
 import { type Server, startServer, until } from "./server.js";
 
 const LEASE_MS = 3000;
@@ -281,16 +281,10 @@ test("five rounds of kills, freezes, lost replies and a promotion lose nothing t
   tags: ["needs-postgres"],
   timeout: 240_000,
 }, async () => {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "cluster", "cluster.mjs"), "--rounds", "5"]);
-  let said = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-      // The seed is needed most when this ends badly.
-      if (text.includes("--seed")) process.stdout.write(text);
-    });
-  const [code] = await once(child, "close");
-  expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining("nothing was lost, doubled or left") });
+  expect(await runTrouble("cluster/cluster.mjs", "--rounds", "5")).toEqual({
+    code: 0,
+    said: expect.stringContaining("nothing was lost, doubled or left"),
+  });
 });
 
 test("while the database is away the refusal names it and says what to do, and the server goes on when it is back", {

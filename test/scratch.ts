@@ -1,5 +1,6 @@
 // A tree of files in a temporary directory, and a repository script run against it as a real process.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -40,4 +41,19 @@ export function runScriptWith(env: Record<string, string>, name: string, ...args
     env: { ...process.env, NO_COLOR: "1", ...env },
   });
   return { code: status, stdout, stderr };
+}
+
+/** Runs a program below `test` that makes trouble by chance. It says its seed, which is needed most when it ends badly. */
+export async function runTrouble(path: string, ...args: string[]): Promise<{ code: number | null; said: string }> {
+  const child = spawn(process.execPath, [join(repositoryRoot, "test", path), ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+      if (text.includes("--seed")) process.stdout.write(text);
+    });
+  const [code] = await once(child, "close");
+  return { code, said };
 }

@@ -2,6 +2,7 @@
  * `@chimera/client/acp`: a `fetch` under which a client of ACP's remote transport outlives lost connections and restarts of the server. The
  * client sees one connection and streams that never end.
  */
+import { pause } from "./pause.js";
 
 export interface ResumingOptions {
   /** @defaultValue the global one */
@@ -18,22 +19,10 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
   const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
   const connections = new Map<string, Connection>();
 
-  const pause = async (attempt: number, error: unknown, signal?: AbortSignal | null): Promise<void> => {
+  const retry = async (attempt: number, error: unknown, signal?: AbortSignal | null): Promise<void> => {
     const waitMs = Math.min(5000, 50 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
     options.onRetry?.({ attempt, waitMs, error });
-    await new Promise<void>((resolve, reject) => {
-      const leave = () => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
-      // The signal may outlive many pauses.
-      const timer = setTimeout(() => {
-        signal?.removeEventListener("abort", leave);
-        resolve();
-      }, waitMs);
-      signal?.addEventListener("abort", leave, { once: true });
-      if (signal?.aborted) leave();
-    });
+    await pause(waitMs, signal);
   };
   /** Until there is an answer that means something. A connection that the server does not know any more is made again. */
   const persist = async (connection: Connection, init: RequestInit): Promise<Response> => {
@@ -51,7 +40,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
         if (init.signal?.aborted || connection.isEnded) throw error;
         failure = error;
       }
-      await pause(attempt, failure, init.signal);
+      await retry(attempt, failure, init.signal);
     }
   };
   const renew = (connection: Connection, generation: number): Promise<void> => {
@@ -68,9 +57,9 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
             return;
           }
           if (!LATER.has(response.status)) throw new Error(`initialize was answered ${response.status}`);
-          await pause(attempt, response.status);
+          await retry(attempt, response.status);
         } catch (error) {
-          await pause(attempt, error);
+          await retry(attempt, error);
         }
       }
     })().finally(() => {
@@ -127,7 +116,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
           }
           if (stop.signal.aborted || connection.isEnded) return controller.close();
           try {
-            await pause(attempt++, "the stream ended", stop.signal);
+            await retry(attempt++, "the stream ended", stop.signal);
             response = await open();
           } catch (error) {
             return controller.error(error);
@@ -154,7 +143,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
         return new Response(text, { status, headers });
       } catch (error) {
         if (attempt === BEGINNINGS || init.signal?.aborted) throw error;
-        await pause(attempt, error, init.signal);
+        await retry(attempt, error, init.signal);
       }
     }
   };

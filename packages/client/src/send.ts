@@ -1,5 +1,7 @@
 /** Requests: with a token, a time limit, a key that makes a prompt safe to repeat, and retries where repeating does no harm. */
+
 import { ClientError, errorOf } from "./error.js";
+import { pause } from "./pause.js";
 import type { Input, Output, RouteName, StreamName } from "./types.js";
 
 export interface ClientOptions {
@@ -43,7 +45,7 @@ export interface Sender {
   /** A stream's answer. Throws a `ClientError`. */
   open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response>;
   /** Resolves after a wait that grows with each attempt; says so first. Rejects when the signal aborts. */
-  pause(attempt: number, error: ClientError, signal?: AbortSignal): Promise<void>;
+  retry(attempt: number, error: ClientError, signal?: AbortSignal): Promise<void>;
 }
 
 export function createSender(options: ClientOptions): Sender {
@@ -71,26 +73,14 @@ export function createSender(options: ClientOptions): Sender {
     throw await errorOf(response);
   };
 
-  const pause: Sender["pause"] = async (attempt, error, signal) => {
+  const retry: Sender["retry"] = async (attempt, error, signal) => {
     const waitMs = error.retryAfterMs ?? Math.min(5000, 100 * 2 ** attempt) * (0.5 + Math.random() / 2);
     onRetry?.({ attempt, waitMs, error });
-    await new Promise<void>((resolve, reject) => {
-      const leave = () => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
-      // The signal may outlive many pauses.
-      const timer = setTimeout(() => {
-        signal?.removeEventListener("abort", leave);
-        resolve();
-      }, waitMs);
-      signal?.addEventListener("abort", leave);
-      if (signal?.aborted) leave();
-    });
+    await pause(waitMs, signal);
   };
 
   return {
-    pause,
+    retry,
     open: (path, more, signal) => request(path, { headers: { accept: "text/event-stream", ...more }, signal }),
     async call(route, input, given = {}) {
       const [method = "", pattern = ""] = route.split(" ");
@@ -121,7 +111,7 @@ export function createSender(options: ClientOptions): Sender {
           const isAgain =
             error instanceof ClientError && error.retryable && (isSafe || [429, 503].includes(error.status));
           if (!isAgain || attempt >= retries) throw error;
-          await pause(attempt, error, signal);
+          await retry(attempt, error, signal);
         }
       }
     },

@@ -103,13 +103,13 @@ async function* connected(
         yield* parse(value);
       }
       // One that ends at once, again and again, is asked for a little less often.
-      await sender.pause(attempt++, new ClientError("unreachable", "the stream ended"), control.signal);
+      await sender.retry(attempt++, new ClientError("unreachable", "the stream ended"), control.signal);
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
       const error =
         cause instanceof ClientError ? cause : new ClientError("unreachable", (cause as Error).message, { cause });
       if (!error.retryable) throw error;
-      await sender.pause(attempt++, error, signal);
+      await sender.retry(attempt++, error, signal);
     } finally {
       signal?.removeEventListener("abort", leave);
       control.abort();

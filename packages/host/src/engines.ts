@@ -1,10 +1,12 @@
 /** The engines of a program: the built-in one, and every ACP agent that the person has configured or that is installed here. */
+
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { delimiter } from "node:path";
 import type { AcpEngine } from "@chimera/acp-engine";
 import type { Agent } from "@chimera/acp-schema/agent";
 import { ENGINE_OPTION } from "@chimera/acp-schema/conversation";
 import type { EnginesReply } from "@chimera/acp-schema/http";
+import { quoteWord } from "@chimera/acp-schema/text";
 import type { SessionOption } from "@chimera/acp-server";
 import type { Confine } from "@chimera/agent";
 import { opening } from "@chimera/agent/agents";
@@ -237,7 +239,7 @@ async function openEngine(
     client: { name: profile.name, title: profile.title, version: profile.version },
     onTrouble: (text) => log.info("an engine says", { engine: row.name, text }),
     async start(program) {
-      const line = [program.command, ...program.args].map(quoted).join(" ");
+      const line = [program.command, ...program.args].map(quoteWord).join(" ");
       // A sandbox can give it only a directory that is there.
       if (bounds && row.state !== null) mkdirSync(row.state, { recursive: true, mode: 0o700 });
       const workspace = { cwd: program.cwd, directories: [], ...(row.state !== null && { own: row.state }) };
@@ -274,8 +276,4 @@ function whyMissing({ name, command }: EngineFacts): string {
   const how =
     wanted === undefined ? "install it, or name another command in the configuration" : `npm install -g ${wanted}`;
   return `the engine ${name} runs ${command}, which is not installed: ${how}`;
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,6 @@
 /**
- * `@chimera/acp-schema/text`: texts cut by length, between characters, and texts that grow. Half of a surrogate pair makes a record
- * or a frame that strict parsers refuse. An entry of its own, because code that cuts a text needs no schema.
+ * `@chimera/acp-schema/text`: texts cut by length, between characters, texts that grow, and words for a shell. Half of a surrogate
+ * pair makes a record or a frame that strict parsers refuse. An entry of its own, because code that cuts a text needs no schema.
  */
 
 /** At most so many UTF-16 units of a text's beginning. */
@@ -21,6 +21,16 @@ const UNSEEN = /[\p{C}\p{Z}\u115f\u1160\u3164\uffa0]|\p{Variation_Selector}/gu;
 /** A text whose every character can be seen: all of the above but spaces, tabs and line ends are written as `\u{202e}`. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (one) => (/[ \n\t]/.test(one) ? one : `\\u{${one.codePointAt(0)!.toString(16)}}`));
+}
+
+/** One word of a shell, whatever is in it: a single quote ends the quotes, stands alone and begins them again. */
+export function quoteWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** The same, and a word that needs no quotes has none, for people and rules to read. */
+export function plainWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : quoteWord(text);
 }
 
 /** A text that grows by pieces, joined in blocks: thousands of single ones would cost every garbage collection. */

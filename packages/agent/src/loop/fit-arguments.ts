@@ -3,6 +3,7 @@
  * leaves out, `file_path` for `path`. Each of these used to cost a round trip. What is not plain stays as it came, and the
  * tool's own validation explains it to the model.
  */
+import { plainWord } from "@chimera/acp-schema/text";
 import { isJsonObject } from "../json.js";
 import type { JsonSchema } from "../tool.js";
 
@@ -164,7 +165,7 @@ function commandLine(words: readonly string[]): string {
   if (words.length === 3 && line !== undefined && /(^|\/)(ba|z|da)?sh$/.test(program) && /^-l?c$/.test(flag))
     return line;
   if (words.length === 1) return program;
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
+  return words.map(plainWord).join(" ");
 }
 
 function fitArray(value: unknown, schema: JsonSchema): unknown {

@@ -1,7 +1,9 @@
 /** An MCP server as a child process: one JSON message a line, in a process group that is ended with the channel. */
+
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout } from "node:timers/promises";
 import type { McpServer } from "@chimera/acp-schema/agent";
+import { quoteWord } from "@chimera/acp-schema/text";
 import type { Bounds } from "../confine-port.js";
 import { AgentError } from "../errors.js";
 import { cleanEnvironment } from "../tools/environment.js";
@@ -81,7 +83,7 @@ export function openStdioChannel(
 
 /** The server's command for a shell, in whose place it runs. */
 export function commandLine({ command, args }: Pick<StdioServer, "command" | "args">): string {
-  return ["exec", ...[command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`)].join(" ");
+  return ["exec", ...[command, ...args].map(quoteWord)].join(" ");
 }
 
 // --- internal ---

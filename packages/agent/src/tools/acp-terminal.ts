@@ -1,6 +1,6 @@
 /** acp_terminal: a command in the terminal of the editor, where the person watches it. */
 import type { ClientTerminal, Workspace } from "@chimera/acp-schema/agent";
-import { startOf } from "@chimera/acp-schema/text";
+import { plainWord, startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { resolvePath } from "../files/real-path.js";
 import type { ToolOutcome } from "../tool.js";
@@ -40,7 +40,7 @@ export const acpTerminalTool = defineTool({
     if (!terminal) return failure("The editor offers no terminal.");
     const directory = locate(cwd, context, "reads").path;
     const quiet = await quietGit(lineOf(command, args, env), directory, context.workspace);
-    const ran = await context.workspace.willRun([command, ...args.map(quoted)].join(" "));
+    const ran = await context.workspace.willRun([command, ...args.map(plainWord)].join(" "));
     try {
       let terminalId: string | undefined;
       const onStart = (id: string) => {
@@ -71,8 +71,8 @@ export const acpTerminalTool = defineTool({
 
 /** Rules judge the line, so what changes the meaning of its words is part of it. */
 function lineOf(command: string, args: readonly string[], env: Readonly<Record<string, string>>): string {
-  const set = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
-  return [...set, command, ...args.map(quoted)].join(" ");
+  const set = Object.entries(env).map(([name, value]) => `${name}=${plainWord(value)}`);
+  return [...set, command, ...args.map(plainWord)].join(" ");
 }
 
 type Result = Awaited<ReturnType<ClientTerminal["run"]>>;
@@ -88,9 +88,4 @@ function outcomeOf(result: Result, timeoutS: number): ToolOutcome {
   if (!result.timedOut && result.exitCode === 0) return { success: true, output };
   const error = result.timedOut ? `Timed out after ${timeoutS} s` : `Exit code ${result.exitCode ?? result.signal}`;
   return { success: false, output, error };
-}
-
-/** For people and for rules to read: the arguments reach the program as they are. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

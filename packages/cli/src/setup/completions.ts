@@ -1,4 +1,5 @@
 /** `completions`: a script for the shell, drawn from the same rows that parse what is typed. */
+import { quoteWord } from "@chimera/acp-schema/text";
 import { type Command, completeCommands, type Invocation, UsageError } from "@chimera/host";
 import { printLines } from "../output.js";
 
@@ -51,7 +52,7 @@ function bash(program: string, all: readonly Words[]): string[] {
   const cases = all.map(({ name, actions, flags }) => {
     const words = [...actions, ...flags.map((flag) => `--${flag.name}`)];
     if (name === "") words.push(...all.map((command) => command.name).filter(Boolean), "--version");
-    return `    ${name === "" ? "*" : name}) words=${quote(words.join(" "))} ;;`;
+    return `    ${name === "" ? "*" : name}) words=${quoteWord(words.join(" "))} ;;`;
   });
   const named = cases.filter((line) => !line.startsWith("    *)"));
   const rest = cases.filter((line) => line.startsWith("    *)"));
@@ -73,9 +74,9 @@ function bash(program: string, all: readonly Words[]): string[] {
 function zsh(program: string, all: readonly Words[]): string[] {
   const commands = all.filter(({ name }) => name !== "");
   const spec = ({ name, help, takes }: Words["flags"][number]) =>
-    quote(`--${name}[${help.replace(/[[\]:]/g, " ")}]${takes ? ":value:_files" : ""}`);
+    quoteWord(`--${name}[${help.replace(/[[\]:]/g, " ")}]${takes ? ":value:_files" : ""}`);
   const cases = commands.map(({ name, actions, flags }) => {
-    const first = actions.length > 0 ? ` ${quote(`1:action:(${actions.join(" ")})`)}` : "";
+    const first = actions.length > 0 ? ` ${quoteWord(`1:action:(${actions.join(" ")})`)}` : "";
     return `    ${name}) _arguments${first} ${flags.map(spec).join(" ")} '*:file:_files' ;;`;
   });
   const fallback = all.find(({ name }) => name === "");
@@ -83,7 +84,7 @@ function zsh(program: string, all: readonly Words[]): string[] {
     `#compdef ${program}`,
     `_${program}() {`,
     "  local -a commands",
-    `  commands=(${commands.map(({ name, summary }) => quote(`${name}:${summary.replaceAll(":", " ")}`)).join(" ")})`,
+    `  commands=(${commands.map(({ name, summary }) => quoteWord(`${name}:${summary.replaceAll(":", " ")}`)).join(" ")})`,
     "  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then",
     `    _describe command commands`,
     "    return",
@@ -101,19 +102,14 @@ function zsh(program: string, all: readonly Words[]): string[] {
 function fish(program: string, all: readonly Words[]): string[] {
   return all.flatMap(({ name, summary, actions, flags }) => {
     const when = name === "" ? "__fish_use_subcommand" : `__fish_seen_subcommand_from ${name}`;
-    const start = `complete -c ${program} -n ${quote(when)}`;
+    const start = `complete -c ${program} -n ${quoteWord(when)}`;
     return [
-      ...(name === "" ? [] : [`complete -c ${program} -n __fish_use_subcommand -a ${name} -d ${quote(summary)}`]),
+      ...(name === "" ? [] : [`complete -c ${program} -n __fish_use_subcommand -a ${name} -d ${quoteWord(summary)}`]),
       ...actions.map((action) => `${start} -a ${action}`),
       ...flags.map(
         ({ name: flag, short, help, takes }) =>
-          `${start} -l ${flag}${short ? ` -s ${short}` : ""}${takes ? " -r" : ""} -d ${quote(help)}`,
+          `${start} -l ${flag}${short ? ` -s ${short}` : ""}${takes ? " -r" : ""} -d ${quoteWord(help)}`,
       ),
     ];
   });
-}
-
-/** For all three shells: single quotes, and a single quote inside them ends and starts them again. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,7 @@
 /** Text of a command file -> command. Front matter that cannot be read makes the whole text the body. */
 import { basename } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { CommandArg, CustomCommand } from "./command.js";
-import { parseYaml } from "./yaml.js";
 
 const FRONT_MATTER = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 
@@ -31,6 +31,23 @@ function withoutOuterBreaks(text: string): string {
   while (start < end && isBreak(start)) start += 1;
   while (end > start && isBreak(end - 1)) end -= 1;
   return text.slice(start, end);
+}
+
+/** A longer document is refused: the parser takes milliseconds for a kilobyte of the worst kind. */
+const MAX_CHARS = 8192;
+
+let last: Promise<unknown> = Promise.resolve();
+
+/** Parses one document per turn of the event loop, since the worst take tens of milliseconds. */
+function parseYaml(text: string): Promise<unknown> {
+  const parsed = last.then(async () => {
+    const { parse } = await import("yaml");
+    await setImmediate();
+    if (text.length > MAX_CHARS) throw new Error(`it has more than ${MAX_CHARS} characters`);
+    return parse(text, { maxAliasCount: 0, prettyErrors: false }) as unknown;
+  });
+  last = parsed.catch(() => {});
+  return parsed;
 }
 
 async function readFields(yaml: string): Promise<Record<string, unknown> | null> {
