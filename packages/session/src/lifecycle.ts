@@ -3,13 +3,12 @@ import { type Conversation, foldConversation } from "@chimera/acp-schema/convers
 import { endsTurn, isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { type EventStore, type LogWriter, makeSessionId } from "@chimera/event-store";
-import { isSessionError, namedError, SessionError } from "./errors.js";
+import { isSessionError, namedError, notFound, SessionError } from "./errors.js";
 import { createHouse, type House } from "./house.js";
 import { bodyOf } from "./journal.js";
 import { createLogHold } from "./log-hold.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
 import { isRecorded, settleFiles } from "./recover.js";
-import { remove, tearDown } from "./removal.js";
 import type { OwnedSession } from "./session.js";
 import type { CreateOptions, ForkOptions, SessionReading, Sessions, SessionsDeps } from "./sessions.js";
 import {
@@ -104,8 +103,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return loaded.inLane(id, () => fork(house, id, options));
     },
     close: (id) => loaded.inLane(id, () => close(house, id)),
-    tearDown: (id) => removing(id, () => tearDown({ ...house, snapshots: deps.snapshots }, id)),
-    delete: (id) => removing(id, () => remove({ ...house, snapshots: deps.snapshots }, id)),
+    tearDown: (id) => removing(id, () => tearDown(house, id)),
+    delete: (id) => removing(id, () => remove(house, id)),
     onRemove(listener) {
       removed.add(listener);
       return () => void removed.delete(listener);
@@ -253,4 +252,33 @@ async function fork(house: House, id: string, { turn: asked, owner }: ForkOption
   );
   await child.durable(child.lastSeq);
   return child;
+}
+
+/** Ends a session for good, with its log and its snapshots. Runs in the session's lane. */
+async function remove({ deps, loaded, ephemeral, store }: House, id: string): Promise<void> {
+  await loaded.unload(id, "close");
+  await ephemeral.delete(id);
+  await store.delete(id);
+  await deps.snapshots?.clear(id);
+}
+
+/** Ends a session for good; its log stays as a record of what happened. Runs in the session's lane. */
+async function tearDown({ deps, loaded, ephemeral, store: stored }: House, id: string): Promise<void> {
+  const isPersistent = loaded.find(id)?.persistent ?? true;
+  const store = isPersistent ? stored : ephemeral;
+  const known = await store.readSummary(id).catch(() => null);
+  if (!known || known.closed) throw notFound(id);
+  await loaded.unload(id, "close");
+  // A log in memory went with its session.
+  if (!isPersistent) return deps.snapshots?.clear(id);
+  // Held meanwhile: another process that has it open still needs its snapshots.
+  const writer = await store.open(id).catch((error) => {
+    throw namedError(error, id);
+  });
+  try {
+    await store.writeSummary(id, { ...((await store.readSummary(id)) ?? known), closed: true });
+    await deps.snapshots?.clear(id);
+  } finally {
+    await writer.close();
+  }
 }

@@ -5,7 +5,6 @@ import { HttpError } from "../http-error.js";
 import { isProbe } from "../probes.js";
 import { requestIdOf } from "../request/request-id.js";
 import { allowedOrigin, EVERY_ANSWER } from "./headers.js";
-import { createHostCheck } from "./host.js";
 
 const PREFLIGHT = {
   "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
@@ -82,4 +81,24 @@ function setAll(c: Context<AppEnv>, headers: Readonly<Record<string, string>>): 
     if (outgoing) outgoing.setHeader(name, value);
     else c.header(name, value);
   }
+}
+
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
+const HOST = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
+
+/**
+ * The Host allow-list: what stands between this server and a web page that points a name of its own at loopback. Names are compared
+ * without their port and whatever their case; anything that is not plainly a name is refused.
+ */
+function createHostCheck(further: readonly string[]): (header: string | undefined) => boolean {
+  const allowed = new Set([...LOOPBACK, ...further.map(canonical)]);
+  return (header) => {
+    const name = HOST.exec(header?.toLowerCase() ?? "")?.[1];
+    return name !== undefined && allowed.has(name);
+  };
+}
+
+function canonical(host: string): string {
+  const name = host.toLowerCase();
+  return name.includes(":") && !name.startsWith("[") ? `[${name}]` : name;
 }

@@ -10,7 +10,6 @@ import type {
 } from "@chimera/acp-schema/http";
 import type { AppDeps } from "../deps.js";
 import { HttpError } from "../http-error.js";
-import { describeApi } from "../openapi.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
 export function programRoutes({ deps, metrics }: Parts) {
@@ -56,4 +55,10 @@ async function listManifests(deps: AppDeps): Promise<AgentManifest[]> {
     output_content_types: ["text/plain"],
     metadata: {},
   }));
+}
+
+/** The OpenAPI document, made with the schemas that validate requests, and loaded when somebody asks for it. */
+async function describeApi(program: { readonly title: string; readonly version: string }) {
+  const { default: api } = await import("@chimera/acp-schema/openapi.json", { with: { type: "json" } });
+  return { ...api, info: { ...api.info, ...program } };
 }
