@@ -102,3 +102,44 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   prompt: "ask",
   confirm: "ask",
 };
+
+/** Where remembered answers are kept: lines for each workspace, which are only added. */
+export interface AnswerLines {
+  add(workspace: string, line: string): Promise<void>;
+  /** Changes whenever a line is added; empty when there is none. */
+  mark(workspace: string): Promise<string>;
+  /** All lines, in the order in which they were added. */
+  read(workspace: string): Promise<string>;
+  /** Every workspace that has lines. */
+  workspaces(): Promise<readonly string[]>;
+}
+
+/** The last line of a chain of decisions, which the next one follows. */
+export interface ChainHead {
+  readonly n: number;
+  readonly hash: string;
+}
+
+/** The chain that a process adds its decisions to. Where it is kept, nobody looks into its lines. */
+export interface AuditChain {
+  /** Null: it has no line. */
+  head(): Promise<ChainHead | null>;
+  /** Adds a line, and resolves when it is written. False: the chain has another head by now, and nothing was added. */
+  extend(after: ChainHead, line: string, head: ChainHead): Promise<boolean>;
+}
+
+/** A chain as it is read back. */
+export interface StoredChain {
+  /** That of a file, which no other chain has. */
+  readonly name: string;
+  readonly head: ChainHead | null;
+  /** Oldest first. */
+  lines(): AsyncIterable<string>;
+}
+
+/** All chains that are kept in a place. */
+export interface AuditChains {
+  all(): Promise<readonly StoredChain[]>;
+  /** Completes the chain of this name, which is missing or has the first of these lines. */
+  put(chain: StoredChain): Promise<void>;
+}

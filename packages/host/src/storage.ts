@@ -2,6 +2,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { AnswerLines, AuditChains } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, type EventStore } from "@chimera/event-store";
 import { sessionSummaries } from "@chimera/session";
@@ -15,10 +16,17 @@ export interface Storage {
   readonly store: EventStore<SessionEvent, Summary>;
   /** What the nodes of a database share; null with files. */
   readonly shared: PostgresStorage<SessionEvent, Summary> | null;
+  /** Remembered answers, and chains of decisions. */
+  kept(): Promise<Kept>;
   /** Where a session is kept, for people: the directory of its log, or a place in a database. */
   pathOf(id: string): string;
   /** What a session takes there, in bytes. */
   sizeOf(id: string): Promise<number>;
+}
+
+export interface Kept {
+  readonly answers: AnswerLines;
+  readonly chains: AuditChains;
 }
 
 export type StorageOptions = Pick<Config, "paths" | "values"> & {
@@ -50,6 +58,10 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   return {
     store,
     shared: null,
+    async kept() {
+      const { answerFiles, auditFiles } = await import("@chimera/policy");
+      return { answers: answerFiles(join(root, "remembered")), chains: auditFiles(join(root, "audit")) };
+    },
     pathOf: (id) => join(root, "eventlog", id),
     sizeOf: (id) => sizeIn(join(root, "eventlog", id)),
   };
@@ -71,7 +83,13 @@ async function openDatabase(address: string, { values, log }: StorageOptions): P
   });
   if (!shared.server.hasSynchronousStandby)
     log?.warn("the database has no synchronous standby: when its disk dies, acknowledged records are lost", { place });
-  return { store: shared.store, shared, pathOf: (id) => `${place}/${id}`, sizeOf: shared.sizeOf };
+  return {
+    store: shared.store,
+    shared,
+    kept: async () => shared,
+    pathOf: (id) => `${place}/${id}`,
+    sizeOf: shared.sizeOf,
+  };
 }
 
 /** A session's directory holds files alone; one that goes meanwhile takes nothing. */

@@ -1,33 +1,16 @@
 /**
  * The audit log: every decision, each line sealed with a hash over itself and the line before, so that a changed, removed or
- * reordered line shows. In files each process has a chain of its own, and beside it a head that names the last line, so that a cut
- * end shows too. Processes that share a database share one chain.
+ * reordered line shows. Beside a chain is a head that names the last line, so that a cut end shows too. Lines are sealed and checked
+ * here alone, wherever they are kept. In files each process has a chain of its own; processes that share a database share one.
  */
-import { createHash, randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, readFile, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { createInterface } from "node:readline";
-import type { AuditEntry } from "@chimera/acp-schema/policy";
+import { createHash } from "node:crypto";
+import type { AuditChain, AuditEntry, ChainHead, StoredChain } from "@chimera/acp-schema/policy";
+import { addToFile, chainsAt } from "./audit-files.js";
 
 export interface Audit {
   /** Resolves when the entry is written. */
   append(entry: AuditEntry): Promise<void>;
   close(): Promise<void>;
-}
-
-/** The last line of a chain, which the next one follows. */
-export interface ChainHead {
-  readonly n: number;
-  readonly hash: string;
-}
-
-/** Where a chain is kept. */
-export interface AuditChain {
-  /** Null: it has no line. */
-  head(): Promise<ChainHead | null>;
-  /** Adds a line, and resolves when it is written. False: the chain has another head by now, and nothing was added. */
-  extend(after: ChainHead, line: string, head: ChainHead): Promise<boolean>;
 }
 
 export type AuditOptions = {
@@ -46,7 +29,7 @@ const GENESIS: ChainHead = { n: 0, hash: "0".repeat(64) };
 /** Nothing is created before the first entry. */
 export function createAudit(options: AuditOptions): Audit {
   const { now = () => new Date() } = options;
-  const files = "directory" in options ? auditFile(options.directory, now) : null;
+  const files = "directory" in options ? addToFile(options.directory, now) : null;
   const chain = "chain" in options ? options.chain : files!;
   let queue: Promise<void> = Promise.resolve();
   const write = async (entry: AuditEntry): Promise<void> => {
@@ -84,21 +67,14 @@ export interface AuditReport {
   readonly problems: readonly AuditProblem[];
 }
 
-/** A chain as it is read back. */
-export interface StoredChain {
-  readonly name: string;
-  readonly head: ChainHead | null;
-  readonly lines: AsyncIterable<string>;
-}
-
 /**
  * Reads a log back and tells where it was changed. A path is one log or a directory of them; a missing path is an empty log.
  *
  * @example
  * const { ok, problems } = await verifyAudit("/home/me/.chimera/audit");
  */
-export async function verifyAudit(kept: string | StoredChain): Promise<AuditReport> {
-  const chains = typeof kept === "string" ? await Promise.all((await logsAt(kept)).map(readChain)) : [kept];
+export async function verifyAudit(kept: string | readonly StoredChain[]): Promise<AuditReport> {
+  const chains = typeof kept === "string" ? await chainsAt(kept) : kept;
   const reports = await Promise.all(chains.map(verifyChain));
   const problems = reports.flatMap((report) => report.problems);
   const entries = reports.reduce((sum, report) => sum + report.entries, 0);
@@ -112,49 +88,12 @@ function hashOf(body: string): string {
   return createHash("sha256").update(body).digest("hex");
 }
 
-/** Of one width, so that it can be written over itself. */
-function formatHead({ n, hash }: ChainHead): string {
-  return `${String(n).padStart(12, "0")} ${hash}\n`;
-}
-
 const MAX_TEXT = 2000;
 
 function seal(entry: object): { line: string; hash: string } {
   const body = JSON.stringify(entry).slice(0, -1);
   const hash = hashOf(body);
   return { line: `${body},"hash":"${hash}"}`, hash };
-}
-
-function auditFile(directory: string, now: () => Date): AuditChain & Pick<Audit, "close"> {
-  let files: Promise<{ log: FileHandle; top: FileHandle }> | null = null;
-  let last: ChainHead | null = null;
-  return {
-    head: async () => last,
-    async extend(_after, line, head) {
-      files ??= openFiles(directory, now());
-      const { log, top } = await files.catch((error: unknown) => {
-        files = null;
-        throw error;
-      });
-      await log.appendFile(`${line}\n`);
-      last = head;
-      await top.write(formatHead(head), 0);
-      return true;
-    },
-    async close() {
-      const opened = await files?.catch(() => null);
-      files = null;
-      await Promise.all([opened?.log.close(), opened?.top.close()]);
-    },
-  };
-}
-
-async function openFiles(directory: string, at: Date): Promise<{ log: FileHandle; top: FileHandle }> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const stamp = at.toISOString().replace(/[-:]|\.\d+/g, "");
-  const path = join(directory, `audit-${stamp}-${randomBytes(4).toString("hex")}.jsonl`);
-  const log = await open(path, "ax", 0o600);
-  return { log, top: await open(`${path}.head`, "wx", 0o600) };
 }
 
 /** Long texts are named by their hash: the log shows what was decided on, it does not keep a copy of every file. */
@@ -169,23 +108,6 @@ function shorten(args: AuditEntry["args"]): Record<string, unknown> {
 
 const SEALED = /^(.*),"hash":"([0-9a-f]{64})"\}$/s;
 
-async function logsAt(path: string): Promise<string[]> {
-  const found = await stat(path).catch(() => null);
-  if (found === null) return [];
-  if (!found.isDirectory()) return [path];
-  const names = (await readdir(path)).filter((name) => /^audit-.*\.jsonl(?:\.head)?$/.test(name));
-  // A head whose log is gone counts as a log that is missing.
-  return [...new Set(names.map((name) => join(path, name.replace(/\.head$/, ""))))].sort();
-}
-
-async function readChain(path: string): Promise<StoredChain> {
-  const head = await readHead(path);
-  async function* lines() {
-    yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
-  }
-  return { name: basename(path), head, lines: lines() };
-}
-
 async function verifyChain({ name, head, lines }: StoredChain): Promise<{ entries: number; problems: AuditProblem[] }> {
   const problems: AuditProblem[] = [];
   const report = (line: number | null, problem: string) => void problems.push({ file: name, line, problem });
@@ -193,7 +115,7 @@ async function verifyChain({ name, head, lines }: StoredChain): Promise<{ entrie
   let line = 0;
   let expected = 1;
   try {
-    for await (const text of lines) {
+    for await (const text of lines()) {
       line += 1;
       const entry = openSeal(text);
       if (!entry) {
@@ -233,10 +155,4 @@ function openSeal(text: string): { n: number; prev: string; hash: string } | nul
   } catch {
     return null;
   }
-}
-
-async function readHead(path: string): Promise<ChainHead | null> {
-  const text = await readFile(`${path}.head`, "utf8").catch(() => "");
-  const [, n, hash] = /^(\d{12}) ([0-9a-f]{64})\n$/.exec(text) ?? [];
-  return n === undefined || hash === undefined ? null : { n: Number(n), hash };
 }

@@ -2,28 +2,32 @@
 export type {
   Action,
   AgentPermission,
+  AnswerLines,
+  AuditChain,
+  AuditChains,
   AuditEntry,
   CallPlace,
+  ChainHead,
   Policy,
   PolicyCall,
   PolicyDecision,
   Rule,
+  StoredChain,
 } from "@chimera/acp-schema/policy";
 export {
   type Audit,
-  type AuditChain,
   type AuditOptions,
   type AuditProblem,
   type AuditReport,
-  type ChainHead,
   createAudit,
-  type StoredChain,
   verifyAudit,
 } from "./audit.js";
+export { auditFiles } from "./audit-files.js";
+export { type CopiedAudit, copyAnswers, copyAudit } from "./copy-kept.js";
 export { type CallFacts, type Classified, decide } from "./decide.js";
 export { type Circumstances, type Classify, classifyCommand, createPolicy, type PolicyOptions } from "./policy.js";
 export {
-  type AnswerLines,
+  answerFiles,
   createRemembered,
   type LastingAnswer,
   type Remembered,

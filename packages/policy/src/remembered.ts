@@ -4,9 +4,9 @@
  * can lose another's answer.
  */
 import { createHash } from "node:crypto";
-import { appendFile, mkdir, readFile, stat } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { PolicyCall } from "@chimera/acp-schema/policy";
+import type { AnswerLines, PolicyCall } from "@chimera/acp-schema/policy";
 import { commandWords } from "./rule.js";
 
 export type LastingAnswer = "always" | "never";
@@ -16,15 +16,6 @@ export interface Remembered {
   /** With a prefix, `always` holds for every command that begins with these words. */
   remember(workspace: string, call: PolicyCall, answer: LastingAnswer, prefix?: readonly string[]): Promise<void>;
   prefixes(workspace: string): Promise<readonly (readonly string[])[]>;
-}
-
-/** Where the answers of workspaces are kept. */
-export interface AnswerLines {
-  add(workspace: string, line: string): Promise<void>;
-  /** Changes whenever a line is added. */
-  mark(workspace: string): Promise<string>;
-  /** All lines, in the order in which they were added. */
-  read(workspace: string): Promise<string>;
 }
 
 export type RememberedOptions = {
@@ -81,6 +72,14 @@ interface Kept {
   readonly prefixes: ReadonlyMap<string, readonly string[]>;
 }
 
+interface AnswerLine {
+  /** The key of calls, or the words that they begin with. */
+  readonly about: string;
+  readonly prefix?: readonly string[];
+  readonly answer: LastingAnswer;
+  readonly workspace?: string;
+}
+
 interface Given {
   readonly answer: LastingAnswer;
   /** Its line: the last answer that was given holds. */
@@ -91,7 +90,13 @@ interface Given {
 const VERSION = 3;
 const MOST_PREFIXES = 500;
 
-function answerFiles(directory: string): AnswerLines {
+/**
+ * A file for each workspace, under a name that is made of the workspace's.
+ *
+ * @example
+ * const workspaces = await answerFiles("/home/me/.chimera/remembered").workspaces();
+ */
+export function answerFiles(directory: string): AnswerLines {
   const fileOf = (workspace: string) => join(directory, `${sha256(workspace).slice(0, 32)}.jsonl`);
   return {
     async add(workspace, line) {
@@ -104,21 +109,35 @@ function answerFiles(directory: string): AnswerLines {
       return found ? `${found.ino} ${found.size} ${found.mtimeMs}` : "";
     },
     read: (workspace) => readFile(fileOf(workspace), "utf8").catch(() => ""),
+    async workspaces() {
+      const names = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith(".jsonl"));
+      const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
+      const found = texts.flatMap((text) => text.split("\n").flatMap((line) => answerIn(line)?.workspace ?? []));
+      return [...new Set(found)];
+    },
   };
+}
+
+/** What a line says; null for one that holds no answer, because it is empty or was cut short. */
+export function answerIn(line: string): AnswerLine | null {
+  try {
+    const { key, answer, prefix, workspace } = JSON.parse(line) as Record<string, unknown>;
+    const place = { ...(typeof workspace === "string" && { workspace }) };
+    if (isWords(prefix) && answer === "always") return { about: prefix.join(" "), prefix, answer, ...place };
+    if (typeof key !== "string" || (answer !== "always" && answer !== "never")) return null;
+    return { about: key, answer, ...place };
+  } catch {
+    return null;
+  }
 }
 
 function answersIn(text: string): Omit<Kept, "mark"> {
   const answers = new Map<string, Given>();
   const prefixes = new Map<string, readonly string[]>();
   for (const [order, line] of text.split("\n").entries()) {
-    try {
-      const { key, answer, prefix } = JSON.parse(line) as Record<string, unknown>;
-      if (isWords(prefix) && answer === "always" && prefixes.size < MOST_PREFIXES)
-        prefixes.set(prefix.join(" "), prefix);
-      if (typeof key === "string" && (answer === "always" || answer === "never")) answers.set(key, { answer, order });
-    } catch {
-      // An empty or torn line holds no answer.
-    }
+    const said = answerIn(line);
+    if (said?.prefix && prefixes.size < MOST_PREFIXES) prefixes.set(said.about, said.prefix);
+    else if (said && !said.prefix) answers.set(said.about, { answer: said.answer, order });
   }
   return { answers, prefixes };
 }

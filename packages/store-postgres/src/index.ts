@@ -1,18 +1,18 @@
 /** `@chimera/store-postgres`: sessions in PostgreSQL, for as many nodes as there are. */
 import { hostname } from "node:os";
+import type { AnswerLines, AuditChain, AuditChains } from "@chimera/acp-schema/policy";
 import { type EventBody, type EventStore, StoreError, type SummaryForm } from "@chimera/event-store";
 import { createStore } from "@chimera/event-store/backend";
 import { createBackend } from "./backend.js";
 import { connect, untilKnown } from "./connect.js";
 import { createFollowing } from "./follow.js";
 import { createInbox, type Inbox } from "./inbox.js";
-import { type Answers, type Chain, createAnswers, createChain } from "./kept.js";
+import { createAnswers, createChain, createChains } from "./kept.js";
 import { createLease } from "./lease.js";
 import { createNodes, type Nodes } from "./nodes.js";
 import { inspectServer, migrate, refusalOf, type ServerReport } from "./schema.js";
 
 export type { Inbox } from "./inbox.js";
-export type { Answers, Chain } from "./kept.js";
 export type { Nodes, TokenHashes } from "./nodes.js";
 export type { ServerReport } from "./schema.js";
 
@@ -32,9 +32,11 @@ export interface PostgresStorage<E extends EventBody, S extends object> extends 
   readonly store: EventStore<E, S>;
   readonly inbox: Inbox;
   /** What was answered for good, for the workspaces of this node's host. */
-  readonly answers: Answers;
-  /** What was decided, on all nodes. */
-  readonly audit: Chain;
+  readonly answers: AnswerLines;
+  /** What is decided, on all nodes. */
+  readonly audit: AuditChain;
+  /** That chain, and those that were copied. */
+  readonly chains: AuditChains;
   readonly server: ServerReport;
   /** This process, as other nodes see it. */
   readonly node: string;
@@ -97,6 +99,7 @@ export async function openPostgres<E extends EventBody, S extends object>(
     inbox,
     answers: createAnswers(kept),
     audit: createChain(kept),
+    chains: createChains(kept),
     server,
     node: lease.node,
     close: () => store.close(),

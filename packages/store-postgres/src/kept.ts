@@ -1,5 +1,7 @@
 /** What nodes keep together besides sessions: remembered answers, and the chain of what was decided. */
-import { type Connections, untilKnown } from "./connect.js";
+import { createHash } from "node:crypto";
+import type { AnswerLines, AuditChain, AuditChains, ChainHead } from "@chimera/acp-schema/policy";
+import { arrayOf, type Connections, type Sql, untilKnown } from "./connect.js";
 
 export interface KeptDeps {
   readonly connections: Connections;
@@ -8,16 +10,8 @@ export interface KeptDeps {
   readonly patienceMs: number;
 }
 
-export interface Answers {
-  add(workspace: string, line: string): Promise<void>;
-  /** Changes whenever a line is added; empty when there is none. */
-  mark(workspace: string): Promise<string>;
-  /** All lines, in the order in which they were added. */
-  read(workspace: string): Promise<string>;
-}
-
 /** Two hosts may have different files at the same path. */
-export function createAnswers({ connections: { reads, writes }, host, patienceMs }: KeptDeps): Answers {
+export function createAnswers({ connections: { reads, writes }, host, patienceMs }: KeptDeps): AnswerLines {
   const placeOf = (workspace: string) => `${host}:${workspace}`;
   const rows = async (send: () => Promise<{ text: string | null }[]>): Promise<string> =>
     (await untilKnown(send, within(patienceMs)))[0]?.text ?? "";
@@ -36,33 +30,26 @@ export function createAnswers({ connections: { reads, writes }, host, patienceMs
         () => reads.sql`
           SELECT string_agg(line, E'\n' ORDER BY id) AS text FROM chimera.answer WHERE workspace = ${placeOf(workspace)}`,
       ),
+    async workspaces() {
+      const found = await reads.sql<{ workspace: string }>`
+        SELECT DISTINCT substr(workspace, length(${placeOf("")}) + 1) AS workspace FROM chimera.answer
+        WHERE starts_with(workspace, ${placeOf("")})`;
+      return found.map(({ workspace }) => workspace);
+    },
   };
 }
 
-export interface Head {
-  readonly n: number;
-  readonly hash: string;
-}
-
-/** One chain for all nodes: a line is added only after the line that its writer knows to be the last. */
-export interface Chain {
-  /** Null: it has no line. */
-  head(): Promise<Head | null>;
-  /** False: another node was quicker, and nothing was added. */
-  extend(after: Head, line: string, head: Head): Promise<boolean>;
-  /** The lines, oldest first. */
-  lines(): AsyncGenerator<string>;
-}
-
+/** The chain of all nodes. Others were copied, and have the names of their files. */
 const CHAIN = "all";
 const PAGE_ROWS = 1000;
 
-export function createChain({ connections: { reads, writes }, patienceMs }: KeptDeps): Chain {
+/** One chain for all nodes: a line is added only after the line that its writer knows to be the last. */
+export function createChain({ connections: { writes }, patienceMs }: KeptDeps): AuditChain {
   /** The last line that this node has seen. */
-  let known: Head | null = null;
+  let known: ChainHead | null = null;
 
   /** Written only after the line that it names: sent again after a lost reply, a line is there once. */
-  const insert = async (after: Head, line: string, { n, hash }: Head): Promise<boolean> => {
+  const insert = async (after: ChainHead, line: string, { n, hash }: ChainHead): Promise<boolean> => {
     const rows = await writes.sql`
       WITH head AS (
         INSERT INTO chimera.audit_head AS h(chain, n, hash) SELECT ${CHAIN}, ${n}, ${hash}
@@ -79,7 +66,7 @@ export function createChain({ connections: { reads, writes }, patienceMs }: Kept
   return {
     async head() {
       if (known !== null) return known;
-      const send = () => writes.sql<Head>`
+      const send = () => writes.sql<ChainHead>`
         SELECT n::float8 AS n, hash FROM chimera.audit_head WHERE chain = ${CHAIN}`;
       return (await untilKnown(send, within(patienceMs)))[0] ?? null;
     },
@@ -90,15 +77,51 @@ export function createChain({ connections: { reads, writes }, patienceMs }: Kept
       if (isWritten) known = head;
       return isWritten;
     },
-    async *lines() {
-      for (let after = 0; ; ) {
-        const rows = await reads.sql<{ n: number; line: string }>`
-          SELECT n::float8 AS n, line FROM chimera.audit WHERE chain = ${CHAIN} AND n > ${after}
-          ORDER BY n LIMIT ${PAGE_ROWS}`;
-        for (const { line } of rows) yield line;
-        if (rows.length < PAGE_ROWS) return;
-        after = rows.at(-1)!.n;
-      }
+  };
+}
+
+export function createChains({ connections: { reads, writes } }: KeptDeps): AuditChains {
+  return {
+    async all() {
+      const rows = await reads.sql<{ chain: string; n: number | null; hash: string | null; first: string | null }>`
+        SELECT c.chain, h.n::float8 AS n, h.hash, f.line AS first
+        FROM (SELECT chain FROM chimera.audit_head UNION SELECT DISTINCT chain FROM chimera.audit) AS c
+        LEFT JOIN chimera.audit_head h USING (chain) LEFT JOIN chimera.audit f ON f.chain = c.chain AND f.n = 1 ORDER BY c.chain`;
+      return rows.map(({ chain, n, hash, first }) => ({
+        name: chain === CHAIN ? sharedName(first) : chain,
+        head: n === null || hash === null ? null : { n, hash },
+        lines: () => linesOf(reads.sql, chain),
+      }));
+    },
+    async put({ name, head, lines }) {
+      await writes.begin(async (tx) => {
+        const [own] = await tx<{ line: string }>`SELECT line FROM chimera.audit WHERE chain = ${CHAIN} AND n = 1`;
+        const chain = own && sharedName(own.line) === name ? CHAIN : name;
+        // Nodes that add to it meanwhile wait, and find that they have to begin again.
+        await tx`SELECT 1 FROM chimera.audit_head WHERE chain = ${chain} FOR UPDATE`;
+        const [{ last } = { last: 0 }] = await tx<{ last: number }>`
+          SELECT coalesce(max(n), 0)::float8 AS last FROM chimera.audit WHERE chain = ${chain}`;
+        const add = async (page: readonly string[], end: number) => {
+          if (page.length > 0)
+            await tx`
+              INSERT INTO chimera.audit(chain, n, line)
+              SELECT ${chain}, ${end - page.length}::int8 + i, line FROM unnest(${arrayOf(page)}::text[]) WITH ORDINALITY AS x(line, i)`;
+        };
+        let n = 0;
+        let page: string[] = [];
+        for await (const line of lines()) {
+          n += 1;
+          if (n > last) page.push(line);
+          if (page.length < PAGE_ROWS) continue;
+          await add(page, n);
+          page = [];
+        }
+        await add(page, n);
+        if (head && n > last)
+          await tx`
+            INSERT INTO chimera.audit_head(chain, n, hash) VALUES (${chain}, ${head.n}, ${head.hash})
+            ON CONFLICT (chain) DO UPDATE SET n = excluded.n, hash = excluded.hash`;
+      });
     },
   };
 }
@@ -108,4 +131,22 @@ export function createChain({ connections: { reads, writes }, patienceMs }: Kept
 function within(ms: number): () => boolean {
   const end = performance.now() + ms;
   return () => performance.now() > end;
+}
+
+/** The name of the chain of all nodes elsewhere, where it must not be taken for that of another database. */
+function sharedName(firstLine: string | null): string {
+  const hash = createHash("sha256")
+    .update(firstLine ?? "")
+    .digest("hex");
+  return `audit-shared-${hash.slice(0, 16)}.jsonl`;
+}
+
+async function* linesOf(sql: Sql, chain: string): AsyncGenerator<string> {
+  for (let after = 0; ; ) {
+    const rows = await sql<{ n: number; line: string }>`
+      SELECT n::float8 AS n, line FROM chimera.audit WHERE chain = ${chain} AND n > ${after} ORDER BY n LIMIT ${PAGE_ROWS}`;
+    for (const { line } of rows) yield line;
+    if (rows.length < PAGE_ROWS) return;
+    after = rows.at(-1)!.n;
+  }
 }

@@ -1,7 +1,8 @@
 // Remembered answers and the chain of decisions, which all nodes share, against a real server.
+import type { AuditChain } from "@chimera/acp-schema/policy";
 import type { EventBody } from "@chimera/event-store";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Chain, openPostgres, type PostgresStorage } from "../src/index.js";
+import { openPostgres, type PostgresStorage } from "../src/index.js";
 import { startPostgres, type TestDatabase, type TestServer } from "../src/testing.js";
 import { startCable } from "./cable.js";
 
@@ -16,7 +17,7 @@ const open = async (url = database.url, workspaceHost = "here") => {
 };
 
 /** Adds a line that names the one before it, as often as another node was quicker. */
-async function add(chain: Chain, text: string): Promise<void> {
+async function add(chain: AuditChain, text: string): Promise<void> {
   for (;;) {
     const last = (await chain.head()) ?? { n: 0, hash: "first" };
     if (await chain.extend(last, `${last.hash} < ${text}`, { n: last.n + 1, hash: text })) return;
@@ -70,7 +71,12 @@ describe("what nodes keep together", { tags: ["needs-postgres"], timeout: 60_000
       }),
     );
     const lines: string[] = [];
-    for await (const line of nodes[0]!.audit.lines()) lines.push(line);
+    const [chain] = await nodes[0]!.chains.all();
+    for await (const line of chain!.lines()) lines.push(line);
+    expect(chain).toMatchObject({
+      name: expect.stringMatching(/^audit-shared-/),
+      head: { n: 60, hash: lines.at(-1)!.split(" < ")[1] },
+    });
     const [before, after] = [lines.map((line) => line.split(" < ")[0]), lines.map((line) => line.split(" < ")[1])];
     expect(before).toEqual(["first", ...after.slice(0, -1)]);
     expect(after.toSorted()).toEqual(texts.toSorted());

@@ -1,7 +1,8 @@
-/** `store copy`: every session from one store into another, record by record as it is, compared afterwards. */
+/** `store copy`: every session from one store into another, record by record as it is, compared afterwards; answers and decisions too. */
 import { createHash } from "node:crypto";
 import { isStoreError } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
+import type { Storage } from "@chimera/host/storage";
 import { isSet } from "../flags.js";
 import { createProgress, printReport } from "../output.js";
 import { complain } from "../reported.js";
@@ -12,10 +13,10 @@ export async function copyStore(invocation: Invocation): Promise<number> {
   const [from, to] = operands;
   if (from === undefined || to === undefined) throw new UsageError("name two stores: store copy <from> <to>");
   if (from === to) throw new UsageError("these are the same store");
-  const source = (await openStore(invocation, from)).store;
-  const target = (await openStore(invocation, to)).store;
+  const places = [await openStore(invocation, from), await openStore(invocation, to)] as const;
+  const [{ store: source }, { store: target }] = places;
   const progress = createProgress(process.stderr, "sessions copied");
-  const counts = { copied: 0, unchanged: 0, left: 0, records: 0 };
+  const counts = { copied: 0, unchanged: 0, left: 0, records: 0, answers: 0, chains: 0 };
   try {
     const { sessions } = await source.list({ order: "created" });
     for (const [at, { id }] of sessions.entries()) {
@@ -30,18 +31,37 @@ export async function copyStore(invocation: Invocation): Promise<number> {
         counts.copied += 1;
       }
     }
+    const { answers, chains } = await copyKept(...places);
+    counts.answers = answers;
+    counts.chains = chains.copied;
+    counts.left += chains.left.length;
+    for (const name of chains.left)
+      complain(invocation, `the decisions of ${name} are different in both stores and were left alone`);
   } finally {
     progress.end();
     await Promise.all([source.close(), target.close()]);
   }
   const lines = [
     `${counts.copied} sessions copied (${counts.records} records), ${counts.unchanged} were there, ${counts.left} left alone`,
+    `${counts.answers} remembered answers and ${counts.chains} chains of decisions copied`,
   ];
   await printReport(invocation, counts, lines);
   return counts.left > 0 ? 1 : 0;
 }
 
 // --- internal ---
+
+async function copyKept(from: Storage, to: Storage) {
+  const [{ copyAnswers, copyAudit }, source, target] = await Promise.all([
+    import("@chimera/policy"),
+    from.kept(),
+    to.kept(),
+  ]);
+  return {
+    answers: await copyAnswers(source.answers, target.answers),
+    chains: await copyAudit(source.chains, target.chains),
+  };
+}
 
 /** Of a session in both: the same, an earlier state of it in the target, or two that went different ways. */
 async function compare(

@@ -72,13 +72,12 @@ export async function verifyAuditLog(invocation: Invocation): Promise<number> {
   return report.ok ? 0 : 1;
 }
 
-/** The chain that the servers of a database share, else the files of this home. */
+/** The chains of a database, that of its servers among them, else the files of this home. */
 export async function verifyKeptAudit(invocation: Invocation): Promise<AuditReport> {
-  const { store, shared, pathOf } = await openStore(invocation);
+  const { store, shared } = await openStore(invocation);
   try {
     if (shared === null) return await verifyAudit(resolvePaths(invocation.process.env).audit);
-    const head = await shared.audit.head();
-    return await verifyAudit({ name: pathOf("audit"), head, lines: shared.audit.lines() });
+    return await verifyAudit(await shared.chains.all());
   } finally {
     await store.close();
   }

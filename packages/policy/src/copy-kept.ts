@@ -1,0 +1,103 @@
+/** Remembered answers and chains of decisions, from where they are kept to another place. What is there already is not copied again. */
+import type { AnswerLines, AuditChains, StoredChain } from "@chimera/acp-schema/policy";
+import { answerIn } from "./remembered.js";
+
+export interface CopiedAudit {
+  readonly copied: number;
+  readonly unchanged: number;
+  /** The names of chains that are different in both places, and were left alone. */
+  readonly left: readonly string[];
+}
+
+/** Every chain as it is, line by line: seals stay what they were. Throws when what arrived is not what was sent. */
+export async function copyAudit(from: AuditChains, to: AuditChains): Promise<CopiedAudit> {
+  const counts = { copied: 0, unchanged: 0, left: [] as string[] };
+  /** By the first line: the chain that the servers of a database share has another name elsewhere. */
+  const there = new Map<string | null, StoredChain>();
+  for (const chain of await to.all()) there.set(await firstLine(chain), chain);
+  const names = new Set([...there.values()].map(({ name }) => name));
+  const sent = new Map<string, StoredChain>();
+  for (const found of await from.all()) {
+    const source = { ...found, lines: () => wholeLines(found) };
+    const first = await firstLine(source);
+    if (first === null) continue;
+    const target = there.get(first);
+    const state = target ? await compare(source, target) : names.has(source.name) ? "different" : "behind";
+    if (state === "different") counts.left.push(source.name);
+    else if (state === "whole") counts.unchanged += 1;
+    else {
+      const name = target?.name ?? source.name;
+      await to.put({ ...source, name });
+      sent.set(name, source);
+      counts.copied += 1;
+    }
+  }
+  for (const arrived of await to.all()) {
+    const source = sent.get(arrived.name);
+    if (source && (await compare(source, arrived)) === "different")
+      throw new Error(`${source.name} did not arrive as it was sent; copy it again`);
+  }
+  return counts;
+}
+
+/**
+ * Answers that the target does not have, in their order, so that the last one holds. Where the target has answers of its own in a
+ * workspace, they hold, and only those about other calls are added. Resolves with the number of lines that were added.
+ */
+export async function copyAnswers(from: AnswerLines, to: AnswerLines): Promise<number> {
+  let added = 0;
+  for (const workspace of await from.workspaces()) {
+    const [source, target] = [await linesOf(from, workspace), await linesOf(to, workspace)];
+    const [sent, there] = [new Set(source), new Set(target)];
+    const isEarlier = target.every((line) => sent.has(line));
+    const answered = new Set(target.map((line) => answerIn(line)?.about));
+    for (const line of source) {
+      if (there.has(line) || (!isEarlier && answered.has(answerIn(line)?.about))) continue;
+      await to.add(workspace, line);
+      there.add(line);
+      added += 1;
+    }
+  }
+  return added;
+}
+
+// --- internal ---
+
+/** Without a last line that is still being written, or that a crash cut short: what it says was never acted on. */
+async function* wholeLines({ lines }: StoredChain): AsyncGenerator<string> {
+  let last: string | null = null;
+  for await (const line of lines()) {
+    if (last !== null) yield last;
+    last = line;
+  }
+  if (last?.endsWith("}")) yield last;
+}
+
+async function firstLine({ lines }: StoredChain): Promise<string | null> {
+  try {
+    for await (const line of lines()) return line;
+  } catch (error) {
+    // The lines of a head are gone: there is nothing to copy.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  return null;
+}
+
+/** Whether the target has all lines of the source, the first of them, or others. */
+async function compare(source: StoredChain, target: StoredChain): Promise<"whole" | "behind" | "different"> {
+  const there = target.lines()[Symbol.asyncIterator]();
+  try {
+    for await (const line of source.lines()) {
+      const { done, value } = await there.next();
+      if (done) return "behind";
+      if (value !== line) return "different";
+    }
+    return "whole";
+  } finally {
+    await there.return?.();
+  }
+}
+
+async function linesOf(lines: AnswerLines, workspace: string): Promise<string[]> {
+  return (await lines.read(workspace)).split("\n").filter((line) => answerIn(line) !== null);
+}
