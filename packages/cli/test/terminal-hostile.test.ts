@@ -1,6 +1,6 @@
 /** What breaks terminals: much at once, a changing size, a window that is closed, keys that come too early. */
 import { existsSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createPerson, serve, TOKEN } from "./person.js";
@@ -87,5 +87,31 @@ test(
     const shown = async () => (await person.type(["sessions", "show", id, "--json"])).stdout;
     await expect.poll(async () => JSON.parse(await shown()).events.at(-1).type, { timeout: 10_000 }).toBe("cancelled");
     expect(() => process.kill(child, 0)).toThrow("ESRCH");
+  },
+);
+
+test(
+  "a line of the log stands among those of the conversation, and a listing as it was written",
+  onTerminal,
+  async () => {
+    const person = await createPerson();
+    const model = await person.script([{ steps: [{ reply: [{ text: "Seen." }] }] }], { repeat: true });
+    const terminal = await open(person, ["--model", model], { columns: 120 });
+    const [id = ""] = /otter-\d{8}T\d{6}-[0-9a-f]{8}/.exec(await terminal.until(/^>$/m)) ?? [];
+    await terminal.type("/tools");
+    await terminal.press("Enter");
+    await terminal.until(/apply_patch: .*\*\*\* Begin Patch, then \*\*\* Add File: path[\s\S]*\n>$/m);
+    // What the program writes its summary to is no longer a file.
+    const summary = join(person.home, ".chimera/eventlog", id, "summary.json");
+    await rm(summary, { force: true });
+    await mkdir(join(summary, "in the way"), { recursive: true });
+    await terminal.type("look");
+    await terminal.press("Enter");
+    await terminal.until(/^\d\d:\d\d:\d\d error session failed [\s\S]*summary\.json/m);
+    await terminal.type("again");
+    // Nothing that was drawn below the line of the log is left above it, and what is typed stands where it is drawn.
+    const screen = await terminal.until(/Seen\.\n[\s\S]*^> again$/m);
+    expect(screen.match(/^>/gm)).toHaveLength(3);
+    expect(screen).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
   },
 );

@@ -52,7 +52,15 @@ const inside = (call_id: string, event: AgentEvent): AgentEvent => ({
 
 test("messages that follow each other stay two", () => {
   const { apply, take } = watch();
-  apply({ type: "turn_start", metadata: { prompt: "p" } }, said("One"), partEnd, said("Two"), said(" and"), partEnd);
+  apply(
+    { type: "turn_start", metadata: { prompt: "p" } },
+    { type: "step_start", metadata: { step: 1 } },
+    said("One"),
+    partEnd,
+    said("Two"),
+    said(" and"),
+    partEnd,
+  );
   apply(call("c", "Look"), result("c"), said("Three"));
   apply({ type: "part_end", metadata: { kind: "reasoning" } }, said("Four"), partEnd);
   expect(take()).toBe("One\n\nTwo and\n\n✓ Look 9.0s\n\nThree\nFour\n");
@@ -107,4 +115,17 @@ test("of a task without end the last lines are kept", () => {
   const lines = take().split("\n");
   expect(lines[0]).toBe("│ … 100 earlier lines");
   expect(lines.at(-2)).toBe("│ ✓ Read 2099 9.0s");
+});
+
+test("what a command of the session says is not Markdown; what a model says is", () => {
+  const { apply, take } = watch();
+  const start: AgentEvent = { type: "turn_start", metadata: { prompt: "p" } };
+  const end: AgentEvent = {
+    type: "agent_result",
+    metadata: { output: "", steps: 0, tool_calls_total: 0, cost: 0, success: true, error: null },
+  };
+  apply(start, said("apply_patch  *** Begin Patch\n  *a* __b__ | c"), end);
+  expect(take()).toBe("apply_patch  *** Begin Patch\n  *a* __b__ | c\n\n");
+  apply(start, { type: "step_start", metadata: { step: 1 } }, said("It is *good*."), end);
+  expect(take()).toBe("It is good.\n\n");
 });

@@ -8,7 +8,7 @@ import { type Config, type ConfigSource, readConfig } from "./config/read-config
 import { settingOf } from "./config/resolve.js";
 import { hideSecrets } from "./hide-secrets.js";
 import type { Log } from "./log/log.js";
-import { openLog } from "./log/log-file.js";
+import { type OpenedLog, openLog } from "./log/log-file.js";
 import { requireWritable } from "./paths.js";
 import type { ExtensionContext, StartedExtension } from "./profile.js";
 
@@ -18,7 +18,7 @@ const IN_PROCESS = { log_level: "warn", session_ttl: 0, session_hold: 0 } as con
 export interface OpenCore {
   readonly core: RunningCore;
   readonly config: Config;
-  readonly log: Log;
+  readonly log: OpenedLog;
 }
 
 /** The caller closes `core`, which ends turns, writes their ends down and leaves no child behind. */

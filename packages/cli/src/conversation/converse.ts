@@ -37,6 +37,8 @@ export interface ConversationOptions {
   readonly findFiles: (part: string, onMore: () => void) => readonly string[];
   /** Sent as the first prompt. */
   readonly first?: string | undefined;
+  /** Has lines of the log shown among those of the conversation; null: where they were before. */
+  readonly divertLog?: (show: ((line: string) => void) | null) => void;
   readonly clock: () => number;
   readonly signal: AbortSignal;
 }
@@ -258,6 +260,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     );
   }
 
+  options.divertLog?.((line) => screen.print(`${style.dim(wrap(plainLine(line), width()))}\n`));
   for (const line of options.greeting) screen.print(`${style.dim(wrap(line, width()))}\n`);
   screen.print("\n");
   refreshSettings();
@@ -269,6 +272,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   } finally {
     done.abort();
     await ticking;
+    options.divertLog?.(null);
     screen.close();
   }
   return ending;

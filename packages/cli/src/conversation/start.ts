@@ -37,6 +37,7 @@ interface Opener {
   readonly remembers: boolean;
   /** What was typed after the name of the program: the first prompt. */
   readonly prompt?: string | undefined;
+  readonly divertLog?: ConversationOptions["divertLog"];
 }
 
 /** Whether there is a terminal that can be drawn on, and somebody to look at it. */
@@ -72,6 +73,7 @@ async function startConversation(invocation: Invocation, opener: Opener): Promis
         signal: gone.signal,
         openOther: opener.open,
         openScreen,
+        ...(opener.divertLog && { divertLog: opener.divertLog }),
       });
       if (gone.signal.aborted) return EXIT_INTERRUPTED;
       if ("exit" in ending) return ending.exit;
@@ -88,7 +90,7 @@ async function startConversation(invocation: Invocation, opener: Opener): Promis
 /** `otter` alone: a conversation with a session of this process. */
 export async function converseHere(invocation: Invocation): Promise<number> {
   const flags = readRunFlags(invocation);
-  const { core, config } = await openCore(invocation);
+  const { core, config, log } = await openCore(invocation);
   const approves = invocation.process.stdin.isTTY === true;
   const { cwd } = config;
   const persist = config.values.save;
@@ -102,6 +104,7 @@ export async function converseHere(invocation: Invocation): Promise<number> {
       approves,
       remembers: persist,
       prompt: flags.prompt,
+      divertLog: log.divert,
       first: await open({ ...flags, ...(resume !== undefined && { resume }), cwd, persist }),
       open: (id) => open({ cwd, last: false, persist, ...(id === null ? { typed: flags.typed } : { resume: id }) }),
     });

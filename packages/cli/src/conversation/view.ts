@@ -2,7 +2,7 @@
 import type { Metadata, PlanEntry, RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { diffLines } from "../terminal/diff.js";
-import { createMarkdownStream, wrap } from "../terminal/markdown.js";
+import { createMarkdownStream, plainLines, wrap } from "../terminal/markdown.js";
 import { folded } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 import { count, formatDuration, plain, plainLine } from "../terminal/text.js";
@@ -10,6 +10,7 @@ import { createJobOutputs, TAIL_CHARACTERS } from "./job-outputs.js";
 import { promptLines } from "./prompt-lines.js";
 import { readable } from "./readable.js";
 import { createTask, type Inside, insideWidth, type Task, tasksNow } from "./task.js";
+import { createWaits } from "./waits.js";
 
 interface ViewOptions {
   readonly style: Style;
@@ -53,19 +54,20 @@ export function createView(options: ViewOptions): View {
   const { style, print, width, clock, settings, more = "Ctrl-O" } = options;
   const markdown = createMarkdownStream(style, width);
   const calls = new Map<string, OpenCall>();
-  const asked = new Map<string, { readonly callId: string; readonly at: number }>();
+  const waits = createWaits();
   const titles = new Set<string>();
   const jobs = createJobOutputs();
   let diffs: string[] = [];
   let thought = "";
   let plan: readonly PlanEntry[] = [];
   let startedAt: number | null = null;
-  let waitedMs = 0;
   let toolCalls = 0;
   let context = "";
   /** A blank line separates what was said from what was done, and one message from the next. */
   let last: "said" | "message" | "done" | "none" = "none";
   let doing = "";
+  /** What a turn says before it asks the model is a command's own text: names and descriptions, not Markdown. */
+  let isListing = false;
   /** All of what was folded last. */
   let unfolded: readonly string[] | null = null;
 
@@ -126,16 +128,10 @@ export function createView(options: ViewOptions): View {
   /** The call that a question is about; of one inside of a task, the call of the task. */
   const callOf = (id: string): OpenCall | undefined =>
     calls.get(id) ?? [...calls].find(([outer]) => id.startsWith(`${outer}/`))?.[1];
-  /** The clock of the turn, and of a call, stands still while a person is asked. */
   const endWait = (id: string, ts: string) => {
-    const question = asked.get(id);
-    if (!question) return;
-    asked.delete(id);
-    const waited = Math.max(0, Date.parse(ts) - question.at);
-    const call = callOf(question.callId);
-    if (call) call.waitedMs += waited;
-    // Of several questions at once, the last one's answer ends the waiting.
-    if (asked.size === 0) waitedMs += waited;
+    const wait = waits.end(id, ts);
+    const call = wait && callOf(wait.callId);
+    if (call) call.waitedMs += wait.ms;
   };
   const finishCall = ({ metadata }: RecordOf<"tool_result">) => {
     const call = calls.get(metadata.call_id);
@@ -160,16 +156,16 @@ export function createView(options: ViewOptions): View {
   const endTurn = (ts: string, facts: readonly string[]) => {
     flush();
     calls.clear();
-    asked.clear();
     titles.clear();
-    const took = startedAt === null ? [] : [formatDuration(Date.parse(ts) - startedAt - waitedMs)];
+    const took = startedAt === null ? [] : [formatDuration(Date.parse(ts) - startedAt - waits.totalMs)];
     if (facts.length > 0) line(style.dim(wrap([...facts, ...took].join(" · "), width())));
     print("\n");
     last = "none";
     startedAt = null;
-    waitedMs = 0;
+    waits.reset();
     toolCalls = 0;
     doing = "";
+    isListing = false;
   };
   /** What a turn took; a slash command takes nothing worth showing. */
   const factsOf = ({ metadata }: RecordOf<"agent_result">): string[] => {
@@ -199,11 +195,15 @@ export function createView(options: ViewOptions): View {
     },
     turn_start({ ts }) {
       startedAt = Date.parse(ts);
+      isListing = true;
       doing = "working";
+    },
+    step_start() {
+      isListing = false;
     },
     text_delta({ metadata }) {
       if (thought !== "") endThought();
-      say(markdown.write(metadata.text));
+      say(isListing ? plainLines(metadata.text, width()) : markdown.write(metadata.text));
       doing = "writing";
     },
     thought_delta({ metadata }) {
@@ -235,7 +235,7 @@ export function createView(options: ViewOptions): View {
     permission_request({ metadata, ts }) {
       flush();
       enter("done");
-      asked.set(metadata.permission_id, { callId: metadata.call_id, at: Date.parse(ts) });
+      waits.begin(metadata.permission_id, metadata.call_id, ts);
     },
     permission_resolved: ({ metadata, ts }) => endWait(metadata.permission_id, ts),
     tool_progress({ metadata }) {
@@ -269,7 +269,7 @@ export function createView(options: ViewOptions): View {
     question_asked({ metadata: { question_id, call_id, question, options }, ts }) {
       flush();
       enter("done");
-      asked.set(question_id, { callId: call_id, at: Date.parse(ts) });
+      waits.begin(question_id, call_id, ts);
       line(wrap(style.bold(plainLine(question)), width(), `${style.yellow("?")} `));
       for (const [at, { name }] of options.entries()) line(wrap(plainLine(name), width(), `  ${at + 1}. `));
       line(style.dim(options.length > 0 ? "  type a number, or an answer of your own" : "  type an answer"));

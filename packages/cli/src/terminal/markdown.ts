@@ -72,6 +72,12 @@ export function createMarkdownStream(style: Style, width: () => number | undefin
   };
 }
 
+/** Text that is not Markdown, as lines of the screen: each keeps its indentation. */
+export function plainLines(text: string, width: number | undefined): string {
+  const lines = plain(text).replace(/\n$/, "").split("\n");
+  return lines.map((line) => `${wrap(line.trimStart(), width, /^\s*/.exec(line)?.[0])}\n`).join("");
+}
+
 /**
  * Breaks a line between words, and words that are longer than a line.
  *

@@ -10,6 +10,8 @@ import { createLog, type Log, type LogSink } from "./log.js";
 export interface OpenedLog extends Log {
   /** Another program moved the file away: go on in a new one. */
   reopen(): void;
+  /** Where a terminal is drawn on, lines go to what draws it; null: to stderr again. Lines for a program stay where they are. */
+  divert(show: ((line: string) => void) | null): void;
 }
 
 /** How each line of a log file begins. */
@@ -76,17 +78,26 @@ export function openLog(
 ): OpenedLog {
   const launched_by = process.env[envName(profile, "LAUNCHED_BY")];
   const file = values.log_file === null ? null : openFile(values.log_file);
+  const isTerminal = process.stderr.isTTY === true;
+  const toStderr: LogSink["write"] = (line) => void process.stderr.write(line);
+  let toPerson = toStderr;
   const log = createLog({
     level: values.log_level,
     sinks: [
-      { pretty: process.stderr.isTTY === true, write: (line) => void process.stderr.write(line) },
+      { pretty: isTerminal, write: (line) => (isTerminal ? toPerson(line) : toStderr(line)) },
       ...(file ? [file] : []),
     ],
     secrets: [...secretsOf(process.env), ...secrets],
     common: launched_by ? { launched_by } : {},
   });
   // The next line opens the file by its name again.
-  return { ...log, reopen: () => file?.close() };
+  return {
+    ...log,
+    reopen: () => file?.close(),
+    divert: (show) => {
+      toPerson = show ?? toStderr;
+    },
+  };
 }
 
 // --- internal ---
