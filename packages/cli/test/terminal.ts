@@ -34,10 +34,18 @@ export interface Terminal {
 
 export const onTerminal = { timeout: 60_000, tags: ["needs-tmux"] };
 
+interface Look {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly env?: Record<string, string>;
+  /** A file that gets everything that is written to the terminal, also what stands there for a moment only. */
+  readonly record?: string;
+}
+
 export async function open(
   person: Person,
   args: readonly string[],
-  { columns = 80, rows = 50, env = {} }: { columns?: number; rows?: number; env?: Record<string, string> } = {},
+  { columns = 80, rows = 50, env = {}, record }: Look = {},
 ): Promise<Terminal> {
   const name = `t${terminals++}`;
   // A server each: one that loses its last session is on its way out when the next test asks it for another.
@@ -64,6 +72,7 @@ export async function open(
     "-s",
     name,
     command,
+    ...(record === undefined ? [] : [";", "pipe-pane", "-t", name, `cat > ${quote(record)}`]),
   );
   onTestFinished(async () => {
     const shell = await terminal.ask("#{pane_pid}").catch(() => "");

@@ -55,6 +55,8 @@ export interface CoreOptions {
   readonly extensions: readonly StartedExtension[];
   /** @defaultValue nothing is traced to the turn it was done for */
   readonly trace?: Trace;
+  /** While a workspace is read for the first time: how many of its files are known; null when it is done. */
+  readonly onIndexing?: (files: number | null) => void;
 }
 
 export interface RunningCore extends Core {
@@ -80,7 +82,7 @@ export interface RunningCore extends Core {
 }
 
 export async function createCore(options: CoreOptions): Promise<RunningCore> {
-  const { profile, env, config, extensions, log } = options;
+  const { profile, env, config, extensions, log, onIndexing } = options;
   startFileThreads(env);
   const { chain } = profile;
   const { paths, values } = config;
@@ -89,7 +91,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createLazySnapshots(paths.snapshots, async () => {
     const { createSnapshotStore } = await import("@chimera/snapshot-store");
-    const opened = createSnapshotStore({ root: paths.snapshots, exclude: [paths.root] });
+    const opened = createSnapshotStore({ root: paths.snapshots, exclude: [paths.root], onIndexing });
     await recoverRestores(store, opened, onRecovered);
     return opened;
   });

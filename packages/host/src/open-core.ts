@@ -1,7 +1,7 @@
 /** From what was typed, the environment and the config files to a core in this process. The core itself is loaded on first use. */
 import { statSync } from "node:fs";
 import { UsageError } from "./command/usage-error.js";
-import type { RunningCore } from "./compose.js";
+import type { CoreOptions, RunningCore } from "./compose.js";
 import { readNamedFile } from "./config/config-file.js";
 import { CONFIG_KEYS } from "./config/keys.js";
 import { type Config, type ConfigSource, readConfig } from "./config/read-config.js";
@@ -21,8 +21,12 @@ export interface OpenCore {
   readonly log: OpenedLog;
 }
 
-/** The caller closes `core`, which ends turns, writes their ends down and leaves no child behind. */
-export async function openCore(source: ConfigSource): Promise<OpenCore> {
+/**
+ * The caller closes `core`, which ends turns, writes their ends down and leaves no child behind.
+ *
+ * @param watch what a person who waits wants to hear of.
+ */
+export async function openCore(source: ConfigSource, watch: Pick<CoreOptions, "onIndexing"> = {}): Promise<OpenCore> {
   hideSecrets(source);
   const config = readConfig(source, IN_PROCESS);
   await requireNamed(config);
@@ -32,7 +36,7 @@ export async function openCore(source: ConfigSource): Promise<OpenCore> {
   // Loaded here, so that a program which only says its version does not carry it.
   const { createCore } = await import("./compose.js");
   const { profile, process } = source;
-  const core = await createCore({ profile, env: process.env, config, extensions, log });
+  const core = await createCore({ profile, env: process.env, config, extensions, log, ...watch });
   return { core, config, log };
 }
 

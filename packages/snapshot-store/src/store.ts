@@ -24,6 +24,7 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
   const root = resolve(options.root);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const clock = options.clock ?? Date.now;
+  const onIndexing = options.onIndexing ?? (() => {});
   const baselines = new Map<string, Baseline>();
   const open = new Map<string, SessionSnapshots>();
   const ownData = [root, ...(options.exclude ?? [])].map(realDirectory);
@@ -31,7 +32,8 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
   function baseline(path: string): Baseline {
     const known = baselines.get(path);
     if (known !== undefined) return known;
-    const made = createBaseline({ directory: baselineDirectory(root, path), root: path, ownData, limits, clock });
+    const directory = baselineDirectory(root, path);
+    const made = createBaseline({ directory, root: path, ownData, limits, clock, onIndexing });
     baselines.set(path, made);
     return made;
   }

@@ -32,6 +32,8 @@ export interface SnapshotStoreOptions {
   readonly limits?: Partial<SnapshotLimits>;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
+  /** While a workspace is read for the first time: how many of its files are known; null when it is done. */
+  readonly onIndexing?: ((files: number | null) => void) | undefined;
 }
 
 /** The directories a session may change; nothing is ever written outside them. */

@@ -263,3 +263,19 @@ test("a clock that is set while a command runs costs no undo of what it made", a
   await f.session.endTurn();
   expect((await f.session.undo()).files).toEqual([{ path: f.path("new"), outcome: "deleted" }]);
 });
+
+test("the first look at a workspace says how far it is, later ones say nothing", async () => {
+  const heard: (number | null)[] = [];
+  const f = fixture({ onIndexing: (files) => void heard.push(files) });
+  for (let n = 0; n < 2000; n++) f.write(`${n % 20}/${n}`, "x".repeat(1000));
+  await f.shellTurn(0, "echo 1 > made");
+  const counts = heard.slice(0, -1) as number[];
+  expect(heard.at(-1)).toBeNull();
+  expect(heard.filter((files) => files === null)).toHaveLength(1);
+  expect(counts.length).toBeGreaterThan(0);
+  expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+  expect(counts.at(-1)).toBeLessThanOrEqual(2000);
+  const before = heard.length;
+  await f.shellTurn(1, "echo 2 > made");
+  expect(heard).toHaveLength(before);
+});

@@ -5,7 +5,7 @@ import type { SessionClient } from "../client/client.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
 import { wrap } from "../terminal/markdown.js";
 import type { Style } from "../terminal/style.js";
-import { plainLine } from "../terminal/text.js";
+import { count, plainLine } from "../terminal/text.js";
 import { readMentions } from "./attachments.js";
 import type { Suggestions } from "./editor.js";
 import { type LocalActions, listCommands, runLocalCommand, withLocalCommands } from "./local-commands.js";
@@ -39,6 +39,8 @@ export interface ConversationOptions {
   readonly first?: string | undefined;
   /** Has lines of the log shown among those of the conversation; null: where they were before. */
   readonly divertLog?: (show: ((line: string) => void) | null) => void;
+  /** How many files are known of a workspace that is being read for the first time; null when none is. */
+  readonly indexed?: () => number | null;
   readonly clock: () => number;
   readonly signal: AbortSignal;
 }
@@ -74,7 +76,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
       const isAsked = past === null && asked.size > 0 && options.approves;
       return {
         lines: choices === null ? [...view.lines(), ...jobs] : [],
-        status: isBusy && choices === null && !isAsked ? view.label(clock()) || "waiting" : null,
+        status: isBusy && choices === null && !isAsked ? label() : null,
         queued,
         choices,
       };
@@ -103,6 +105,13 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     },
     () => {},
   );
+
+  /** What is going on; the first command in a workspace waits until all of its files are known. */
+  function label(): string {
+    const files = options.indexed?.() ?? null;
+    const doing = view.label(clock()) || "waiting";
+    return files === null ? doing : `reading the workspace once, for undo: ${count(files, "file")} · ${doing}`;
+  }
 
   function screenChanged(): void {
     // What is still waiting when somebody has left belongs to the next conversation.

@@ -38,6 +38,7 @@ interface Opener {
   /** What was typed after the name of the program: the first prompt. */
   readonly prompt?: string | undefined;
   readonly divertLog?: ConversationOptions["divertLog"];
+  readonly indexed?: ConversationOptions["indexed"];
 }
 
 /** Whether there is a terminal that can be drawn on, and somebody to look at it. */
@@ -74,6 +75,7 @@ async function startConversation(invocation: Invocation, opener: Opener): Promis
         openOther: opener.open,
         openScreen,
         ...(opener.divertLog && { divertLog: opener.divertLog }),
+        ...(opener.indexed && { indexed: opener.indexed }),
       });
       if (gone.signal.aborted) return EXIT_INTERRUPTED;
       if ("exit" in ending) return ending.exit;
@@ -90,7 +92,11 @@ async function startConversation(invocation: Invocation, opener: Opener): Promis
 /** `otter` alone: a conversation with a session of this process. */
 export async function converseHere(invocation: Invocation): Promise<number> {
   const flags = readRunFlags(invocation);
-  const { core, config, log } = await openCore(invocation);
+  let indexed: number | null = null;
+  const onIndexing = (files: number | null) => {
+    indexed = files;
+  };
+  const { core, config, log } = await openCore(invocation, { onIndexing });
   const approves = invocation.process.stdin.isTTY === true;
   const { cwd } = config;
   const persist = config.values.save;
@@ -105,6 +111,7 @@ export async function converseHere(invocation: Invocation): Promise<number> {
       remembers: persist,
       prompt: flags.prompt,
       divertLog: log.divert,
+      indexed: () => indexed,
       first: await open({ ...flags, ...(resume !== undefined && { resume }), cwd, persist }),
       open: (id) => open({ cwd, last: false, persist, ...(id === null ? { typed: flags.typed } : { resume: id }) }),
     });

@@ -4,7 +4,7 @@ import { type Invocation, openCore, requireHome, UsageError } from "@chimera/hos
 import type { SessionClient } from "../client/client.js";
 import { EXIT_DENIED, EXIT_INTERRUPTED } from "../errors.js";
 import { openSession, type RunFlags, readRunFlags } from "../open-session.js";
-import { styleFor } from "../output.js";
+import { createProgress, styleFor } from "../output.js";
 import { complain } from "../reported.js";
 import { createOutcomeFold, type Outcome, type OutputFormat, parseFormat } from "./outcome.js";
 import { hasInput, type PromptFile, pipedInput, promptBlocks, readPromptFiles } from "./prompt-files.js";
@@ -16,7 +16,9 @@ export async function print(invocation: Invocation): Promise<number> {
   if (flags.resume === "") throw new UsageError("--resume needs an id with -p");
   const { text, files } = await readPrompt(invocation, flags);
   const content = promptBlocks(text, files);
-  const { core, config } = await openCore(invocation);
+  const progress = createProgress(process.stderr, "files of the workspace read, once, for undo:");
+  const onIndexing = (read: number | null) => (read === null ? progress.end() : progress.update(read));
+  const { core, config } = await openCore(invocation, { onIndexing });
   try {
     requireHome(config);
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;

@@ -34,8 +34,9 @@ export function createBaseline(options: {
   readonly ownData: readonly string[];
   readonly limits: SnapshotLimits;
   readonly clock: () => number;
+  readonly onIndexing: (files: number | null) => void;
 }) {
-  const { directory, root, ownData, limits, clock } = options;
+  const { directory, root, ownData, limits, clock, onIndexing } = options;
   const blobs = createBlobs(`${directory}/blobs`);
   const facts = createFacts(`${directory}/facts.ndjson`);
   const watcher = createWatcher(root, `${directory}/bell`);
@@ -64,11 +65,13 @@ export function createBaseline(options: {
     const pacer = createPacer(how.signal);
     unmet ??= await paced(facts.loading(), pacer);
     await watcher.catchUp();
+    const isFirst = tree === null;
     tree ??= createDirectoryNode(root, above, 0);
     const now = watcher.stampClock();
     const shared = { root: tree, rulesAbove: above, ownData, blobs, limits, runs, facts: unmet, usage, watcher, now };
     const deadline = performance.now() + limits.baselineMs;
-    const context: ScanContext = { ...shared, ...how, pacer, deadline, found };
+    const onPause = isFirst ? () => onIndexing(usage.files) : () => {};
+    const context: ScanContext = { ...shared, ...how, pacer, deadline, found, onPause };
     try {
       await scan(context);
       if (found.hardLink && !how.thorough) await scan({ ...context, thorough: true });
@@ -76,6 +79,7 @@ export function createBaseline(options: {
       truncated = found.truncated;
       if (truncated !== null) noteSkipped(runs, root, truncated);
     } finally {
+      if (isFirst) onIndexing(null);
       const saving = createPacer();
       for (const fact of found.learned) {
         learned.set(fact.path, fact);

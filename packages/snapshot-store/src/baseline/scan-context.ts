@@ -28,6 +28,8 @@ export interface ScanContext {
   readonly explore: boolean;
   readonly signal: AbortSignal | undefined;
   readonly pacer: Pacer;
+  /** Called whenever other work of the process is let in. */
+  readonly onPause: () => void;
   /** When to stop reading what is not in the index yet, by `performance.now`. */
   readonly deadline: number;
   readonly found: ReturnType<typeof createFindings>;

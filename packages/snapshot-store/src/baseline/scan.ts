@@ -82,7 +82,10 @@ async function addFiles(
     const ignored = oldRules?.ignores(pathIn(directory, name), false) === true;
     await addFile(context, directory, name, !charted ? "uncharted" : ignored ? "ignored_before" : "absent");
     const pause = pacer.pause();
-    if (pause !== null) await pause;
+    if (pause !== null) {
+      context.onPause();
+      await pause;
+    }
   }
   if (whole && !directory.complete && directory.mtimeMs !== null) settleListing(context, directory);
 }
