@@ -110,6 +110,10 @@ export const LIVES = [
     live: async (place) => [await milliseconds(() => runToEnd(place, [app, "--version"]))],
   })),
   {
+    rows: { "otter -p": time },
+    live: async (place) => [await milliseconds(() => runToEnd(place, ["otter", "-p", "1", "--model", "gpt-4o"]))],
+  },
+  {
     rows: { [`otter sessions list, ${LISTED} sessions`]: time },
     async live(place) {
       const home = join(place.kept, "listed");
@@ -203,6 +207,7 @@ async function withServer(place, flags, work) {
 async function runToEnd(place, [app, ...args]) {
   const child = spawn(process.execPath, [place.program(app), ...args], {
     env: environment(place),
+    cwd: place.cwd,
     stdio: "ignore",
     timeout: LIMIT_MS,
   });
