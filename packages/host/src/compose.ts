@@ -233,7 +233,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
         ...(description && { description }),
       })),
     tools: turns.tools,
-    // Most directories have none of them, and the agent's code is half of the program's.
+    // Most directories have none of these folders, and the agent's code is half of the program: do not load it for nothing.
     untrusted: async (cwd) =>
       config.trust.isAnswered(cwd) || ![".opencode", ".chimera", ".claude"].some((name) => existsSync(join(cwd, name)))
         ? []
@@ -331,7 +331,7 @@ async function openCodingAgent(
   });
 }
 
-/** All parts as one: each narrows what the ones before it left. */
+/** All parts as one: each narrows the result of those before it. */
 async function joinAgentParts(extensions: readonly StartedExtension[]): Promise<AgentParts> {
   const parts = await Promise.all(
     extensions.map(async (extension): Promise<AgentParts> => (await extension.agent?.()) ?? {}),
@@ -343,5 +343,5 @@ async function joinAgentParts(extensions: readonly StartedExtension[]): Promise<
   };
 }
 
-/** What a crash interrupted is not in the way of the first session. */
+/** How long the repair of interrupted undos waits, so that it does not delay the first session. */
 const REPAIR_MS = 500;

@@ -9,7 +9,7 @@ export function lazily<T>(open: () => Promise<T>) {
       });
       return opening;
     },
-    /** What was opened, for the code that closes it; undefined when it never was, or failed: its opener has the error. */
+    /** The opened value, for the code that closes it. Undefined when nothing was opened, or opening failed: the caller of `get` has the error. */
     opened: async () => opening?.catch(() => undefined),
   };
 }

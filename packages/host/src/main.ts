@@ -99,7 +99,7 @@ function surviveClosedPipes(name: string, process: NodeJS.Process): void {
   // The program goes on when nobody reads its stderr.
   process.stderr.on("error", () => {});
   process.on("uncaughtException", async (error: NodeJS.ErrnoException) => {
-    // `… | head` has seen enough.
+    // The reader of a pipe, as in `… | head`, has closed it.
     process.exit(error.code === "EPIPE" ? 0 : await report(name, error, process));
   });
 }
@@ -115,7 +115,7 @@ async function report(where: string, error: unknown, process: NodeJS.Process): P
     return 2;
   }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
-  // What the system refuses (a directory, a disk) is not a fault in the program.
+  // An error of the system (a missing directory, a full disk) is not a fault in the program.
   const isRefusal = error instanceof Error && "syscall" in error;
   process.stderr.write(`${where}: ${isRefusal ? message : (stack ?? message)}\n`);
   return isRefusal ? 1 : 70;

@@ -49,7 +49,7 @@ export interface ExtensionContext {
   readonly flags: FlagValues;
   /** Every setting, the profile's own among them. */
   readonly values: ResolvedConfig["values"];
-  /** The same in the directory of a session, whose project may want less; null: as no project has a say. */
+  /** The same in the directory of a session, narrowed by its project; null ignores every project. */
   under(cwd: string | null): ResolvedConfig;
   readonly cwd: string;
   readonly paths: Paths;

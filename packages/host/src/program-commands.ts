@@ -1,4 +1,4 @@
-/** Slash commands that need to know the program: its tools and its permission rules. */
+/** Slash commands that show or change parts of the program: its tools, models, agents, trust and permission rules. */
 import type { Tool } from "@chimera/agent";
 import { allowedTools } from "@chimera/agent/tools";
 import { SessionError, type SlashCommand } from "@chimera/session";

@@ -41,7 +41,7 @@ export function createProjectRules(config: Config, log: Log, own?: Flags) {
       try {
         return startFlags(read(cwd), own);
       } catch {
-        // The next turn says what is wrong with the file; a session can be looked at and undone until then.
+        // The session still opens, so that it can be read and undone; its next turn says what is wrong with the file.
         return MODE_FLAGS["read-only"];
       }
     },

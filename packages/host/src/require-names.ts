@@ -32,7 +32,7 @@ export async function requireNames({ settings, values, cwd, paths: { home } }: C
   }
 }
 
-/** A session held to a tool that it cannot have would have none at all, and not say why. */
+/** A session that is limited to a tool which does not exist would have no tools, and would not say why. */
 export function requireTools(
   names: readonly string[],
   tools: readonly Tool[],

@@ -35,7 +35,7 @@ export function createSessionPolicy({ paths, shared, agents, parts }: SessionPol
     } = await import("@chimera/policy");
     const { classify = classifyCommand, narrow } = await parts();
     const kept = whileUnchanged<Awaited<ReturnType<typeof loadRuleset>>>();
-    // Rules may change while a turn runs, and count from then on.
+    // Read at every call: rules that change while a turn runs count from then on.
     const rules = () =>
       kept(
         "",

@@ -3,7 +3,7 @@ import type { Agent } from "@chimera/acp-schema/agent";
 import { type CodingAgent, opening } from "@chimera/agent/agents";
 import { lazily } from "./lazily.js";
 
-/** An editor opens a session and asks about it at once; a person takes longer to write a prompt. */
+/** How long the loading waits: an editor asks about a new session at once, while a person takes longer to write a prompt. */
 const QUIET_MS = 100;
 
 /** The agent. Its code is half of the program's, so it is loaded after the first session was answered for, not with it. */
@@ -16,9 +16,9 @@ export function createTurnAgent(load: () => Promise<unknown>, open: () => Promis
   };
   return {
     agent,
-    /** A session is open, so a turn may come: loads its code once the session was answered for and nobody waits. */
+    /** A session was opened, so a turn may follow: loads the agent's code once the client has its answer. */
     expectTurn() {
-      // What cannot be loaded fails the turn that needs it, and a program that is done does not stay for this.
+      // A failure to load shows in the turn that needs it. The timer keeps no finished program alive.
       expected ??= setTimeout(() => load().catch(() => {}), QUIET_MS).unref();
     },
     /** The built-in tools and those of extensions. */

@@ -1,4 +1,4 @@
-/** The last step of every answer: it names what the request said in vain, and is compressed where the caller asks for that. */
+/** The last step of every answer: adds warnings about unknown fields, and compresses where the caller asks for that. */
 import { promisify } from "node:util";
 import type { Context } from "hono";
 import type { AppEnv } from "./deps.js";
@@ -13,7 +13,7 @@ export async function finishAnswer(c: Context<AppEnv>, response: Response): Prom
     const body = (await response.json()) as object;
     return new Response(JSON.stringify({ ...body, warnings }), response);
   }
-  // Only what is read: an answer to a POST may hold a token, and a compressed one tells its length.
+  // Only answers to GET: an answer to a POST may hold a token, and the length of a compressed answer can leak it.
   if (c.req.method !== "GET" || !COMPRESSIBLE.test(type) || !/\bgzip\b/.test(c.req.header("accept-encoding") ?? "")) {
     return response;
   }

@@ -91,7 +91,7 @@ export function createApp(deps: AppDeps): App {
   const { authToken, isOwnUser, people } = deps;
   const gate = createGate({ authToken, isOwnUser, tokens, pageTokens, people, refuse });
   const own = handlersOf(parts);
-  /** By role and name. Each person has handlers that know no other sessions than theirs. */
+  /** Handlers by role and name: those of each person can reach only the sessions of that person. */
   const tables = new Map<string, { readonly table: typeof own; readonly parts: Parts }>();
   const partsFor = (person: Person): Parts => {
     const theirs = sessionsFor(sessions, person);
@@ -134,7 +134,7 @@ export function createApp(deps: AppDeps): App {
       return finishAnswer(c, await answerAnywhere(c, handle, deps.peers));
     });
   }
-  // What no route and no file answers is a person's to know: a stranger cannot tell a missing path from a forbidden one.
+  // An unknown path also needs a token, so that a stranger cannot tell a missing path from a forbidden one.
   app.notFound(async (c) => {
     const file = await answerPage?.(c);
     if (file) return file;
@@ -188,7 +188,7 @@ async function visibleOf(sessions: Sessions, ids: ReadonlySet<string>): Promise<
   return new Set(found.flat());
 }
 
-/** What reaches beyond a session is for those who may change it. */
+/** Routes that reach beyond a session are for people who may change sessions. */
 async function requireChange({ openSession }: Parts, id: string): Promise<void> {
   const session = await openSession(id);
   if (session.isReadOnly) throw new HttpError(403, "read_only", "the caller may only read this session");

@@ -8,7 +8,7 @@ interface Connection {
   requests: number;
 }
 
-/** Refusing newcomers would let anybody block the server with half-sent headers. No request in progress is cut. */
+/** Refusing new connections instead would let anybody block the server with half-sent headers. No request in progress is cut. */
 export function boundConnections(server: Server, limit: number): void {
   /** By the peer's address and port, which a TLS connection shares with the one below it; the longest waiting first. */
   const open = new Map<string | Socket, Connection>();

@@ -126,7 +126,7 @@ export interface AppEnv {
     requestId: string;
     /** What was read of the body. */
     body?: string;
-    /** What the request named in vain. */
+    /** Names in the request that its route does not know. */
     warnings?: readonly string[];
     /** The answer is made while it is sent. */
     streamed?: boolean;

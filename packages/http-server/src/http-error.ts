@@ -80,7 +80,7 @@ export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["
   const { status, code, message, fields } = told;
   const isOurs = isHttpError(error) ? status === 500 : status >= 503 && code !== "draining";
   if (isOurs) logFailure((error as Error).cause ?? error, c, log, request_id);
-  // What is on its way out of memory is back, or gone for good, in a moment.
+  // A session that is being unloaded can be loaded again, or is gone, in a moment.
   if (status === 503) c.header("Retry-After", String(LIMITS.retryAfterSeconds));
   if (code === "limit_reached") c.header("Retry-After", String(LIMITS.limitRetrySeconds));
   return c.json({ error: code, message, ...fields, request_id }, status);

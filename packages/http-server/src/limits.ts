@@ -65,7 +65,7 @@ export const LIMITS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5000,
-  /** Connections at once; in a full house the one that has waited longest without a whole request makes room. */
+  /** Connections at once. At the limit, the one that has waited longest without a whole request is closed. */
   connections: 1000,
   /** Of these, answers that last (streams, awaited runs). The rest is for quick requests: a cancel always finds room. */
   streams: 750,

@@ -22,7 +22,7 @@ export interface Listening {
   readonly server: Server;
   /** Resolves when the app answers; rejects when it could not be loaded. */
   readonly ready: Promise<void>;
-  /** Resolves when whatever has been asked is answered, or begins to be, and soon in any case. */
+  /** Resolves when every request is answered or its answer has begun, or after a short time limit. */
   answered(): Promise<void>;
   /** Accepts nothing more. A socket that a service manager holds keeps what comes from now on for the next process. */
   stopAccepting(): void;
@@ -99,7 +99,7 @@ export async function listen(
   });
   const upgraded = new Set<Duplex>();
   server.on(options.tls ? "secureConnection" : "connection", (socket: Duplex & { alpnProtocol?: unknown }) => {
-    // One of HTTP/2 carries many requests, none of which says which it is.
+    // A connection of HTTP/2 carries many requests, so it cannot be tied to one of them.
     if (socket.alpnProtocol === "h2") return;
     silent.add(socket);
     socket.once("close", () => silent.delete(socket));

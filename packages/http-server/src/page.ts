@@ -53,7 +53,7 @@ interface Form {
 
 interface Served {
   readonly headers: Readonly<Record<string, string>>;
-  /** The best first; the last is plain. */
+  /** The file in each encoding, the smallest first; the last is not encoded. */
   readonly forms: readonly Form[];
 }
 

@@ -67,7 +67,10 @@ const MOVED: ReadonlySet<string> = new Set(["session_claimed", "session_elsewher
 /** What a route may read of a request besides its target and body. */
 const HEADERS = ["prefer", "idempotency-key", "x-request-id"];
 
-/** The session that was not opened because another node has it. An error of later, when something may have been done, is none of these. */
+/**
+ * The session that could not be opened because another node has it. A later error does not count, since something may have been done by
+ * then.
+ */
 function heldElsewhere(error: unknown): string | null {
   if (!isSessionError(error) || !isStoreError(error.cause)) return null;
   return error.cause.code === "claimed" || error.cause.code === "elsewhere" ? (error.sessionId ?? null) : null;

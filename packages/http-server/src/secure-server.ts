@@ -15,7 +15,7 @@ export function createSecure(
     handshakeTimeout: LIMITS.headersTimeoutMs,
     settings: { maxConcurrentStreams: LIMITS.streamsOfConnection },
   });
-  // To those who serve it, it is the server of HTTP/1.1 that it also is.
+  // Typed as the server of HTTP/1.1, which it also is.
   const server = secure as unknown as Server;
   const { headersTimeout, requestTimeout, keepAliveTimeout } = options;
   Object.assign(server, { headersTimeout, requestTimeout, keepAliveTimeout });

@@ -5,7 +5,7 @@ import type { ClientEffects } from "./workspace.js";
 
 export interface Attachments {
   attach(client: SessionClient): { detach(): void };
-  /** Those that are there themselves. */
+  /** The clients that are really connected, without placeholders. */
   list(): AttachedClient[];
   /** How many can be asked for permissions. */
   approvers(): number;
@@ -13,12 +13,12 @@ export interface Attachments {
   newestEffects(): ClientEffects | undefined;
   /** The servers that the newest client with any has handed over. */
   mcpServers(): readonly McpServer[];
-  /** A client is attached that is there itself. */
+  /** Whether a client is really connected, and not only a placeholder attached. */
   readonly isAttended: boolean;
   readonly isEmpty: boolean;
   /** Tells every client of turns that the log did not take. */
   turnsLost(error: unknown, busy: ReadonlySet<number>): void;
-  /** Called when the last client that approves has left; null when nobody waits for that any more. */
+  /** Called when the last client that approves has left; null when nothing waits for that. */
   onDeserted(listener: (() => void) | null): void;
 }
 

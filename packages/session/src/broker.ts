@@ -28,7 +28,7 @@ export interface Kind<Asked, Reply, Answer extends object> {
 }
 
 export interface Broker {
-  /** @param signal of the turn: once it is aborted, there is nothing to ask for any more. */
+  /** @param signal of the turn: once it is aborted, the question is withdrawn. */
   ask<A, R, W extends object>(kind: Kind<A, R, W>, asked: A, place: Attribution, signal: AbortSignal): Promise<W>;
   /**
    * Throws `permission_not_found` or `question_not_found`, `already_resolved`, or `not_as_shown` where `shown` is given and is not the
@@ -53,7 +53,7 @@ export function createBroker(deps: {
 }): Broker {
   const { journal, attachments } = deps;
   const waiting = new Map<string, Waiting>();
-  /** Answered while the session is loaded: so that a late answer differs from one to a question that never was. */
+  /** Questions that were answered while the session is loaded. A late answer is `already_resolved`, not `not_found`. */
   const answered = new Set<string>();
   const giveUp = (id: string, by: ResolvedBy): void =>
     void waiting
@@ -87,7 +87,7 @@ export function createBroker(deps: {
             await journal.accept(record, origin === undefined ? place : { ...place, origin });
             settle({ ...answer, ...(origin !== undefined && { person: origin }) });
           } catch (error) {
-            // An answer that is not on record was not given, and lets nothing run.
+            // Only an answer that is in the log counts: without its record, nothing may run.
             unanswered("rule");
             throw error;
           }

@@ -278,7 +278,7 @@ function lifeOf(parts: Parts): Life {
     record: async (event, origin) => parts.change(event, origin),
     async letGo() {
       await parts.saveSummary({ sync: true });
-      // Something may have come meanwhile.
+      // A prompt may have come meanwhile.
       if (parts.queue.busy().size > 0) return false;
       await parts.writer.letGo();
       return true;
@@ -300,7 +300,7 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
   const dropped = queue.stop();
   broker.release(by);
   await queue.idle();
-  // What another process may have by now is not written to.
+  // Another process may hold the log by now, so nothing is written to it.
   if (writer.isLetGo) return parts.attachments.onDeserted(null);
   try {
     journal.endInterrupted(new Set());
@@ -312,7 +312,7 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
       journal.recorder.write({ type: "settings_reset", metadata: {} }, { turn: null });
     await parts.saveSummary({ sync: true });
   } catch (error) {
-    // The next load ends what could not be ended here.
+    // The next load records the end of what could not be ended here.
     parts.onError(error, writer.id);
   } finally {
     // Clients stay attached, and must not keep an unloaded session in memory.

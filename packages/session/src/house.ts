@@ -1,4 +1,4 @@
-/** What every operation on sessions stands on: the loaded ones, the store, the start settings, and how a session is made of its birth. */
+/** What every operation on sessions needs: the loaded sessions, the store, the start settings, and how a session is made from its birth. */
 import { randomBytes } from "node:crypto";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
@@ -32,7 +32,7 @@ export interface House {
   readonly clock: () => number;
   readonly quota: Quota;
   snapshotsOf(birth: SessionBirth): SessionSnapshots | null;
-  /** Makes a session of its birth, loaded from now on. @param snapshots those that were settled, of a session that was stored */
+  /** Makes a session from its birth and keeps it loaded. @param snapshots of a stored session, already settled */
   open(store: Store, birth: SessionBirth, snapshots?: SessionSnapshots | null): OwnedSession;
   /** Set when the process is about to end: see `requireWork`. */
   isDraining: boolean;

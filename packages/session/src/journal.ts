@@ -1,5 +1,5 @@
 /**
- * A session's own end of the log. Text that arrives in one tick becomes one record, and the conversation is always the fold of what the
+ * How a session writes its log. Text that arrives in one tick becomes one record, and the conversation is always the fold of what the
  * log took: when a write fails, nothing more is written until the log was read again, and what the failure left unfinished is ended by
  * the first write that succeeds.
  */
@@ -89,7 +89,7 @@ export function createJournal(deps: JournalDeps): Journal {
       deps.onRecords(records);
     },
   });
-  /** A caller that does not wait for the disk learns of a failure from the fault. */
+  /** A caller that does not wait for this promise still learns of a failed write, through `onFault`. */
   const durable = (seq?: number): Promise<void> => {
     const waiting = writer.durable(seq).catch((error) => {
       onFault(error);
@@ -149,7 +149,7 @@ export function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Attribu
 /** Each turn ends in one write; those in `busy` run or wait. */
 function endTurns(conversation: Conversation, recorder: Recorder, reason: string, busy: ReadonlySet<number>): void {
   for (const turn of conversation.turns) {
-    // A prompt the log never took leaves a hole.
+    // A prompt that could not be written leaves a gap in the numbers of turns.
     if (!turn || turn.ended || busy.has(turn.number)) continue;
     recorder.writeAll(interruptedTurn(conversation, turn, reason), { turn: turn.number });
   }
@@ -213,13 +213,13 @@ function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coal
       for (const text of pieces(metadata.text)) gather(type, text, attribution);
       if (scheduled) return;
       scheduled = true;
-      // After everything that the agent makes of one piece of the network, and before the loop turns.
+      // Runs after the agent has handled one chunk from the network, and before the event loop continues.
       process.nextTick(flushAtEndOfTick);
     },
   };
 }
 
-/** How much each running call has streamed: what is over its bound only counts. */
+/** How much each running call has streamed. Output beyond the bound is counted, not logged. */
 function createProgress() {
   const streamed = new Map<string, { bytes: number; dropped: number }>();
   return {

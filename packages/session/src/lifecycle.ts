@@ -136,7 +136,7 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
     house.loaded.rouse(rested);
     return rested;
   }
-  // Another process went on with it: what is known here is out of date.
+  // Another process has written to it since, so what is known here is out of date.
   if (rested) await house.loaded.unload(id, "lost");
   try {
     const conversation = await foldLog(store, id, take ? { take } : {});
@@ -198,7 +198,7 @@ async function born(
 async function close(house: House, id: string): Promise<void> {
   if (house.loaded.evicted(id) || house.loaded.resting(id)) {
     await bring(house, id).catch((error) => {
-      // Another process has it: closing it is up to that one.
+      // Another process holds it, and has to close it.
       if (!isSessionError(error) || error.code !== "session_claimed") throw error;
     });
   }
@@ -233,14 +233,14 @@ async function fork(house: House, id: string, { turn: asked, owner }: ForkOption
   const admitted = (await house.deps.admit?.(wanted)) ?? wanted;
   const settings = { ...parent.settings, ...admitted.settings };
   const { maxSteps, maxCostUsd, allowedTools } = settings;
-  // Made as its parent was, so that closing it leads back to no more than closing the parent does.
+  // Made with the settings of its parent, so that closing the child resets it to no more than closing the parent would.
   const { bounds = {} } = here?.summary() ?? (parent as SessionReading);
   const made = madeWith(house.start(admitted.cwd), { ...bounds, maxSteps, maxCostUsd, allowedTools });
   // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything, whenever it is cut off.
   const added = [
     { type: "forked", metadata: { from: id, at } } as const,
     ...changesBetween(settingsOf(made, conversation.settings), settings),
-    // A person who may read the parent may not read the child for that.
+    // Being allowed to read the parent does not allow reading the child.
     ...(conversation.facts.isShared ? [{ type: "sharing_changed", metadata: { shared: false } } as const] : []),
   ].map((event) => bodyOf(event, { turn: null }));
   for (const event of added) conversation.apply(event);

@@ -37,7 +37,7 @@ export const limits = {
 /** Seconds without activity after which a session is unloaded. */
 export const DEFAULT_SESSION_TTL = 3600;
 
-/** A time that an embedder sets. One that is none is found out here: it would deny every permission, or none, much later. */
+/** A time that an embedder sets. A value that is not a time is refused here; later it would deny every permission, or none. */
 export function seconds(name: string, given: number | undefined, standard: number): number {
   if (given === undefined) return standard;
   try {

@@ -13,7 +13,7 @@ export interface Loaded {
   unload(id: string, how: Unloading): Promise<void>;
   /** Unloads sessions that have been idle for the time to live. */
   evictIdle(): void;
-  /** The session of this id whose log was let go: it is as it was then. */
+  /** The session of this id whose log was let go, in the state it had then. */
   resting(id: string): OwnedSession | undefined;
   /** Its log is held again. */
   rouse(session: OwnedSession): void;
@@ -23,7 +23,7 @@ export interface Loaded {
   attachments(id: string): Attachments;
   /** Adds a client to a session, for as long as it stays, loaded or not. */
   attach(id: string, client: SessionClient): { detach(): void };
-  /** The clients that are there themselves. */
+  /** The clients that are really connected, without placeholders. */
   clients(id: string): AttachedClient[];
   shutdown(): Promise<void>;
   onLoad(listener: (session: OwnedSession) => void): () => void;
@@ -172,7 +172,7 @@ export function createLoaded(deps: {
 
 const LEAST_LOOK_MS = 20;
 
-/** One that nobody has prompted is in no list, so nobody else could ask for it; what runs or waits needs its log. */
+/** Not a session without prompts: it is in no list, so no other process can ask for it. Not one that runs or waits: it needs its log. */
 function mayRest({
   persistent,
   state,

@@ -7,7 +7,7 @@ export interface LogHold extends LogWriter<SessionEvent> {
   readonly isLetGo: boolean;
   /** Writes what is queued, then lets other processes have the log. */
   letGo(): Promise<void>;
-  /** Goes on with another writer of the same log, at the same number. */
+  /** Continues with another writer of the same log, at the same number. */
   takeUp(writer: LogWriter<SessionEvent>): void;
 }
 

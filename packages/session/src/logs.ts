@@ -9,7 +9,7 @@ import type { ReadableSession } from "./session.js";
 type Store = EventStore<SessionEvent, Summary>;
 
 export interface SessionLogs extends Pick<Store, "read" | "has" | "lastSeq" | "readSummary"> {
-  /** Replays from a cursor, then goes on as the log grows. */
+  /** Replays from a cursor, then delivers what is added to the log. */
   follow(id: string, options: FollowOptions, reader: Reader<SessionEvent>): Subscription;
 }
 

@@ -1,4 +1,4 @@
-/** What sessions used before a process began, from their logs and summaries: limits hold through a restart, and nothing is kept twice. */
+/** What sessions used before this process started, computed from their logs and summaries, so that limits survive a restart. */
 import { foldConversation } from "@chimera/acp-schema/conversation";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
@@ -30,7 +30,7 @@ export async function* spentSince(
 
 // --- internal ---
 
-/** What a session copied from its parent was spent there. */
+/** Records that a fork copied from its parent are not its own cost. */
 async function costSince(store: Store, id: string, time: number): Promise<number> {
   const conversation = foldConversation({ keep: "state" });
   let usd = 0;
@@ -45,7 +45,7 @@ async function costSince(store: Store, id: string, time: number): Promise<number
   return usd;
 }
 
-/** The last record of a turn says it in older logs. */
+/** In older logs the last record of a turn carries the cost. */
 const SAYS_COST: ReadonlySet<string> = new Set([
   "user_message",
   "turn_start",

@@ -1,4 +1,4 @@
-/** The sessions of a process as one person may see and use them: whatever a person calls is given these, and no others. */
+/** The sessions of a process as one person may see and use them. Every handler that works for a person gets these sessions only. */
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { LogEntry, Subscription } from "@chimera/event-store";
 import { notFound, SessionError } from "./errors.js";
@@ -128,7 +128,7 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
       const session = sessions.find(id);
       const may = session && ofLoaded(session);
       if (!may) throw notFound(id);
-      // Who only reads is not asked for permissions, and lends nothing.
+      // A person who may only read is not asked for permissions and lends no files or terminal.
       const { transport, name: called, absent } = client;
       const reader = { ...(transport !== undefined && { transport }), name: called, absent: absent ?? false };
       return sessions.attach(id, may === "write" ? client : { ...reader, approves: false });
@@ -144,7 +144,7 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
       use: () => sessions.quota.use(name),
       requireStream: () => sessions.quota.requireStream(name),
     },
-    // The life of the process is not theirs.
+    // A person cannot shut down the process.
     drain() {},
     shutdown: async () => {},
   };
@@ -161,7 +161,7 @@ function readOnly({ name, role }: Person): SessionError {
   return new SessionError("read_only", `${name} ${why}, and may only read`);
 }
 
-/** The session under their name: what they do is recorded so, where they may do it. */
+/** The session as used by one person: it checks what they may do, and records it under their name. */
 function asPerson(session: OwnedSession, person: Person, access: () => "write" | "read" | null): OwnedSession {
   const { name } = person;
   const asked = <A extends unknown[], R>(act: (...args: A) => R) => ({
@@ -206,7 +206,7 @@ function endsSharing(entry: LogEntry<SessionEvent>): boolean {
   return !isLost(entry) && entry.event.type === "sharing_changed" && !entry.event.metadata.shared;
 }
 
-/** A subscription that begins once it is known that it may. */
+/** A subscription that begins once the person's right to read is confirmed. */
 function later(opening: Promise<Subscription>, from: number | "live"): Subscription {
   let inner: Subscription | null = null;
   let isClosed = false;

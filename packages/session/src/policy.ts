@@ -23,7 +23,7 @@ export interface Consulting {
   readonly place: () => CallPlace;
   /** Asks the people. */
   readonly ask: (question: Question) => Promise<Answer>;
-  /** Approves edits in the workspace from now on. */
+  /** Allows further edits in the workspace without asking. */
   readonly approveEdits: () => Promise<void>;
   readonly record: (violation: { type: "sandbox_violation"; metadata: Metadata<"sandbox_violation"> }) => void;
 }
@@ -82,7 +82,7 @@ async function answerTo(
 function choicesWith(wider: readonly Wider[], request: AskRequest): { readonly choices?: readonly PermissionChoice[] } {
   if (wider.length === 0 || request.choices) return {};
   const more = wider.map((one) => ({ id: idOf(one), name: one.name, kind: "allow_always" as const }));
-  // Edits differ each time: the exact one is the last thing that a person wants to allow for good.
+  // No two edits are alike, so allowing this exact edit for good is useless.
   const isEdit = wider.some(({ scope }) => scope === "edits");
   const lasting = isEdit ? [...more, EXACT] : [EXACT, ...more];
   return { choices: [ONCE, ...lasting, ...REJECTIONS] };

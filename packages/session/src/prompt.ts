@@ -1,5 +1,5 @@
 /**
- * A prompt's way, in order: accept, wait, start, hear, settle, end. It is accepted when the log has it, waits for the turns before it,
+ * The life of a prompt, in order: accept, wait, start, hear, settle, end. It is accepted when the log has it, waits for the turns before it,
  * starts with `turn_start`, is heard while its agent yields events, settles what is left over, and ends with one last record.
  */
 import type { Agent, EngineMemory, McpServer, Turn, TurnSettings } from "@chimera/acp-schema/agent";
@@ -167,10 +167,10 @@ function startTurn(
   const settle = async (): Promise<void> => {
     broker.release("cancel");
     try {
-      // What was said goes out before the work of ending the turn.
+      // Deliver the answer before doing the work that ends the turn.
       await written();
     } finally {
-      // Also when the log cannot be written: the files are changed.
+      // Also when the log cannot be written, because the files have changed.
       if (keepsFiles) await keepSnapshot();
     }
   };

@@ -23,7 +23,7 @@ export interface Quotas {
   readonly all?: Limits;
 }
 
-/** What somebody uses now. Bytes are counted only where there is a limit on them. */
+/** What a person, or all together, use now. Bytes are counted only where there is a limit on them. */
 export type Use = Required<Omit<Limits, "diskBytes">> & Pick<Limits, "diskBytes">;
 
 /** How often a limit has refused something. */
@@ -113,7 +113,7 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
     [quotas.all ?? {}, undefined],
     ...(owner === undefined ? [] : ([[quotas.each ?? {}, owner]] as const)),
   ];
-  /** Of what is wanted 0, nobody knows yet how much it will be: it takes that anything is left. */
+  /** A wanted amount of 0 means that the size is not known yet: it is allowed while anything is left. */
   const require = (owner: string | undefined, wanted: Limits) => {
     for (const [limits, whose] of bounds(owner)) {
       const names = (Object.keys(wanted) as (keyof Limits)[]).filter((name) => limits[name] !== undefined);
@@ -196,7 +196,7 @@ function createCounts() {
   };
 }
 
-/** Bytes on disk: those that were measured, and those that are known to come until they are measured too. */
+/** Bytes on disk: those that were measured, plus those that are known to come and were not measured yet. */
 function createDisk(diskBytes: QuotaDeps["diskBytes"]) {
   const bytes = createCounts();
   const sessions = new Map<string, { measured: number; expected: number; measuring: Promise<void> }>();
@@ -214,7 +214,7 @@ function createDisk(diskBytes: QuotaDeps["diskBytes"]) {
     },
     measure({ id, owner }: Measured): Promise<void> {
       const row = rowOf(id);
-      // One after the other: what comes while the disk is read is expected until the next reading.
+      // One measurement at a time: what is written meanwhile counts as expected until the next one.
       row.measuring = row.measuring.then(async () => {
         const { expected } = row;
         const measured = await diskBytes(id);

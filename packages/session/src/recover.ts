@@ -61,9 +61,9 @@ export async function recoverRestores(
       await settle(isRecorded(store, sessionId), writer.requireHeld).finally(() => writer.close());
     } catch (error) {
       const code = isStoreError(error) ? error.code : null;
-      // Another process has the session open, and may be at its undo right now.
+      // Another process has the session open, and may be undoing right now.
       if (code === "claimed") continue;
-      // Without a log it was in the memory of a process, which may still be at its undo.
+      // A session without a log lived in the memory of a process, which may still be undoing.
       if (code !== "not_found") onRecovered({ sessionId, result: "failed", message: String(error) });
       else if (Date.now() - touchedMs > ABANDONED_MS) await settle(async () => false);
     }

@@ -61,7 +61,7 @@ export interface SessionBirth extends Omit<SummaryFacts, "id" | "model"> {
   readonly endedAt: number | null;
 }
 
-/** What the faces of a session are made of. */
+/** The parts that the views of a session (client's, program's) are made from. */
 export interface Parts extends SessionDeps {
   readonly birth: SessionBirth;
   readonly writer: LogHold;

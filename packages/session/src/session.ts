@@ -20,7 +20,7 @@ export interface PromptInput {
   readonly key?: string | undefined;
   /** Who sent it, when it was not the session's own client. */
   readonly origin?: string | undefined;
-  /** The text is not what a person typed, as that of a template: the agent gets it as it is, and it is never a slash command. */
+  /** The text was not typed by a person (a template made it): the agent gets it unchanged, and it is never read as a slash command. */
   readonly literal?: boolean;
   /** The person who sent it: its commands see what that person may see. */
   readonly sender?: Person;
@@ -75,7 +75,7 @@ export type Reply = Decision | { readonly decision: Decision; readonly reason: s
 
 export type OpenPermission = Metadata<"permission_request">;
 
-/** What a session is now. */
+/** The state of a session. */
 export interface ReadableSession {
   readonly id: string;
   readonly cwd: string;
@@ -139,7 +139,7 @@ export interface OwnedSession extends Session {
   readonly made: Settings;
   /** Milliseconds since anything happened, by a clock that never jumps. */
   readonly idleMs: number;
-  /** Whether a client is attached that is there itself. */
+  /** Whether a client is really connected, and not only a placeholder attached. */
   readonly attended: boolean;
   /** Counts as activity for the idle clock. */
   touch(): void;
@@ -151,7 +151,7 @@ export interface OwnedSession extends Session {
   readonly isLetGo: boolean;
   /** Lets other processes have its log until it is taken up again; it takes no prompt meanwhile. False: a prompt came first. */
   letGo(): Promise<boolean>;
-  /** Goes on where it was, with a writer of its log to which nothing was added. */
+  /** Continues where it was, with a new writer of the log. Nothing may have been added to the log meanwhile. */
   takeUp(writer: LogWriter<SessionEvent>): void;
   /** Resolves when the session has been closed. */
   readonly ended: Promise<void>;

@@ -86,7 +86,7 @@ export interface Sessions {
   shutdown(): Promise<void>;
 }
 
-/** What can be known of a session without holding it. */
+/** What can be read of a session without claiming it. */
 export interface SessionReading
   extends Pick<
     ReadableSession,
@@ -173,7 +173,7 @@ export interface SessionsDeps {
   readonly ttl?: number | null;
   /** Seconds of idleness after which other processes may have a session that stays loaded here; 0 keeps it. @defaultValue 0 */
   readonly hold?: number;
-  /** How a person gets at a session that another process has, as the end of a sentence. @defaultValue nothing is said */
+  /** Says how a person can join a session that another process has, as the end of a sentence. @defaultValue nothing */
   readonly howToJoin?: (holder: Holder) => Promise<string | null>;
   /** Seconds after which a permission that nobody answered is denied; 0 sets no limit. @defaultValue 0 */
   readonly permissionTimeout?: number;

@@ -151,7 +151,7 @@ export function parseMode(name: string): Mode {
   return mode;
 }
 
-/** A name goes into the summary, and so into every list. Which provider serves it, the agent finds out. */
+/** The name goes into the summary, and so into every list. The agent finds out which provider serves it. */
 export function requireModelName(name: string): void {
   if (name.trim() !== "" && name.length <= limits.modelChars) return;
   throw new SessionError("invalid_setting", `a model's name has 1 to ${limits.modelChars} characters`);

@@ -24,7 +24,7 @@ export interface SlashCommand {
   readonly description: string;
   /** What may follow the name, for a client's input field. */
   readonly hint?: string;
-  /** It reaches beyond its session, so that the session's own token does not do. */
+  /** It reaches beyond its session, so the session's own token is not enough. */
   readonly isForOperator?: boolean;
   /** It leads to another session; a client that shows one session a thread does not offer it. */
   readonly opensSession?: boolean;
@@ -106,7 +106,7 @@ function refused({ name }: SlashCommand): never {
   throw new SessionError("invalid_setting", `/${name} takes the operator: it reaches beyond this session`);
 }
 
-/** The session for somebody who may narrow its settings and not widen them: what the operator set is the ceiling. */
+/** The session for a caller who may narrow its settings but not widen them beyond what the operator set. */
 function narrowOnly(session: Session, orders: OptionOrders): Session {
   const set: Session["set"] = async (change, origin) => {
     if (!widens(change, session.settings, orders)) return session.set(change, origin);

@@ -29,7 +29,7 @@ export async function summaryOf(house: StoredDeps, id: string): Promise<Summary>
   return summary;
 }
 
-/** What opening or deleting a session that another process has is refused with: it says how to get at the session. */
+/** The error for opening or deleting a session that another process has; it says how to join. */
 export function refusal({ deps }: StoredDeps, id: string): (error: unknown) => Promise<never> {
   return async (error) => {
     const holder = isStoreError(error) ? error.holder : undefined;

@@ -34,7 +34,8 @@ export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
   read: readSummary,
   isOutdated(stored) {
     const { v, cwd } = stored as Partial<Summary>;
-    // Version 1 says what was true when the last turn ended, and not whether another one began since. Ours always says where it worked.
+    // A summary of version 1 tells the state at the end of the last turn, not whether another turn began since. One without a
+    // directory was not written by this program.
     return v === 1 || (v === SUMMARY_VERSION && typeof cwd !== "string");
   },
   birth: birthOf,
@@ -168,7 +169,7 @@ const LISTED: ReadonlySet<string> = new Set([
   "model_changed",
   "sharing_changed",
 ]);
-/** The bulk of a log: what is said and what tools say. */
+/** The bulk of a log: the texts of models and the output of tools. */
 const SAYS_NOTHING: ReadonlySet<string> = new Set([
   "text_delta",
   "thought_delta",
@@ -215,7 +216,7 @@ function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt
 }
 
 function stateOf({ turns, openPermissions, openQuestions }: Conversation): SummaryState {
-  // A prompt that the log never took leaves a hole.
+  // A prompt that could not be written leaves a gap in the numbers of turns.
   if (!turns.some((turn) => turn && !turn.ended)) return "idle";
   return openPermissions.size + openQuestions.size > 0 ? "waiting" : "running";
 }

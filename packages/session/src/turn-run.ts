@@ -167,7 +167,7 @@ function conclude(run: TurnRun, state: Hearing, failure: Error | null): Heard {
   };
 }
 
-/** `passed` resolves a while after the signal: an agent that ignores a cancel is left to itself. */
+/** `passed` resolves a while after the signal; then the turn ends without an agent that ignores its cancel. */
 function lateAfter(signal: AbortSignal): { readonly passed: Promise<void>; dispose(): void } {
   let timer: NodeJS.Timeout | undefined;
   let onAbort = () => {};

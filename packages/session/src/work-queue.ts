@@ -19,7 +19,7 @@ export interface WorkQueue {
   /** Turns that run or wait. */
   busy(): ReadonlySet<number>;
   add(turn: QueuedTurn): void;
-  /** Runs work that needs the session to itself, when its time has come. Rejects with `session_closed` when that never comes. */
+  /** Runs work that needs the session to itself, in its turn. Rejects with `session_closed` when the session closes first. */
   alone<T>(work: () => Promise<T>): Promise<T>;
   /** Takes waiting turns out of the queue; returns them. */
   forget(which: (turn: number) => boolean): number[];

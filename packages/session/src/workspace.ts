@@ -17,7 +17,7 @@ export const plainFiles: Files = {
 
 /** What a connected client does in the place of this machine. It goes when the connection does. */
 export interface ClientEffects {
-  /** Ends with the signal, whether the client answers or not. A write does not: what it did to the file is part of the turn. */
+  /** Reads end with the signal, whether the client answers or not. Writes do not, because what they did to the file is part of the turn. */
   readonly readText?: (path: string, signal?: AbortSignal) => Promise<string>;
   readonly writeText?: Files["writeText"];
   readonly terminal?: ClientTerminal;

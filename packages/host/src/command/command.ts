@@ -29,7 +29,7 @@ export interface Program {
 
 export type RunCommand = (invocation: Invocation) => Promise<number>;
 
-/** One call of a command. The only doors to the process are here. */
+/** One call of a command. Commands reach the process (streams, environment, exit) only through this. */
 export interface Invocation {
   readonly program: Program;
   readonly profile: Profile;

@@ -17,7 +17,7 @@ export function readConfigFile(path: string): ConfigFile | null {
   try {
     values = JSON.parse(content.replace(/^\uFEFF/, ""));
   } catch (error) {
-    // Not what it says there: a project's file may be a link to a secret.
+    // The message leaves out the file's text, because a project's file may be a link to a secret.
     throw new UsageError(`${path}: not JSON: ${(error as Error).message.split(/,? (?:\.{3})?"|\n/, 1)[0]}`);
   }
   if (typeof values !== "object" || values === null || Array.isArray(values)) {
@@ -39,7 +39,7 @@ export function readNamedFile(source: string, path: string): string {
 
 function readText(path: string): string | null {
   try {
-    // Every turn asks, and most projects have none: an error would cost more than the rest of the question.
+    // Asked in every turn, and most projects have no such file: throwing would cost more than the check.
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found) return null;
     // A pipe would never end.

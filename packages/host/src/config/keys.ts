@@ -302,7 +302,7 @@ export type ConfigName = keyof typeof CONFIG_KEYS;
 /** The value of every setting, by the name it has in a config file. */
 export type ConfigValues = { readonly [Name in ConfigName]: (typeof CONFIG_KEYS)[Name]["default"] };
 
-/** What is left of our value when a project has a say; ours unchanged where it may not narrow. */
+/** The person's value, narrowed by the project's; unchanged where a project may not narrow it. */
 export function narrow<Name extends ConfigName>(
   name: Name,
   ours: ConfigValues[Name],

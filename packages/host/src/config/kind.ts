@@ -108,7 +108,7 @@ export const quotas: Kind<Quotas> = {
   fromJson: (value) => toQuotas(value),
 };
 
-/** Of two switches that take something away, the one that does. */
+/** Of two switches that take something away: on when either is on. */
 export function either(ours: boolean, theirs: boolean): boolean {
   return ours || theirs;
 }
@@ -119,7 +119,7 @@ export function least(ours: number | null, theirs: number | null): number | null
   return Math.min(ours, theirs);
 }
 
-/** Of two lists of what is allowed, what both allow. */
+/** Of two lists of what is allowed: what is in both. */
 export function intersect(ours: readonly string[] | null, theirs: readonly string[] | null): readonly string[] | null {
   if (ours === null || theirs === null) return ours ?? theirs;
   const allowed = new Set(ours.map((name) => name.toLowerCase()));

@@ -16,11 +16,11 @@ export interface Config extends ResolvedConfig {
   readonly trust: Trust;
   /** Where sessions run when nobody says otherwise: `--cwd`, or where the program was started. */
   readonly cwd: string;
-  /** The same for a session in another directory, whose project may say something else; null: as no project has a say. */
+  /** The same for a session in another directory, with the file of that project; null ignores every project. */
   under(cwd: string | null): ResolvedConfig;
 }
 
-/** @param defaults what a command would rather have where nobody said anything. */
+/** @param defaults of the command, for settings that nobody gave. */
 export function readConfig({ profile, flags, process }: ConfigSource, defaults: Partial<ConfigValues> = {}): Config {
   const paths = resolvePaths(process.env);
   const started = process.cwd();
@@ -66,7 +66,7 @@ function isSame(one: string, other: string): boolean {
   try {
     return realpathSync(one) === realpathSync(other);
   } catch {
-    // Ours is not there yet.
+    // The user's own file does not exist yet.
     return false;
   }
 }

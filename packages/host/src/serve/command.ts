@@ -41,7 +41,7 @@ const ACTION_FLAGS: Readonly<Record<string, Flag & { readonly actions: readonly 
   },
 };
 
-/** What `acp` would rather have than `serve`: decision 0037. */
+/** Defaults of `acp` that differ from those of `serve`: decision 0037. */
 const ACP_DEFAULTS = { port: 8000 } as const;
 
 export function serveCommands(name: string): Command[] {

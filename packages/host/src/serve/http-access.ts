@@ -44,7 +44,7 @@ export function readHttpAccess(
   const set = readServerToken(invocation, config);
   const isTokenMade = invocation.flags["auth-token"] === AUTO;
   const authToken = isTokenMade ? made : set;
-  // Nothing this process starts needs it.
+  // Children of this process do not need the token.
   delete process.env[variable];
   const proxy = readProxy(config);
   const hasPeople = proxy !== null || existsSync(resolvePaths(process.env).people);

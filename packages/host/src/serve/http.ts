@@ -30,7 +30,7 @@ interface HttpServing {
   begin(): void;
   close(): Promise<void>;
   /**
-   * Begins no turn any more, waits for those that run, at most so many milliseconds, and then accepts nothing more. Resolves when what
+   * Begins no more turns, waits for those that run, at most so many milliseconds, and then accepts no more requests. Resolves when what
    * has been asked is answered.
    */
   drain(ms: number): Promise<void>;
@@ -95,7 +95,7 @@ async function open(
     keepsToken: isTokenMade && address.kind === "port",
     ...(authToken && { authToken }),
   };
-  // Checked again when the port is bound; here it saves the loading.
+  // Checked again when the port is bound. Checking here saves loading the app for nothing.
   if (at.port !== 0 && at.fd === undefined) refuseSecond(about);
   const { bound, pidfile } = await takePort(() => listenOn(address), about, log);
   const say = (text: string) => process.stderr.write(`[${name}] ${text}\n`);
@@ -189,7 +189,7 @@ function openHttp(options: HttpOptions): HttpServing {
       const loaded = await app.opened();
       if (loaded && ms > 0) {
         loaded.drain();
-        // A prompt that was let in before that has its turn in a moment.
+        // The turn of a prompt that was accepted before this begins in a moment.
         await answered();
         const { sessions } = await options.core();
         const busy = () => sessions.live().filter(({ state }) => state !== "idle");

@@ -24,7 +24,7 @@ export interface SocketAddress {
   readonly path: string;
 }
 
-/** Those that were named after those in short. Throws a UsageError for an address that nothing can listen on, or that is there twice. */
+/** The addresses of the short flags, then those of `--listen`. Throws a UsageError for an address that cannot be listened on, or is given twice. */
 export function readListenAddresses(
   short: readonly ListenAddress[],
   texts: readonly string[],
@@ -59,7 +59,7 @@ export function urlOf({ scheme, host, port }: Pick<PortAddress, "scheme" | "host
 /** What a system takes as the name of a socket, with the zero at its end. */
 const MOST_PATH_BYTES = 104;
 
-/** By scheme. Undefined for an address that is not whole. */
+/** How each scheme is read. Undefined for an incomplete address. */
 const SCHEMES: Readonly<Record<string, (text: string) => ListenAddress | undefined>> = {
   "stdio:": (text) => (text === "stdio:" ? { kind: "stdio" } : undefined),
   "http:": toPort,

@@ -4,7 +4,7 @@ import type { Server } from "node:http";
 import type { Server as TlsServer } from "node:tls";
 import type { Log } from "../log/log.js";
 
-/** A certificate is renewed weeks before it ends; nobody waits for this. */
+/** How often the files are checked. A certificate is replaced weeks before it expires, so nobody waits for the new one. */
 const LOOK_MS = 2000;
 
 /** @returns a function that stops looking at the files. */

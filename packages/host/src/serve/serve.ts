@@ -18,7 +18,7 @@ const STOP_MS = 9000;
 /** After stdin, stdout and stderr. */
 const FIRST_SOCKET = 3;
 
-/** @param defaults what the command that serves would rather have where nobody said anything. */
+/** @param defaults of the command, for settings that nobody gave. */
 export async function serve(invocation: Invocation, defaults: Partial<ConfigValues> = {}): Promise<number> {
   const { profile, flags, process } = invocation;
   const isHidden = hideSecrets(invocation);
@@ -63,7 +63,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
     transports.push(() => acp.close());
   }
   const code = await Promise.race(ends);
-  // A fault does not wait for anybody.
+  // After a fault the process ends without waiting for turns.
   if (code === 0) await drain();
   // Nothing new comes in; turns are cancelled and their ends journaled; streams deliver those and end.
   return ended(invocation, () => Promise.all([...transports, core.close].map((close) => close())), code, log);
@@ -88,7 +88,7 @@ function warnOfIdleFlags({ profile, flags, process }: Invocation): void {
 
 type Close = () => Promise<unknown>;
 
-/** Closes within the time there is, and gives the exit code. */
+/** Closes within the time limit and returns the exit code. */
 async function ended({ process }: Invocation, close: Close, code: number, log: Log): Promise<number> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

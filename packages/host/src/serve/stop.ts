@@ -7,7 +7,7 @@ import { resolvePaths } from "../paths.js";
 import type { PidfileEntry, StopFailure, StopResult } from "../pidfile.js";
 
 const PORT = number({ whole: true, max: 65535 });
-/** A day, in seconds: more than anybody waits, and no timer overflows. */
+/** A day, in seconds: longer than anybody waits, and short enough for a timer. */
 const TIMEOUT = number({ max: 86_400 });
 
 /**

@@ -101,7 +101,10 @@ function hasTerminal({ stdin, stdout, stderr }: NodeJS.Process): boolean {
   return [stdin, stdout, stderr].some(({ isTTY }) => isTTY === true);
 }
 
-/** Kept alive by whatever a tool makes that outlives its turn, a watch or a connection: so it holds nothing by then. */
+/**
+ * Whatever a tool makes that outlives its turn (a watch, a connection) keeps this object alive, so it drops its reference when the turn
+ * ends.
+ */
 interface Owner {
   fail: ((error: Error) => void) | null;
 }

@@ -90,7 +90,7 @@ export function createAcpConnections(serve: ServeAcp) {
       wait();
       return connection;
     },
-    /** The connection of this caller. Another one's is as unknown as one that never was. Throws 404 `connection_not_found`. */
+    /** The connection of this caller. Throws 404 `connection_not_found`, also for a connection of another caller. */
     find(id: string, caller: Caller): AcpConnection {
       const found = open.get(id);
       if (found?.caller === nameOf(caller)) return found;

@@ -35,7 +35,7 @@ interface Lane {
   /** The last record before all that was queued. */
   start: number | null;
   sink: Sink | null;
-  /** The stream that is being written to: one that was replaced may still be at it. */
+  /** The stream that is written to now. A stream that was replaced may still finish a write. */
   writing: Sink | null;
   waiting: (() => void)[];
 }
@@ -88,7 +88,7 @@ export function createStreamsChannel(options: {
       lane.last = seq;
       askAgain(lane);
     }
-    // What no stream takes is bounded: a client that is gone for good has nothing to come back to.
+    // What waits for a stream is bounded; a client that never comes back loses its connection.
     if (lane.bytes > LIMITS.acpQueuedBytes) fail("output_failed");
     else void pump(lane);
   };

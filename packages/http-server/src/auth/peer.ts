@@ -28,7 +28,7 @@ export async function createOwnUserCheck(server: Server, start = startAskingKern
   const lists = [createList("tcp"), createList("tcp6")];
   const { address, port } = bound;
   const anywhere = { address: address.includes(":") ? "::" : "0.0.0.0", port: 0 };
-  // Either is trusted when it knows this server's own socket. The list is read only where the kernel cannot be asked.
+  // Each way is trusted once it finds this server's own socket. The list is read only where the kernel cannot be asked.
   const asks = (await ask({ address, port }, anywhere)) === uid;
   if (!asks && (await makerOf(rowsFor({ address, port }, anywhere), lists)) !== uid) return null;
 

@@ -68,7 +68,10 @@ function isOwnOrigin(c: Context<AppEnv>, origin: string): boolean {
   return origin === new URL(c.req.url).origin && (site === undefined || site === "same-origin");
 }
 
-/** Parts of another site's page come without an Origin, and could learn from time or failure; a followed link is none. */
+/**
+ * Requests for parts of another site's page (images, scripts) have no Origin, and their timing or failure could tell that page
+ * something. A followed link is not such a part.
+ */
 function isForeignPart(c: Context<AppEnv>): boolean {
   const site = c.req.header("sec-fetch-site");
   return (site === "cross-site" || site === "same-site") && c.req.header("sec-fetch-mode") !== "navigate";

@@ -44,7 +44,7 @@ export function refuseForeignBody(c: Context<AppEnv>): void {
   throw new HttpError(415, "json_required", "the body must be application/json");
 }
 
-/** A body that breaks off is the peer's doing, and nobody is left to answer. */
+/** A body that breaks off means that the peer has gone; no answer can reach it. */
 export async function readText(c: Context<AppEnv>, limit: number = LIMITS.bodyBytes): Promise<string> {
   try {
     const text = c.get("body") ?? (await readWhole(c, limit));

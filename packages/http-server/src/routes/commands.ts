@@ -27,7 +27,7 @@ export function commandRoutes({ deps, openSession }: Parts) {
       const { cwd, conversation } = await openSession.read(pathPart(c, "id"));
       const custom = (await deps.palette?.custom(cwd)) ?? [];
       const own = [...(deps.palette?.commands ?? []), ...custom];
-      // A name that is ours stays ours: `/undo` is about our log.
+      // A built-in command always keeps its name: `/undo` acts on the session's log.
       const engine = conversation.facts.engineCommands.filter(({ name }) => !own.some((one) => one.name === name));
       const all: SessionCommandsReply["commands"] = [...own, ...engine];
       const commands = all.map(({ name, description, hint }) => ({ name, description, ...(hint && { hint }) }));
@@ -52,7 +52,7 @@ export function commandRoutes({ deps, openSession }: Parts) {
 
 type Word = string | number | boolean;
 
-/** Arguments that are too many, or make too long a prompt, are the caller's mistake; whatever else goes wrong is ours. */
+/** Too many arguments, or too long a prompt, are the caller's mistake (400); other errors are the server's. */
 function render(command: CustomCommand, args: readonly Word[], kwargs: Readonly<Record<string, Word>>): string {
   try {
     const named = new Map(Object.entries(kwargs).map(([name, value]) => [name, String(value)]));

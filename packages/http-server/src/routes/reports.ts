@@ -57,7 +57,7 @@ export function reportRoutes({ deps, clock }: Parts) {
           format,
           root: deps.sharesDirectory ?? "",
           url: url ?? deps.shareUrl ?? null,
-          // Who runs the server may name any host; who calls it may not reach into its network.
+          // The operator may name any host; callers may not reach into the server's network.
           trusted: url === undefined,
           secrets,
           signal: c.req.raw.signal,

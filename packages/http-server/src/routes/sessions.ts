@@ -73,7 +73,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       if (!isNew && session.conversation.turns[0]?.prompt.text !== input.text) {
         throw new HttpError(422, "key_reused", "another session was made with this key");
       }
-      // Who sends it again did not hear the first answer: its token is replaced.
+      // A caller that repeats the request did not get the first answer, so it gets a new token.
       const session_token = token ?? (await tokens.issue(session, c.get("caller").life));
       return c.json({ session_id: id, status: "running", session_token } satisfies CreateRunningSessionReply, 201);
     },
@@ -98,7 +98,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const id = pathPart(c, "id");
       const session = sessions.find(id);
       session?.touch();
-      // Asked before the log is: what is idle here has its last record in what follows.
+      // Read before the log: when the session is idle here, the log that is read next has its last record.
       const isLive = !session && sessions.live().some((one) => one.id === id);
       const isElsewhere = isLive || (!session && (await deps.peers?.isElsewhere(id)) === true);
       const { logs } = sessions;

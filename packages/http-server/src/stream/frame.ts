@@ -38,7 +38,7 @@ export function createEncoder(project: (entry: LogEntry<SessionEvent>) => string
 
 // --- internal ---
 
-/** Our own lines hold none; a log that was edited or made elsewhere may. */
+/** Lines that this program writes hold no line end; a log that was edited or made elsewhere may. */
 function oneLine(text: string): string {
   return text.includes("\n") || text.includes("\r") ? text.replace(/[\r\n]+/g, " ") : text;
 }

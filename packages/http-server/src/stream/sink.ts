@@ -41,10 +41,10 @@ function nodeSink(answer: ServerResponse, headers: Readonly<Record<string, strin
   answer.writeHead(200, { ...STREAM_HEADERS, ...(!stream && { Connection: "keep-alive" }), ...headers });
   answer.flushHeaders();
   const outgoing: Writable = stream ?? answer;
-  // A write after the peer went away is an error event, and no news: `close` tells.
+  // A write after the peer went away emits an error; it is ignored, because `close` says the same.
   outgoing.on("error", () => {});
 
-  /** Resolves when the peer has gone on, or is gone: one that does not is dropped. */
+  /** Resolves when the peer has read on or left. A peer that does neither is dropped. */
   const progress = (listen: (done: () => void) => void) =>
     new Promise<void>((resolve) => {
       const stalled = setTimeout(() => outgoing.destroy(), LIMITS.stallMs);

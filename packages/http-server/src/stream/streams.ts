@@ -50,7 +50,7 @@ export function createStreams(log: AppDeps["log"]) {
     if (watched.has(session)) return;
     watched.add(session);
     void session.ended.then(() => {
-      // Another process went on with it, and those who read it go on too.
+      // Another process has taken the session over, and readers continue with what it writes.
       if (session.isLetGo) return;
       for (const stream of [...(open.get(session.id) ?? [])]) if (stream.session === session) stream.leave();
     });
@@ -71,7 +71,7 @@ export function createStreams(log: AppDeps["log"]) {
      * `too_many_streams`, and `limit_reached`.
      */
     async enter({ quota, logs, find }: Sessions, caller: Caller): Promise<() => void> {
-      // Who has the token of a session uses what its owner may use.
+      // The holder of a session's token uses the limits of the session's owner.
       const id = caller.kind === "session" ? caller.session : null;
       const owner = id === null ? undefined : (find(id) ?? (await logs.readSummary(id).catch(() => null)))?.owner;
       if (lasting >= LIMITS.streams)
@@ -186,7 +186,7 @@ export function createStreams(log: AppDeps["log"]) {
 
 // --- internal ---
 
-/** What follows the last record of a turn is for another stream. */
+/** Cuts a batch after the last record of a turn, where the stream ends. */
 function upToTurnEnd(batch: Batch): Batch {
   const end = batch.findIndex((entry) => !isLost(entry) && endsTurn(entry.type));
   return end < 0 ? batch : batch.slice(0, end + 1);

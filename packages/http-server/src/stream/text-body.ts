@@ -12,7 +12,7 @@ export function streamText(
   headers: Readonly<Record<string, string>>,
 ): Response {
   c.set("streamed", true);
-  // Nobody would take the body, nor say so: what reads the log for it would wait for ever.
+  // Nobody reads the body, and nothing says so: the reader of the log would wait forever.
   if (c.req.method === "HEAD") return c.body(null, 200, { ...headers });
   const source = pieces[Symbol.asyncIterator]();
   const encoder = new TextEncoder();

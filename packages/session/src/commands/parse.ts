@@ -23,7 +23,7 @@ export async function parseCommand(text: string, source: string): Promise<Custom
 
 // --- internal ---
 
-/** Not by a pattern: one that looks for the last breaks tries every run of them on the way. */
+/** Written as loops, because a regular expression anchored at the end retries at every run of line breaks before it. */
 function withoutOuterBreaks(text: string): string {
   const isBreak = (at: number) => text[at] === "\n" || text[at] === "\r";
   let start = 0;

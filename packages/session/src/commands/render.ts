@@ -3,7 +3,7 @@ import type { CustomCommand } from "./command.js";
 
 /** A rendered prompt larger than this is refused. */
 const MAX_CHARS = 1024 * 1024;
-/** A search for as many placeholders is still quick; for a hundred thousand of them it would hold up everybody. */
+/** Looking for this many placeholders is quick; a hundred thousand would block the event loop. */
 const MAX_ARGUMENTS = 1000;
 
 export interface CommandArguments {
