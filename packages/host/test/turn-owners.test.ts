@@ -53,7 +53,7 @@ test("a rejection that a turn left to nobody ends that turn, and nothing else", 
   ]);
   expect(told.find(({ type }) => type === "turn_end")?.metadata).toEqual({ stop_reason: "error" });
   expect(told.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: false, error: "left behind" } });
-  expect(server.said().stderr).toMatch(/"level":"error".*a turn left a rejection to nobody.*left behind/);
+  expect(server.said().stderr).toMatch(/"level":"error".*an unhandled rejection ends the turn.*left behind/);
 
   await goOn(id);
   expect((await records(id)).at(-1)).toMatchObject({ metadata: { success: true, output: "still here" } });

@@ -144,7 +144,7 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
       use: () => sessions.quota.use(name),
       requireStream: () => sessions.quota.requireStream(name),
     },
-    // A person cannot shut down the process.
+    // A person can neither drain nor shut down the process.
     drain() {},
     shutdown: async () => {},
   };

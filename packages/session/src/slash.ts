@@ -103,7 +103,7 @@ export function parseSteps(args: string): number {
 // --- internal ---
 
 function refused({ name }: SlashCommand): never {
-  throw new SessionError("invalid_setting", `/${name} takes the operator: it reaches beyond this session`);
+  throw new SessionError("invalid_setting", `/${name} is for the operator, because it reaches beyond this session`);
 }
 
 /** The session for a caller who may narrow its settings but not widen them beyond what the operator set. */

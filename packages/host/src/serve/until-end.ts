@@ -46,7 +46,7 @@ export function untilEnd(
     process.on("unhandledRejection", (reason) => {
       const error = reason instanceof Error ? reason : new Error(String(reason));
       if (!owners?.fail(error)) return fault(error);
-      log.error("a turn left a rejection to nobody, and is ended", { error });
+      log.error("an unhandled rejection ends the turn that caused it", { error });
     });
   });
 }

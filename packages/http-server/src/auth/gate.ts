@@ -60,7 +60,7 @@ export function createGate(options: {
     const ofSession = presented && id !== undefined && (tier === "session" || tier === "admin");
     const ofToken = ofSession ? await tokens.check(id, presented) : null;
     if (ofToken && tier === "session") return c.set("caller", { kind: "session", session: id ?? "", life: ofToken });
-    if (user || page || ofToken) throw new HttpError(403, "admin_only", "this takes the master token");
+    if (user || page || ofToken) throw new HttpError(403, "admin_only", "this needs the master token");
     throw await refuse(c, "missing or invalid bearer token");
   };
   return Object.assign(gate, {

@@ -66,7 +66,7 @@ async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
   const text = await readText(c);
   if (text === "") return {};
   if (holdsMoreThan(LIMITS.bodyValues, text)) {
-    throw new HttpError(413, "body_too_large", `a body may hold ${LIMITS.bodyValues} values`);
+    throw new HttpError(413, "body_too_large", `a body may hold at most ${LIMITS.bodyValues} values`);
   }
   if (text.length > LARGE) await setImmediate();
   let value: unknown;
@@ -103,7 +103,7 @@ async function readWhole(c: Context<AppEnv>, limit: number): Promise<string> {
 }
 
 function tooLarge(limit: number): HttpError {
-  return new HttpError(413, "body_too_large", `a body may have ${limit} bytes`);
+  return new HttpError(413, "body_too_large", `a body may have at most ${limit} bytes`);
 }
 
 /** Whether JSON text has more values than that, by the commas between them: a million small ones take long to parse. */

@@ -39,7 +39,7 @@ export function acpRoutes({ deps, streams, onClose }: Parts) {
       }
       if (message.kind === "request" && message.method === "initialize") {
         if (c.req.header(CONNECTION) !== undefined)
-          throw new HttpError(400, "already_initialized", "initialize begins a connection, and names none");
+          throw new HttpError(400, "already_initialized", "initialize begins a connection, so it may not name one");
         const { id, channel } = require().create(c.get("caller"));
         const answer = channel.next();
         channel.receive(text);

@@ -69,7 +69,7 @@ export function turnRoutes({ deps, openSession }: Parts) {
       const { decision, choice } = body;
       // What is remembered counts in every session of the workspace.
       if (isGuest(c) && (decision === "always" || decision === "never" || choice !== undefined))
-        throw new HttpError(403, "admin_only", `${choice ?? decision} takes the master token: answer allow or deny`);
+        throw new HttpError(403, "admin_only", `${choice ?? decision} needs the master token: answer allow or deny`);
       await answer(pathPart(c, "id"), pathPart(c, "pid"), body);
       return c.json({ resolved: true, decision } satisfies PermissionReply);
     },
