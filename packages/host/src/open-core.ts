@@ -12,7 +12,7 @@ import { type OpenedLog, openLog } from "./log/log-file.js";
 import { requireWritable } from "./paths.js";
 import type { ExtensionContext, StartedExtension } from "./profile.js";
 
-/** A person is waiting: only trouble is logged, and the session stays however long they think. */
+/** For commands that a person waits for: logs only warnings and errors, and keeps the session loaded however long they think. */
 const IN_PROCESS = { log_level: "warn", session_ttl: 0, session_hold: 0 } as const;
 
 export interface OpenCore {
@@ -82,7 +82,7 @@ export function requireHome({ paths, values }: Pick<Config, "paths" | "values">)
 // --- internal ---
 
 function requireJson(source: string, path: string): void {
-  // A pipe can be read once, and that is the agent's to do.
+  // A pipe can be read only once, and the agent reads it.
   if (isPipe(path)) return;
   const text = readNamedFile(source, path);
   try {

@@ -28,7 +28,7 @@ export function resolvePaths(env: NodeJS.ProcessEnv) {
   };
 }
 
-/** Makes the data directory, or says in one sentence why nothing can be kept there: before anybody is promised anything. */
+/** Makes the data directory, or throws one sentence that says why nothing can be kept there. Called before anything starts. */
 export function requireWritable(root: string): void {
   try {
     makeDirectory(root);

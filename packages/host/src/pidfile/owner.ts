@@ -1,4 +1,4 @@
-/** Who stands behind a pidfile. Only a process that is proven to be the one that wrote it is ever called its owner. */
+/** The process that owns a pidfile: only one that is proven to have written it. */
 import { claimHolder, findHolder, identify, type ProcessIdentity } from "@chimera/event-store/claim";
 import { claimPath, type PidfilePlace, type PidRecord } from "./record.js";
 

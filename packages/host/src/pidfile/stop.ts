@@ -38,7 +38,7 @@ const KILL_WAIT_MS = 2000;
 
 /** Every server of the prefix, or the one on a port; together, so that it takes as long as the slowest. */
 export async function stopAll(options: StopOptions): Promise<StopResult[]> {
-  // A wait that is none would kill at once, or look for ever.
+  // A wait that is not a finite time would kill at once, or look forever.
   requireDelay("timeout", options.timeout ?? STANDARD_WAIT_S);
   // A process that listens in several places is signalled once: the second time it would not wait for its sessions.
   const ends = new Map<number, Promise<Outcome>>();

@@ -43,12 +43,12 @@ export function refuseSecond(about: WritePidfileOptions): void {
 
 // --- internal ---
 
-/** Null where no pidfile can be written: the server works without one, but nobody finds it by one. */
+/** Null where no pidfile can be written: the server runs, but other commands cannot find it. */
 async function record(about: WritePidfileOptions, log: Log): Promise<Pidfile | null> {
   try {
     return await writePidfile(about);
   } catch (error) {
-    // A token that nobody can find would lock everybody out.
+    // A token that was made here and cannot be stored would lock everybody out.
     if (isHostError(error) || about.keepsToken) throw error;
     log.warn("no pidfile", { error: String(error) });
     return null;

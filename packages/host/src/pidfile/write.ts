@@ -44,7 +44,7 @@ export interface Pidfile {
   remove(): void;
 }
 
-/** How long somebody who only cleans up after a dead server may be in the way. */
+/** How long to wait for another process that only cleans up after a dead server. */
 const BUSY_MS = 2000;
 /** How long it takes to see that a server in another container or on another machine is dead. */
 const ELSEWHERE_MS = 32_000;
@@ -77,7 +77,7 @@ export function alreadyRunning(
   return new HostError("already_running", `already running on ${where}, PID ${pid}`, { pid, cause });
 }
 
-/** Removes a pidfile that no process stands behind. False when one does, or somebody is about to. */
+/** Removes a pidfile that no process owns. False when one owns it, or is about to. */
 export function reapPidfile(place: PidfilePlace): boolean {
   const heartbeat = createHeartbeat(place.directory);
   try {
@@ -142,7 +142,7 @@ function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, 
         rmSync(tokenPath(place), { force: true });
       }
     } catch {
-      // Somebody took the whole directory away, and the file with it.
+      // The whole directory was removed, and the file with it.
     }
     held.release();
     heartbeat.stop();
