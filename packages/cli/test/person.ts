@@ -1,5 +1,6 @@
 /** A person with a fresh home and a workspace, who types commands. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -66,7 +67,11 @@ export const TOKEN = { OTTER_SERVER_TOKEN: "correct-horse-battery" };
 /** A server of this person; resolves to its port. */
 export async function serve(person: Person, model: string, more: readonly string[] = []): Promise<number> {
   const child = person.start(["serve", "--port", "0", "--model", model, ...more], TOKEN);
-  onTestFinished(() => void child.kill("SIGKILL"));
+  const exited = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await exited;
+  });
   return new Promise((resolve, reject) => {
     let said = "";
     child.stderr.on("data", (text) => {
