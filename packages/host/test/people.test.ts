@@ -3,6 +3,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { addPerson, fileList, parsePeople } from "../src/people.js";
 import { freePort, makeHome, run, startServer } from "./program.js";
 
 const MASTER = ["--auth-token", "a-token-of-our-own"];
@@ -23,6 +24,14 @@ async function call(
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+it("notices a list that was made after it was read and before anybody watched it", async () => {
+  const list = fileList(join(await makeHome(), "people.json"));
+  expect(await list.read()).toBeNull();
+  await addPerson(list, { name: "ann@example.com", role: "user" });
+  await new Promise<void>((resolve) => list.onChange(resolve));
+  expect(parsePeople(await list.read())).toMatchObject([{ name: "ann@example.com" }]);
+});
 
 it("gives a person a token that only its digest is kept of, and lets them in while the server runs", async () => {
   const home = await makeHome();

@@ -17,7 +17,7 @@ export interface ListPlace {
   read(): Promise<string | null>;
   /** One change at a time. */
   change(make: (text: string | null) => string): Promise<void>;
-  /** Calls back within a second of each change, by this process or another. */
+  /** Calls back within a second of each change, by this process or another; and once for a list that is there already. */
   onChange(changed: () => void): void;
 }
 
@@ -87,11 +87,12 @@ export function fileList(path: string): ListPlace {
       }
     },
     onChange(changed) {
-      let last: string | undefined;
+      let last = NO_FILE;
       const look = async () => {
         const { ino, size, mtimeMs } = await stat(path).catch(() => ({ ino: 0, size: 0, mtimeMs: 0 }));
         const now = `${ino} ${size} ${mtimeMs}`;
-        if (last !== undefined && last !== now) changed();
+        // At the first look, too: the list may have been made or changed since it was read.
+        if (last !== now) changed();
         last = now;
       };
       void look();
@@ -104,6 +105,7 @@ export function fileList(path: string): ListPlace {
 
 const VERSION = 1;
 const LOOK_MS = 400;
+const NO_FILE = "0 0 0";
 /** A change takes a moment: a draft that stays for longer was left by a process that died. */
 const ATTEMPTS = 50;
 const AGAIN_MS = 40;
