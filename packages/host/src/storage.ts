@@ -69,12 +69,13 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
 
 // --- internal ---
 
-async function openDatabase(address: string, { values, log }: StorageOptions): Promise<Storage> {
+async function openDatabase(address: string, { values, program, log }: StorageOptions): Promise<Storage> {
   const { openPostgres } = await import("@chimera/store-postgres");
   const { host, pathname } = new URL(address.replace(/@([^/,]*),[^/]*/, "@$1"));
   const place = `${host}${pathname}`;
   const shared = await openPostgres<SessionEvent, Summary>({
     url: address,
+    program,
     summaries: sessionSummaries,
     ...(values.workspace_host !== null && { workspaceHost: values.workspace_host }),
     onError: (error) => log?.warn("the database does not answer", { place, error: String(error) }),

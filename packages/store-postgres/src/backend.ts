@@ -1,5 +1,6 @@
 /** Sessions and their records as rows. */
 import {
+  describeHolder,
   type Entry,
   type EventBody,
   type ListedSession,
@@ -88,24 +89,28 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     const created = sessionTime(sid);
     const rows = await sql`
       INSERT INTO chimera.session(sid, last_seq, fence, owner, host, summary, prefix, created, touched, cwd, model, state, prompted, closed,
-        person, shared)
+        person, shared, claimed)
       VALUES (${sid}, ${lastSeq}, 1, ${owner}, ${host}, ${text}, ${sessionPrefix(sid)},
         ${Number.isNaN(created) ? null : created}, extract(epoch FROM clock_timestamp()) * 1000,
-        ${cwd}, ${model}, ${state}, ${prompted}, ${closed}, ${person}, ${shared})
+        ${cwd}, ${model}, ${state}, ${prompted}, ${closed}, ${person}, ${shared}, clock_timestamp())
       ON CONFLICT (sid) DO NOTHING RETURNING sid`;
     if (rows.length === 0) throw new StoreError("exists", `session ${sid} exists`);
   };
 
   /** Why a session cannot be had: gone, held by a node that lives, or with its files on another host. */
   const refusal = async (sid: string): Promise<StoreError> => {
-    const [row] = await sql<{ host: string; node: string | null; pid: number; there: string }>`
-      SELECT s.host, n.node, n.pid, n.host AS there FROM chimera.session s
+    const [row] = await sql<HolderRow>`
+      SELECT s.host, n.node, n.pid, n.program, n.host AS there, s.claimed FROM chimera.session s
       LEFT JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp() WHERE s.sid = ${sid}`;
     if (row === undefined) return new StoreError("not_found", `no session ${sid}`);
-    const { node, pid, there } = row;
+    const { node, pid, there, program, claimed } = row;
     if (node === null && row.host !== host) return elsewhere(sid, row.host);
-    const holder = { instance: String(node), pid, host: there, start: null, boot: null, pidns: null };
-    return new StoreError("claimed", `session ${sid} is open in process ${pid} on ${there}`, { holder });
+    const holder = {
+      ...{ instance: String(node), pid, host: there, start: null, boot: null, pidns: null },
+      ...(program !== null && { program }),
+      ...(claimed !== null && { since: claimed.toISOString() }),
+    };
+    return new StoreError("claimed", `session ${sid} is open in ${describeHolder(holder)}`, { holder });
   };
 
   return {
@@ -118,7 +123,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
       alone(sid, async () => {
         const where = deps.adopted.has(sid) ? null : host;
         const [row] = await writes.sql<{ fence: number; last: number; line: string | null }>`
-          UPDATE chimera.session s SET owner = ${lease.node}, fence = fence + 1
+          UPDATE chimera.session s SET owner = ${lease.node}, fence = fence + 1, claimed = clock_timestamp()
           WHERE sid = ${sid} AND (${where}::text IS NULL OR host = ${where}) AND (owner IS NULL OR owner = ${lease.node} OR NOT EXISTS (
             SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()))
           RETURNING fence::float8 AS fence, last_seq::float8 AS last, (
@@ -262,6 +267,16 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
 }
 
 // --- internal ---
+
+/** Where a session's files are, and who has it; a node of an older version says neither its program nor since when. */
+interface HolderRow {
+  readonly host: string;
+  readonly node: string | null;
+  readonly pid: number;
+  readonly there: string;
+  readonly program: string | null;
+  readonly claimed: Date | null;
+}
 
 async function insertRecords(tx: Sql, sid: string, batch: readonly Entry<EventBody>[]): Promise<void> {
   const lines = encodeLines(batch).toString("utf8").slice(0, -1);

@@ -20,6 +20,8 @@ export interface PostgresOptions<E extends EventBody, S extends object> {
   /** `postgres://user@host/database`, also with several hosts and `target_session_attrs=read-write`; `lease` is in seconds. */
   readonly url: string;
   readonly summaries?: SummaryForm<E, S>;
+  /** The program's name, for those who find a session open. */
+  readonly program?: string;
   /** Nodes that name the same host have the same files, and take over each other's sessions. @defaultValue this machine's name */
   readonly workspaceHost?: string;
   /** Called with trouble that the store goes on from by itself. */
@@ -56,7 +58,7 @@ const LEASE = { usual: 10, least: 1, most: 600 };
 export async function openPostgres<E extends EventBody, S extends object>(
   options: PostgresOptions<E, S>,
 ): Promise<PostgresStorage<E, S>> {
-  const { workspaceHost: host = hostname(), onError = () => {}, summaries: form, clock } = options;
+  const { workspaceHost: host = hostname(), onError = () => {}, summaries: form, program = null, clock } = options;
   const { url, leaseMs } = readAddress(options.url);
   const connections = connect(url, leaseMs);
   let server: ServerReport;
@@ -74,7 +76,7 @@ export async function openPostgres<E extends EventBody, S extends object>(
     await connections.close();
     throw error;
   }
-  const lease = createLease(connections, { host, leaseMs, onError });
+  const lease = createLease(connections, { host, program, leaseMs, onError });
   const following = createFollowing<E>(connections);
   const adopted = new Set<string>();
   const inbox = createInbox(connections, lease, host);

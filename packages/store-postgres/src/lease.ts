@@ -22,11 +22,13 @@ export interface Lease {
 
 export interface LeaseOptions {
   readonly host: string;
+  /** The program's name, for people who look for it. */
+  readonly program: string | null;
   readonly leaseMs: number;
   readonly onError: (error: unknown) => void;
 }
 
-export function createLease({ signs, writes }: Connections, { host, leaseMs, onError }: LeaseOptions): Lease {
+export function createLease({ signs, writes }: Connections, { host, program, leaseMs, onError }: LeaseOptions): Lease {
   const node = `${process.pid}-${randomBytes(6).toString("hex")}`;
   const held = new Map<string, { readonly fence: number; readonly life: AbortController }>();
   /** When the last renewal that succeeded was sent; a renewal counts from then, because nobody knows how long it took on its way. */
@@ -43,8 +45,8 @@ export function createLease({ signs, writes }: Connections, { host, leaseMs, onE
   const renew = async (): Promise<void> => {
     const sentAt = performance.now();
     await signs.sql`
-      INSERT INTO chimera.node(node, host, pid, lease_until)
-      VALUES (${node}, ${host}, ${process.pid}, clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond')
+      INSERT INTO chimera.node(node, host, pid, program, lease_until)
+      VALUES (${node}, ${host}, ${process.pid}, ${program}, clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond')
       ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until`;
     // A renewal that was held up on its way may come after the lease is over and another node has the sessions.
     if (held.size > 0 && performance.now() - renewedAt > leaseMs) loseAll();

@@ -1,9 +1,11 @@
 /** What nodes share besides logs: whose sessions have no owner left, which are held, and the hashes of session tokens. */
-import { arrayOf, type Connections } from "./connect.js";
+import { arrayOf, type Connections, part } from "./connect.js";
 import type { Lease } from "./lease.js";
 
 export interface Nodes {
-  /** Calls back with every session whose node died, one at a time, until the function it returns is called. */
+  /**
+   * Takes over every session whose node died, and calls back with each, so that its turn is ended, until the function it returns is called.
+   */
   onOrphan(settle: (sid: string) => Promise<unknown>): () => void;
   /** The sessions that any node holds now. */
   held(): Promise<ReadonlySet<string>>;
@@ -36,7 +38,12 @@ const CHANNEL = "chimera_token";
 const PEOPLE_CHANNEL = "chimera_people";
 /** How often tokens and people are looked at: a message may be lost, and what is revoked is void within a second. */
 const LOOK_MS = 400;
+/** How many sessions of dead nodes are settled at once, and how often each is tried. */
 const AT_ONCE = 8;
+const ATTEMPTS = 3;
+/** So few are not worth sharing. */
+const LEAST_SHARE = 16;
+const LONGEST_LOOK_MS = 250;
 
 export interface NodesDeps {
   readonly lease: Lease;
@@ -47,46 +54,77 @@ export interface NodesDeps {
 }
 
 export function createNodes(
-  { reads, signs, listener }: Connections,
+  { reads, writes, signs, listener }: Connections,
   { lease, host, adopted, onError }: NodesDeps,
 ): Nodes {
-  const orphans = async (): Promise<string[]> => {
-    const rows = await reads.sql<{ sid: string }>`
-      SELECT s.sid FROM chimera.session s
-      WHERE s.owner IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp())
-        AND (s.host = ${host} OR NOT EXISTS (
-          SELECT 1 FROM chimera.node n WHERE n.host = s.host AND n.serves AND n.lease_until > clock_timestamp()))
-      ORDER BY random() LIMIT 200`;
+  /** Its owner is dead, and this node has its files, or nobody has them any more. */
+  const isOrphan = part`
+    s.owner IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp())
+    AND (s.host = ${host} OR NOT EXISTS (
+      SELECT 1 FROM chimera.node n WHERE n.host = s.host AND n.serves AND n.lease_until > clock_timestamp()))`;
+  /** Takes this node's share of them in one statement, those with a turn first. What is left is the others', or taken at the next look. */
+  const takeOrphans = async (): Promise<string[]> => {
+    const [found] = await reads.sql<{ orphans: number; heirs: number }>`
+      SELECT count(*)::int4 AS orphans, (
+        SELECT count(*)::int4 FROM chimera.node n WHERE n.serves AND n.lease_until > clock_timestamp()) AS heirs
+      FROM chimera.session s WHERE ${isOrphan}`;
+    if (found === undefined || found.orphans === 0) return [];
+    await lease.begin();
+    const share = Math.max(LEAST_SHARE, Math.ceil(found.orphans / Math.max(1, found.heirs)));
+    const rows = await writes.sql<{ sid: string }>`
+      UPDATE chimera.session SET owner = ${lease.node}, fence = fence + 1 WHERE sid IN (
+        SELECT s.sid FROM chimera.session s WHERE ${isOrphan}
+        ORDER BY s.state IS NOT DISTINCT FROM 'idle', random() LIMIT ${share} FOR UPDATE OF s SKIP LOCKED)
+      RETURNING sid`;
     return rows.map((row) => row.sid);
   };
+  /** A session that this node took and cannot settle: the next one that asks for it does. */
+  const giveBack = async (sid: string): Promise<void> => {
+    if (!lease.holds(sid))
+      await writes.sql`UPDATE chimera.session SET owner = NULL WHERE sid = ${sid} AND owner = ${lease.node}`;
+  };
+
   return {
     onOrphan(settle) {
+      const taken: { readonly sid: string; readonly attempt: number }[] = [];
+      /** Those that are tried again after the next look. */
+      const failed: typeof taken = [];
       let isBusy = false;
       let isOver = false;
-      const settleAll = async (): Promise<void> => {
-        const left = await orphans();
-        const work = async (): Promise<void> => {
-          for (let sid = left.pop(); sid !== undefined && !isOver; sid = left.pop()) {
-            adopted.add(sid);
-            // Another node may be quicker.
-            await settle(sid).catch(onError);
-            adopted.delete(sid);
+      let working = 0;
+      const work = async (): Promise<void> => {
+        working += 1;
+        for (let one = taken.shift(); one !== undefined && !isOver; one = taken.shift()) {
+          const { sid, attempt } = one;
+          adopted.add(sid);
+          try {
+            await (attempt <= ATTEMPTS ? settle(sid) : giveBack(sid));
+          } catch (error) {
+            onError(error);
+            failed.push({ sid, attempt: attempt + 1 });
           }
-        };
-        await Promise.all(Array.from({ length: AT_ONCE }, work));
+          adopted.delete(sid);
+        }
+        working -= 1;
+      };
+      /** Does not wait until they are settled: others can ask this node for them from the moment it has them. */
+      const look = async (): Promise<void> => {
+        const orphans = await takeOrphans();
+        taken.push(...orphans.map((sid) => ({ sid, attempt: 1 })), ...failed.splice(0));
+        for (let free = Math.min(AT_ONCE - working, taken.length); free > 0; free -= 1) void work();
       };
       const timer = setInterval(
         () => {
           if (isBusy) return;
           isBusy = true;
-          void settleAll()
+          void look()
             .catch(onError)
             .finally(() => {
               isBusy = false;
             });
         },
-        Math.min(lease.leaseMs / 5, 500),
+        Math.min(lease.leaseMs / 10, LONGEST_LOOK_MS),
       ).unref();
       return () => {
         isOver = true;

@@ -34,6 +34,10 @@ const VERSIONS: readonly string[] = [
   ALTER TABLE chimera.session ADD COLUMN person text, ADD COLUMN shared boolean NOT NULL DEFAULT false;
   CREATE TABLE chimera.people(one boolean PRIMARY KEY DEFAULT true CHECK (one), list text NOT NULL);
   `,
+  `
+  ALTER TABLE chimera.node ADD COLUMN program text;
+  ALTER TABLE chimera.session ADD COLUMN claimed timestamptz;
+  `,
 ];
 
 /** Any number will do, as long as every version uses the same. */

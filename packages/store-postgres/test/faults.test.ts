@@ -124,6 +124,70 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     expect(await textsOf(far.store)).toEqual(["a"]);
   });
 
+  it("says which program has a session, where, and since when", async () => {
+    const [near, far] = [await open(database.url, { program: "otter" }), await open()];
+    await (await near.store.create(ID, {})).close();
+    const before = Date.now();
+    await near.store.open(ID);
+    const refused = await far.store.open(ID).catch((error) => error);
+    expect(refused).toMatchObject({ code: "claimed", holder: { program: "otter", pid: process.pid, host: "here" } });
+    expect(refused.message).toContain(
+      `is open in otter, process ${process.pid} on here, since ${refused.holder.since}`,
+    );
+    // Two clocks of one machine may differ by a moment.
+    expect(Math.abs(Date.parse(refused.holder.since) - before)).toBeLessThan(30_000);
+  });
+
+  it("takes all sessions of a dead node over before it settles any, and shares them among the nodes", async () => {
+    const cable = await cabled();
+    const dying = await open(`${cable.url}?lease=2`);
+    const ids = upTo(60).map((n) => `otter-20260425T120300-aaaa11${n.padStart(2, "0")}`);
+    await Promise.all(ids.map((id) => dying.store.create(id, {})));
+    const heirs = await Promise.all([open(`${database.url}?lease=2`), open(`${database.url}?lease=2`)]);
+    const settled: string[] = [];
+    let go = () => {};
+    const ready = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    for (const { inbox } of heirs) await inbox.serve(async () => "");
+    const stops = heirs.map(({ onOrphan }) =>
+      onOrphan(async (sid) => {
+        await ready;
+        settled.push(sid);
+      }),
+    );
+    cable.hold();
+    const owners = () =>
+      database.query("SELECT owner, count(*)::int4 AS count FROM chimera.session GROUP BY owner ORDER BY owner");
+    const nodes = heirs.map(({ node }) => node).toSorted();
+    await expect
+      .poll(async () => (await owners()).map(({ owner }) => owner), { timeout: 20_000 })
+      .toEqual(expect.not.arrayContaining([dying.node]));
+    expect(settled).toEqual([]);
+    expect(nodes).toEqual(expect.arrayContaining((await owners()).map(({ owner }) => owner)));
+    go();
+    await expect.poll(() => settled.toSorted(), { timeout: 20_000 }).toEqual(ids.toSorted());
+    for (const stop of stops) stop();
+  });
+
+  it("tries a session again that could not be settled, and then leaves it to the one who asks for it", async () => {
+    const cable = await cabled();
+    const dying = await open(`${cable.url}?lease=1`);
+    await dying.store.create(ID, {});
+    const heir = await open(`${database.url}?lease=1`, { onError: () => {} });
+    let attempts = 0;
+    const stop = heir.onOrphan(async () => {
+      attempts += 1;
+      throw new Error("not now");
+    });
+    cable.hold();
+    const owner = async () => (await database.query("SELECT owner FROM chimera.session"))[0]?.["owner"];
+    await expect.poll(owner, { timeout: 20_000 }).toBe(null);
+    expect(attempts).toBe(3);
+    stop();
+    await (await heir.store.open(ID)).close();
+  });
+
   it("delivers to other nodes although listening connections are ended", async () => {
     const [near, far] = [await open(), await open()];
     const writer = await near.store.create(ID, {});
