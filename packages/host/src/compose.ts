@@ -164,6 +164,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     disk: localWorkspace(paths.home),
     prefix: profile.name,
     quotas: values.limits,
+    ...(shared && { elsewhere: () => shared.heldElsewhere(profile.name) }),
     files: sessionFiles(paths),
     defaults: {
       model: values.model ?? defaultModel(env, chain),

@@ -14,6 +14,7 @@ import {
   type Quotas,
   type SessionFiles,
   type Sessions,
+  type SessionsDeps,
 } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { onTestFinished, vi } from "vitest";
@@ -58,10 +59,11 @@ export async function serve(
     monotonic?: () => number;
     clock?: () => number;
     quotas?: Quotas;
+    elsewhere?: SessionsDeps["elsewhere"];
     files?: SessionFiles;
   } = {},
 ): Promise<Served> {
-  const { root = scratch(), ttl = null, monotonic, clock, files, quotas = {}, ...deps } = options;
+  const { root = scratch(), ttl = null, monotonic, clock, files, elsewhere, quotas = {}, ...deps } = options;
   const cwd = deps.defaultCwd ?? scratch();
   const logged: string[] = [];
   const store = createFileStore<SessionEvent, Summary>({ root, durability: "none", ...(clock && { clock }) });
@@ -82,6 +84,7 @@ export async function serve(
     ...(monotonic && { monotonic }),
     ...(clock && { clock }),
     ...(files && { files }),
+    ...(elsewhere && { elsewhere }),
   });
   const app = createApp({
     name: "otter",

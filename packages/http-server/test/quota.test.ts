@@ -156,6 +156,41 @@ test("bytes on disk are those of the files; of 200 prompts at once as many are t
   expect((await second.call("POST", "/session", { token: of(ANN), body: {} })).status).toBe(201);
 });
 
+test("dollars and sessions of the other servers of a shared store count too, within a moment", async () => {
+  const root = scratch();
+  let held = 0;
+  const quotas = { each: { usdPerDay: 2, sessions: 2 } };
+  const open = () => serve({ people, root, quotas, elsewhere: async () => [[ANN.name, held]] });
+  const [one, other] = [await open(), await open()];
+  const make = async (served: Served) =>
+    (await served.call("POST", "/session", { token: of(ANN), body: {} })).body.session_id as string;
+  const [first, second] = [await make(one), await make(other)];
+  const spend = async (total_usd: number) => {
+    const usage = { input: 1, output: 1, cache: 0, reasoning: 0, total_usd, priced: true, used: 1, size: 100 };
+    await one.sessions.find(first)!.record({ type: "usage", metadata: usage });
+    // A change that lists show: the summary is written soon.
+    await one.sessions.find(first)!.setTitle(`it cost ${total_usd}`);
+  };
+  const send = () => other.call("POST", `/sessions/${second}/turns`, { token: of(ANN), body: { prompt: "say hi" } });
+  const used = async () => {
+    await other.sessions.load(second);
+    return other.sessions.quota.use(ANN.name);
+  };
+  // Of one that is not known here, its log says what it cost today; of one that is, its summary says how much more.
+  await spend(1.5);
+  await expect.poll(async () => (await used()).usdPerDay, { timeout: 10_000 }).toBe(1.5);
+  expect((await send()).status).toBe(202);
+  await spend(2.25);
+  await expect.poll(async () => (await used()).usdPerDay, { timeout: 10_000 }).toBe(2.25);
+  expect((await send()).body.error).toBe("budget_spent");
+  held = 1;
+  await expect.poll(async () => (await used()).sessions, { timeout: 10_000 }).toBe(2);
+  expect((await other.call("POST", "/session", { token: of(ANN), body: {} })).status).toBe(429);
+  held = 0;
+  await expect.poll(async () => (await used()).sessions, { timeout: 10_000 }).toBe(1);
+  expect((await other.call("POST", "/session", { token: of(ANN), body: {} })).status).toBe(201);
+});
+
 test("what was spent today is known after a restart, from the logs; what a fork copied is not spent twice", async () => {
   let now = Date.parse("2026-11-18T10:00:00Z");
   const root = scratch();

@@ -74,7 +74,8 @@ export function createHouse(deps: SessionsDeps): House {
       clock,
       diskBytes: deps.files?.bytes ?? (async () => 0),
       stored: () => storedSessions(deps.store, deps.prefix),
-      spentSince: (time) => spentSince(deps.store, deps.prefix, time, onError),
+      spentSince: (time, isKnown) => spentSince(deps.store, deps.prefix, time, isKnown, onError),
+      ...(deps.elsewhere && { elsewhere: deps.elsewhere }),
     }),
     isDraining: false,
     requireWork() {

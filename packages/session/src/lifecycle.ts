@@ -74,10 +74,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     async load(id) {
       loaded.evictIdle();
+      await house.quota.ready();
       const present = loaded.find(id);
       present?.touch();
       if (present) return present;
-      await house.quota.ready();
       return loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id));
     },
     read: async (id) => loaded.find(id) ?? readStored(house, id),

@@ -3,7 +3,7 @@ import { foldConversation } from "@chimera/acp-schema/conversation";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore } from "@chimera/event-store";
-import type { Measured } from "./quota.js";
+import type { Measured, SessionCost } from "./quota.js";
 
 type Store = Pick<EventStore<SessionEvent, Summary>, "list" | "read">;
 
@@ -13,36 +13,43 @@ export async function storedSessions(store: Store, prefix: string): Promise<Meas
   return sessions.map(({ id, summary }) => ({ id, owner: summary.owner }));
 }
 
-/** What each session has cost since a time. A log that cannot be read is reported and left out. */
+/** What each session has cost that was written to since a time. A log that cannot be read is reported and left out. */
 export async function* spentSince(
   store: Store,
   prefix: string,
   time: number,
+  isKnown: (id: string) => boolean,
   onError: (error: unknown, sessionId: string) => void,
-): AsyncGenerator<readonly [owner: string | undefined, usd: number]> {
-  const { sessions } = await store.list({ prefixes: [prefix], order: "touched" });
-  for (const { id, touched, summary } of sessions) {
-    if (touched < time) return;
-    const usd = await costSince(store, id, time).catch((error: unknown) => onError(error, id));
-    if (usd) yield [summary.owner, usd];
+): AsyncGenerator<SessionCost> {
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await store.list({ prefixes: [prefix], order: "touched", limit: PAGE, ...(after && { after }) });
+    for (const { id, touched, summary } of page.sessions) {
+      if (touched < time) return;
+      const cost = { usd: summary.cost_usd, since: null };
+      const read = isKnown(id) ? cost : await costSince(store, id, time).catch((error: unknown) => onError(error, id));
+      if (read) yield { id, owner: summary.owner, ...read };
+    }
+    after = page.next;
   }
 }
 
 // --- internal ---
 
+const PAGE = 500;
+
 /** Records that a fork copied from its parent are not its own cost. */
-async function costSince(store: Store, id: string, time: number): Promise<number> {
+async function costSince(store: Store, id: string, time: number): Promise<Pick<SessionCost, "usd" | "since">> {
   const conversation = foldConversation({ keep: "state" });
-  let usd = 0;
+  let since = 0;
   for await (const entry of store.read(id)) {
     if (!SAYS_COST.has(entry.type)) continue;
     const before = conversation.facts.usage?.total_usd ?? 0;
     conversation.apply(isLost(entry) ? entry : entry.event);
-    if (entry.type === "forked") usd = 0;
+    if (entry.type === "forked") since = 0;
     const more = (conversation.facts.usage?.total_usd ?? 0) - before;
-    if (!isLost(entry) && more > 0 && Date.parse(entry.event.ts) >= time) usd += more;
+    if (!isLost(entry) && more > 0 && Date.parse(entry.event.ts) >= time) since += more;
   }
-  return usd;
+  return { usd: conversation.facts.usage?.total_usd ?? 0, since };
 }
 
 /** In older logs the last record of a turn carries the cost. */

@@ -34,7 +34,7 @@ export interface Refusals {
 }
 
 export interface Quota {
-  /** Resolves when what was used before this process began is counted, as far as a limit asks for it. */
+  /** Resolves when what others use, or used before this process began, is counted, as far as a limit asks for it. */
   ready(): Promise<void>;
   /** Keeps a place for a session until the function returned is called. Throws `limit_reached`. @param parent the one that it copies */
   requireSession(owner: string | undefined, id: string, parent?: string): () => void;
@@ -58,6 +58,13 @@ export interface Measured {
   readonly owner?: string | undefined;
 }
 
+/** What a session has cost. */
+export interface SessionCost extends Measured {
+  readonly usd: number;
+  /** Since the time that was asked about; null for a session that was known: its log is not read again. */
+  readonly since: number | null;
+}
+
 export interface QuotaDeps {
   readonly loaded: () => readonly OwnedSession[];
   readonly clock: () => number;
@@ -65,9 +72,14 @@ export interface QuotaDeps {
   readonly diskBytes: (id: string) => Promise<number>;
   /** Every session that is stored. */
   readonly stored: () => Promise<readonly Measured[]>;
-  /** What sessions have cost since a time, by the owner of each. */
-  readonly spentSince: (time: number) => AsyncIterable<readonly [owner: string | undefined, usd: number]>;
+  /** What sessions have cost that were written to since a time. */
+  readonly spentSince: (time: number, isKnown: (id: string) => boolean) => AsyncIterable<SessionCost>;
+  /** Where several processes share a store: how many sessions the others have in memory, by owner. */
+  readonly elsewhere?: Elsewhere;
 }
+
+/** Undefined: the sessions of the program's own user. */
+export type Elsewhere = () => Promise<readonly (readonly [owner: string | undefined, sessions: number])[]>;
 
 export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
   const { clock } = deps;
@@ -78,6 +90,8 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
   /** Sessions that are being made. */
   const making = createCounts();
   const streams = createCounts();
+  /** Sessions that other processes have. */
+  const others = createCounts();
   const disk = createDisk(deps.diskBytes);
   const refused = new Map<string, Refusals>();
   let day = dayOf(clock());
@@ -100,7 +114,7 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
   const use = (owner?: string): Use => {
     const theirs = deps.loaded().filter((session) => owner === undefined || session.owner === owner);
     return {
-      sessions: theirs.length + making.of(owner),
+      sessions: theirs.length + making.of(owner) + others.of(owner),
       turns: theirs.reduce((sum, { state, queued }) => sum + queued + (state === "idle" ? 0 : 1), 0),
       promptsPerMinute: recent(owner ?? ALL).length,
       usdPerDay: today().of(owner),
@@ -131,16 +145,57 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
       }
     }
   };
-  const count = async (): Promise<void> => {
-    if (isLimited("usdPerDay")) {
-      for await (const [owner, usd] of deps.spentSince(day * DAY_MS)) today().add(owner, usd);
+  const spent: Quota["spent"] = (owner, sessionId, usd) => {
+    const before = costs.get(sessionId);
+    // What a session cost before it was loaded was spent at another time; where others may have spent it today, its log says so.
+    if (before === undefined && usd > 0 && deps.elsewhere) return;
+    costs.set(sessionId, usd);
+    if (before !== undefined && usd > before) today().add(owner, usd - before);
+  };
+  const countDollars = async (): Promise<void> => {
+    today();
+    const here = new Set(deps.loaded().map(({ id }) => id));
+    const seen = new Set<string>();
+    for await (const { id, owner, usd, since } of deps.spentSince(day * DAY_MS, (one) => costs.has(one))) {
+      seen.add(id);
+      if (since !== null) {
+        today().add(owner, since);
+        costs.set(id, usd);
+        // Those that are loaded here say themselves what they cost.
+      } else if (!here.has(id)) spent(owner, id, usd);
     }
+    for (const id of costs.keys()) if (!seen.has(id) && !here.has(id)) costs.delete(id);
+  };
+  const count = async (): Promise<void> => {
+    if (isLimited("usdPerDay")) await countDollars();
     if (isLimited("diskBytes")) for (const session of await deps.stored()) await disk.measure(session);
+  };
+  /** What other processes use. While nobody can say, what was counted last holds. */
+  const countOthers = async (): Promise<void> => {
+    if (isLimited("usdPerDay")) await countDollars();
+    if (!isLimited("sessions")) return;
+    const rows = (await deps.elsewhere?.()) ?? [];
+    others.clear();
+    for (const [owner, sessions] of rows) others.add(owner, sessions);
+  };
+  let countedAt = Number.NEGATIVE_INFINITY;
+  let counting: Promise<void> | null = null;
+  const ready = async (): Promise<void> => {
+    counted ??= count();
+    await counted;
+    if (deps.elsewhere === undefined || performance.now() - countedAt < AGAIN_MS) return;
+    counting ??= countOthers()
+      .catch(() => {})
+      .finally(() => {
+        countedAt = performance.now();
+        counting = null;
+      });
+    await counting;
   };
 
   return {
     use,
-    ready: () => (counted ??= count()),
+    ready,
     refusals: () => [...refused.values()],
     requireSession(owner, id, parent) {
       const bytes = isLimited("diskBytes") && parent !== undefined ? disk.of(parent) : 0;
@@ -163,19 +218,17 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
       if (diskBytes > 0) disk.expect(session, diskBytes);
     },
     measure: async (session) => (isLimited("diskBytes") ? disk.measure(session) : undefined),
-    forget: (sessionId) => void costs.delete(sessionId),
-    spent(owner, sessionId, usd) {
-      const before = costs.get(sessionId);
-      costs.set(sessionId, usd);
-      // What a session cost before it was loaded was spent at another time.
-      if (before !== undefined && usd > before) today().add(owner, usd - before);
-    },
+    // Another process may go on with it.
+    forget: (sessionId) => void (deps.elsewhere === undefined && costs.delete(sessionId)),
+    spent,
   };
 }
 
 // --- internal ---
 
 const MINUTE_MS = 60_000;
+/** How old a count of what other processes use may be. */
+const AGAIN_MS = 1000;
 const DAY_MS = 86_400_000;
 /** No person has an empty name. */
 const ALL = "";

@@ -7,7 +7,7 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, Holder, ListOptions } from "@chimera/event-store";
 import type { RecoveryReport, SnapshotStore } from "@chimera/snapshot-store";
 import type { SessionLogs } from "./logs.js";
-import type { Quota, Quotas } from "./quota.js";
+import type { Elsewhere, Quota, Quotas } from "./quota.js";
 import type { Rewind } from "./rewind.js";
 import type {
   AttachedClient,
@@ -167,6 +167,8 @@ export interface SessionsDeps {
   readonly directories?: readonly string[];
   /** How much one person may use, and all of them. @defaultValue as much as they like */
   readonly quotas?: Quotas;
+  /** How many sessions other processes of a shared store have in memory: limits count them too. @defaultValue only this process counts */
+  readonly elsewhere?: Elsewhere;
   /** What sessions have on disk: how much it is, and what goes with a session besides its log and its snapshots. @defaultValue nothing */
   readonly files?: SessionFiles;
   /** Seconds; null or 0 keeps sessions loaded. @defaultValue 3600 */

@@ -9,6 +9,8 @@ export interface Nodes {
   onOrphan(settle: (sid: string) => Promise<unknown>): () => void;
   /** The sessions that any node holds now. */
   held(): Promise<ReadonlySet<string>>;
+  /** How many sessions of a program other nodes hold, by the person who made them. */
+  heldElsewhere(prefix: string): Promise<(readonly [person: string | undefined, sessions: number])[]>;
   /** True while another node holds the session. */
   isElsewhere(sid: string): Promise<boolean>;
   /** The bytes of a session's records and its summary, as text. */
@@ -135,6 +137,13 @@ export function createNodes(
       const rows = await reads.sql<{ sid: string }>`
         SELECT s.sid FROM chimera.session s JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()`;
       return new Set(rows.map((row) => row.sid));
+    },
+    async heldElsewhere(prefix) {
+      const rows = await reads.sql<{ person: string | null; sessions: number }>`
+        SELECT s.person, count(*)::int4 AS sessions
+        FROM chimera.session s JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()
+        WHERE s.owner <> ${lease.node} AND s.prefix = ${prefix} GROUP BY s.person`;
+      return rows.map(({ person, sessions }) => [person ?? undefined, sessions] as const);
     },
     async isElsewhere(sid) {
       const rows = await reads.sql`
