@@ -79,7 +79,7 @@ test("a task is a line when it begins and one when it ends; what it does is show
   apply(inside("a", result("a/1")), inside("a", said("All of it is **good**.")), result("a"));
   expect(take()).toBe("✓ explore: Look at it 9.0s · 1 tool call · Ctrl-O shows it\n");
   view.unfold();
-  expect(take()).toBe("│ I look.\n│ \n│ ✓ Read README.md 9.0s\n│ \n│ All of it is good.\n");
+  expect(take()).toBe("▸ explore: Look at it\n│ I look.\n│ \n│ ✓ Read README.md 9.0s\n│ \n│ All of it is good.\n");
   apply(result("b", { success: false, output: "It broke.", error: "failed" }));
   expect(take()).toBe("✗ review: Judge it 9.0s failed\n  It broke.\n");
 });
@@ -102,7 +102,24 @@ test("a task's time is without that of the questions it asked, and what nobody c
   apply(call("a", "general: Do it"), inside("a", { type: "tool_call", metadata: { title: 7 } } as never));
   apply({ type: "question_asked", metadata: { question_id: "q", call_id: "a/1", question: "Which?", options: [] } });
   apply({ type: "question_answered", metadata: { question_id: "q", answer: "red", by: "client" } }, result("a"));
-  expect(take()).toMatch(/✓ general: Do it 8\.0s\n$/);
+  expect(take()).toMatch(/✓ general: Do it 8\.0s · 0 tool calls · Ctrl-O shows it\n$/);
+});
+
+test("each Ctrl-O shows what was folded before, and a call inside a task is without the time of its question", () => {
+  const { view, apply, take } = watch();
+  const asked = { permission_id: "p", call_id: "a/1", tool: "Write", args: {}, risk: "medium", options: [] };
+  apply(call("a", "general: Do it"), inside("a", call("a/1", "Write a.txt")));
+  apply({ type: "permission_request", metadata: asked } as never);
+  apply({ type: "permission_resolved", metadata: { permission_id: "p", decision: "allow", by: "client" } });
+  apply(inside("a", result("a/1")), result("a"));
+  apply(call("b", "general: Judge it"), inside("b", said("I judge.")), result("b"));
+  take();
+  view.unfold();
+  expect(take()).toBe("▸ general: Judge it\n│ I judge.\n");
+  view.unfold();
+  expect(take()).toBe("▸ general: Do it\n│ ✓ Write a.txt 8.0s\n");
+  view.unfold();
+  expect(take()).toBe("");
 });
 
 test("of a task without end the last lines are kept", () => {
@@ -113,7 +130,7 @@ test("of a task without end the last lines are kept", () => {
   take();
   view.unfold();
   const lines = take().split("\n");
-  expect(lines[0]).toBe("│ … 100 earlier lines");
+  expect(lines[1]).toBe("│ … 100 earlier lines");
   expect(lines.at(-2)).toBe("│ ✓ Read 2099 9.0s");
 });
 

@@ -1,9 +1,12 @@
 /** A task: work that another agent does under a call. It is shown folded: what it does now, and at its end how much it did. */
 import type { SessionRecord } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import type { Style } from "../terminal/style.js";
 
 /** Lines of a task that are kept for a person who unfolds it; of a longer one, the last. */
 const MOST_LINES = 2000;
+/** Characters of a task's name beside what it does: a line of the screen has room for both. */
+const LONGEST_NAME = 32;
 
 /** What shows the records of a task. */
 export interface Inside {
@@ -55,6 +58,7 @@ export function tasksNow(
   const tasks = [...calls].flatMap(({ title, task }) => (task ? [{ title, task }] : []));
   return tasks.map(({ title, task }) => {
     const doing = task.view.label(now) || "working";
-    return tasks.length === 1 ? `  ${doing}` : `  ${title} · ${doing}`;
+    const named = title.length > LONGEST_NAME ? `${startOf(title, LONGEST_NAME)}…` : title;
+    return tasks.length === 1 ? `  ${doing}` : `  ${named} · ${doing}`;
   });
 }

@@ -3,9 +3,9 @@ import type { Metadata, PlanEntry, RecordOf, RecordType, SessionRecord } from "@
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { diffLines } from "../terminal/diff.js";
 import { createMarkdownStream, plainLines, wrap } from "../terminal/markdown.js";
-import { folded } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 import { count, formatDuration, plain, plainLine } from "../terminal/text.js";
+import { createFolds } from "./folds.js";
 import { createJobOutputs, TAIL_CHARACTERS } from "./job-outputs.js";
 import { promptLines } from "./prompt-lines.js";
 import { readable } from "./readable.js";
@@ -38,7 +38,6 @@ interface OpenCall {
 /** Lines of a diff, of a thought and of the output of a command; Ctrl-O shows the rest. */
 const DIFF_LINES = 40;
 const THOUGHT_LINES = 2;
-const FAILED_LINES = 10;
 const TAIL_LINES = 3;
 
 export interface View extends Inside {
@@ -46,7 +45,7 @@ export interface View extends Inside {
   lines(): string[];
   /** The commands that go on, each with the last line that it wrote. */
   jobLines(running: Iterable<Metadata<"job_started">>): string[];
-  /** Shows all of what was folded last. */
+  /** Shows all of what was folded last; the next time, what was folded before it. */
   unfold(): void;
 }
 
@@ -68,8 +67,6 @@ export function createView(options: ViewOptions): View {
   let doing = "";
   /** What a turn says before it asks the model is a command's own text: names and descriptions, not Markdown. */
   let isListing = false;
-  /** All of what was folded last. */
-  let unfolded: readonly string[] | null = null;
 
   const line = (text: string) => print(`${text}\n`);
   const enter = (kind: typeof last) => {
@@ -81,25 +78,13 @@ export function createView(options: ViewOptions): View {
     enter("said");
     print(text);
   };
-  const fold = (lines: readonly string[], most: number): void => {
-    const note = (hidden: number) => style.dim(`… ${hidden} more lines, ${more} shows them`);
-    const shown = more === null ? lines : folded(lines, most, note);
-    if (shown.length < lines.length) unfolded = lines;
-    for (const one of shown) line(one);
-  };
-  /** The end of what a command put out before it failed. */
-  const tail = (output: string): void => {
-    const text = plain(output).trimEnd();
-    const lines = text === "" ? [] : text.split("\n");
-    if (lines.length > FAILED_LINES) unfolded = lines.map((one) => `  ${one}`);
-    for (const one of more === null ? lines : lines.slice(-FAILED_LINES)) line(style.dim(`  ${one}`));
-  };
+  const folds = createFolds({ style, line, more });
   const endThought = () => {
     const text = plain(thought).trim();
     thought = "";
     if (text === "") return;
     enter("done");
-    fold(
+    folds.fold(
       wrap(text.replace(/\n{2,}/g, "\n"), width(), "")
         .split("\n")
         .map((one) => style.dim(style.italic(one))),
@@ -117,21 +102,22 @@ export function createView(options: ViewOptions): View {
   };
 
   /** Gives what the line of a task says of its inside. */
-  const endTask = (task: Task | null = null): string[] => {
+  const endTask = ({ title, task }: Pick<OpenCall, "title" | "task">): string[] => {
     const lines = task?.lines() ?? [];
     if (!task || lines.length === 0) return [];
     if (more === null) for (const one of lines) line(one);
-    else unfolded = lines;
+    else folds.hide([`${style.cyan("▸")} ${title}`, ...lines]);
     const calls = count(task.view.ended, "tool call");
     return more === null ? [calls] : [calls, `${more} shows it`];
   };
   /** The call that a question is about; of one inside of a task, the call of the task. */
   const callOf = (id: string): OpenCall | undefined =>
     calls.get(id) ?? [...calls].find(([outer]) => id.startsWith(`${outer}/`))?.[1];
-  const endWait = (id: string, ts: string) => {
-    const wait = waits.end(id, ts);
+  const endWait = (id: string, record: SessionRecord) => {
+    const wait = waits.end(id, record.ts);
     const call = wait && callOf(wait.callId);
     if (call) call.waitedMs += wait.ms;
+    call?.task?.view.apply(record);
   };
   const finishCall = ({ metadata }: RecordOf<"tool_result">) => {
     const call = calls.get(metadata.call_id);
@@ -140,16 +126,17 @@ export function createView(options: ViewOptions): View {
     flush();
     enter("done");
     const took = formatDuration(metadata.duration_ms - (call?.waitedMs ?? 0));
-    const title = `${call?.title ?? "tool"} ${style.dim([took, ...endTask(call?.task)].join(" · "))}`;
+    const facts = [took, ...(call ? endTask(call) : [])];
+    const title = `${call?.title ?? "tool"} ${style.dim(facts.join(" · "))}`;
     if (metadata.success) line(`${style.green("✓")} ${title}`);
     else {
       const said = plain(metadata.error || metadata.output).trim();
       const why = startOf(plainLine(said.split("\n", 1)[0] ?? ""), 200);
       line(`${style.red("✗")} ${title} ${style.red(why)}`);
       const output = call?.output || metadata.output;
-      if (plain(output).trimEnd() !== said.split("\n", 1)[0]) tail(output);
+      if (plain(output).trimEnd() !== said.split("\n", 1)[0]) folds.tail(output);
     }
-    for (const diff of diffs) fold(diffLines(diff, style), DIFF_LINES);
+    for (const diff of diffs) folds.fold(diffLines(diff, style), DIFF_LINES);
     diffs = [];
   };
 
@@ -232,12 +219,14 @@ export function createView(options: ViewOptions): View {
       titles.add(title);
       calls.set(metadata.call_id, { title, startedAt: clock(), output: "", waitedMs: 0, task: null });
     },
-    permission_request({ metadata, ts }) {
+    permission_request(record) {
+      const { permission_id, call_id } = record.metadata;
       flush();
       enter("done");
-      waits.begin(metadata.permission_id, metadata.call_id, ts);
+      waits.begin(permission_id, call_id, record.ts);
+      callOf(call_id)?.task?.view.apply(record);
     },
-    permission_resolved: ({ metadata, ts }) => endWait(metadata.permission_id, ts),
+    permission_resolved: (record) => endWait(record.metadata.permission_id, record),
     tool_progress({ metadata }) {
       const call = calls.get(metadata.call_id);
       if (call) call.output = endOf(call.output + metadata.chunk, TAIL_CHARACTERS);
@@ -266,16 +255,19 @@ export function createView(options: ViewOptions): View {
     file_edit: ({ metadata }) => void diffs.push(metadata.diff),
     notice: ({ metadata }) => note(metadata.text, metadata.level === "info" ? style.dim : style.yellow),
     sandbox_violation: ({ metadata }) => note(`blocked: ${metadata.reason}`, style.yellow),
-    question_asked({ metadata: { question_id, call_id, question, options }, ts }) {
+    question_asked(record) {
+      const { question_id, call_id, question, options } = record.metadata;
       flush();
       enter("done");
-      waits.begin(question_id, call_id, ts);
+      waits.begin(question_id, call_id, record.ts);
+      callOf(call_id)?.task?.view.apply(record);
       line(wrap(style.bold(plainLine(question)), width(), `${style.yellow("?")} `));
       for (const [at, { name }] of options.entries()) line(wrap(plainLine(name), width(), `  ${at + 1}. `));
       line(style.dim(options.length > 0 ? "  type a number, or an answer of your own" : "  type an answer"));
     },
-    question_answered({ metadata: { question_id, answer }, ts }) {
-      endWait(question_id, ts);
+    question_answered(record) {
+      const { question_id, answer } = record.metadata;
+      endWait(question_id, record);
       note(answer === null ? "no answer" : `answer: ${plainLine(answer)}`);
     },
     job_started({ metadata: { job_id, call_id, command } }) {
@@ -286,7 +278,7 @@ export function createView(options: ViewOptions): View {
     job_ended({ metadata: { job_id, exit_code, by } }) {
       note(`${job_id} ended${by === "itself" ? ` (exit code ${exit_code ?? "none"})` : ` by ${by}`}`);
       const output = jobs.end(job_id);
-      if (by === "itself" && exit_code !== 0) tail(output);
+      if (by === "itself" && exit_code !== 0) folds.tail(output);
     },
     compaction: () => note("the conversation so far was summed up to make room"),
     error: ({ metadata }) => note(metadata.message, style.red),
@@ -324,10 +316,7 @@ export function createView(options: ViewOptions): View {
       return `${first.title} ${formatDuration(now - first.startedAt - first.waitedMs)}${others}`;
     },
     jobLines: (running) => jobs.lines(running).map(style.dim),
-    unfold() {
-      for (const one of unfolded ?? []) line(one);
-      unfolded = null;
-    },
+    unfold: folds.unfold,
     end: flush,
     apply(record) {
       if (Object.hasOwn(rows, record.type)) (rows[record.type] as (record: SessionRecord) => void)(record);

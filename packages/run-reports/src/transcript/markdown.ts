@@ -35,11 +35,7 @@ function* renderBlock(block: Block, program: string, mark = "###"): Generator<st
       return yield section("Thought", fence(block.text));
     case "tool":
       yield section([block.tool, block.title].filter(Boolean).map(code).join(" "), toolFacts(block));
-      for (const part of block.inside) {
-        yield "\n";
-        yield* renderBlock(part, program, `${mark}#`);
-      }
-      return yield* toolParts(block);
+      return yield* toolParts(block, (part) => renderBlock(part, program, `${mark}#`));
     case "edit":
       return yield section(`Edit of ${code(block.diff.path)}`, renderDiff(block.diff));
     case "plan":
@@ -65,9 +61,14 @@ function toolFacts(block: ToolBlock): string {
   return `${facts.join(" · ")}\n`;
 }
 
-function* toolParts(block: ToolBlock): Generator<string> {
+/** @param show how what another agent did is shown: after what it was asked, and before what it reports. */
+function* toolParts(block: ToolBlock, show: (part: Block) => Generator<string>): Generator<string> {
   // A diff says all that the arguments of an edit do, and reads better.
   if (block.diffs.length === 0) yield `\n${fence(JSON.stringify(block.args, null, 2) ?? "", "json")}`;
+  for (const part of block.inside) {
+    yield "\n";
+    yield* show(part);
+  }
   for (const diff of block.diffs) yield `\n${code(diff.path)}\n\n${renderDiff(diff)}`;
   if (block.output !== "") yield `\n${fence(block.output)}`;
   if (block.error !== "") yield `\n${fence(block.error)}`;
