@@ -17,7 +17,10 @@ import { fileScope } from "../program.js";
 import { scratchTree } from "../scratch.js";
 import { type Server, type SseFrame, startServer } from "../server.js";
 
-/** In texts, `WORK`, `HOME`, `STATE`, `MARK` and `SECRET` stand for places: the last two must not be made, and not be read. */
+/**
+ * In texts, `WORK`, `HOME`, `STATE`, `MARK` and `SECRET` stand for places: the last two must not be made, and not be read. `CANARY` is
+ * what nobody may read, wherever it is put, and `PORT` where the server itself listens.
+ */
 export interface Attempt {
   readonly position: "project files" | "model output";
   readonly what: string;
@@ -145,13 +148,17 @@ interface Scene {
 }
 
 /** The project of one attempt, with canaries of its own. */
-function layOut({ base }: Ground, attempt: Attempt, index: number, uid: number | undefined): Scene {
+function layOut({ base, server }: Ground, attempt: Attempt, index: number, uid: number | undefined): Scene {
   const [work, mark] = [join(base, "work", String(index)), join(base, "outside", `mark-${index}`)];
   const secret = join(base, "home/.ssh", `secret-${index}.md`);
   const canary = `canary-${index}-${crypto.randomUUID()}`;
-  const words = { WORK: work, HOME: join(base, "home"), STATE: join(base, "state"), MARK: mark, SECRET: secret };
+  const [home, state, port] = [join(base, "home"), join(base, "state"), new URL(server.address).port];
+  const words = { WORK: work, HOME: home, STATE: state, MARK: mark, SECRET: secret, CANARY: canary, PORT: port };
   const fill = (text: string) =>
-    text.replace(/\b(?:WORK|HOME|STATE|MARK|SECRET)\b/g, (word) => words[word as keyof typeof words]);
+    text.replace(
+      new RegExp(`\\b(?:${Object.keys(words).join("|")})\\b`, "g"),
+      (word) => words[word as keyof typeof words],
+    );
   const put = (path: string, text: string) => {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);

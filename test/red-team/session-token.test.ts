@@ -204,6 +204,28 @@ describe.each([
     expect(files.map((file) => readFileSync(join(remembered, file), "utf8")).join("")).toBe("");
   });
 
+  test("answers only what was shown", async () => {
+    const { server, own } = ground;
+    await server.ask(`POST /sessions/${own.id}/turns`, { token: own.token, body: { prompt: "run `touch unseen`" } });
+    const frames = server.frames(`/sessions/${own.id}/events`, { token: own.token });
+    const isAboutIt = ({ event, data }: SseFrame) =>
+      event === "permission_request" && data.metadata.args.command === "touch unseen";
+    const { metadata } = (await until(frames, isAboutIt)).at(-1)!.data;
+    const path = `POST /sessions/${own.id}/permissions/${metadata.permission_id}`;
+    for (const shown of [
+      "",
+      "0".repeat(64),
+      metadata.shown.toUpperCase(),
+      `${metadata.shown} `,
+      metadata.permission_id,
+    ])
+      expect((await server.ask(path, { token: own.token, body: { decision: "allow", shown } })).status, shown).toBe(
+        409,
+      );
+    const denied = { decision: "deny", shown: metadata.shown };
+    expect((await server.ask(path, { token: own.token, body: denied })).status).toBe(200);
+  });
+
   test("may narrow its session, and not go back", async () => {
     await prompt(ground, "/mode read-only");
     const narrowed = await settings(ground);
