@@ -146,8 +146,8 @@ function openHttp(options: HttpOptions): HttpServing {
     return loaded;
   });
   const onLines = async (socket: Socket) => {
-    const [{ acpServer }, { streamChannel }] = await Promise.all([import("./acp.js"), import("@chimera/ndjson-rpc")]);
-    const serve = acpServer({ ...settings, profile, core: options.core, extensions, log });
+    const { streamChannel } = await import("@chimera/ndjson-rpc");
+    const serve = options.acpServer({ ...settings, profile, core: options.core, extensions, log });
     const server = serve({ channel: streamChannel(socket, socket) });
     lines.add(server);
     void server.closed.finally(() => lines.delete(server));

@@ -4,6 +4,7 @@ import type { Person } from "@chimera/session";
 import type { RunningCore } from "../compose.js";
 import type { Log } from "../log/log.js";
 import type { AcpPeer, Profile, StartedExtension } from "../profile.js";
+import type { acpServer } from "./acp.js";
 import type { HttpAccess } from "./http-access.js";
 import type { ServeSettings } from "./settings.js";
 
@@ -12,6 +13,8 @@ export interface HttpParts {
   readonly settings: ServeSettings;
   readonly access: HttpAccess;
   readonly core: () => Promise<RunningCore>;
+  /** Handed down, because the start has its code already. */
+  readonly acpServer: typeof acpServer;
   readonly extensions: readonly StartedExtension[];
   readonly log: Log;
 }
@@ -27,14 +30,11 @@ export interface HttpOptions extends HttpParts {
 }
 
 export async function loadApp(options: HttpOptions, startedAt: number, server: Server) {
-  const { profile, settings, access, extensions, log, sharesDirectory, shareUrl, pageCode } = options;
-  const [{ createApp, createOwnUserCheck }, { sessionsFor }, { acpServer }, core] = await Promise.all([
-    import("@chimera/http-server"),
-    import("@chimera/session"),
-    import("./acp.js"),
-    options.core(),
-  ]);
-  const isOwnUser = access.authToken === undefined || settings.open ? await createOwnUserCheck(server) : null;
+  const { profile, settings, access, acpServer, extensions, log, sharesDirectory, shareUrl, pageCode } = options;
+  const { createApp, createOwnUserCheck } = await import("@chimera/http-server");
+  // Begun first, because it waits for another program while the rest is loaded.
+  const check = access.authToken === undefined || settings.open ? createOwnUserCheck(server) : null;
+  const [{ sessionsFor }, core, isOwnUser] = await Promise.all([import("@chimera/session"), options.core(), check]);
   const people = await peopleOf(options, core.shared);
   if (access.authToken === undefined && !isOwnUser && !people) log.warn(OPEN_TO_ALL);
   const serveAcp = (person: Person | undefined) => {

@@ -9,7 +9,7 @@ import type { Log } from "../log/log.js";
 import { openLog } from "../log/log-file.js";
 import { requireHome, requireNamed, startExtensions, warnOf } from "../open-core.js";
 import type { StartedExtension } from "../profile.js";
-import { startAcp } from "./acp.js";
+import { acpServer, startAcp } from "./acp.js";
 import { HTTP_FLAGS, readServeSettings } from "./settings.js";
 import { createTurnOwners, endChildren, untilEnd } from "./until-end.js";
 
@@ -45,7 +45,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
 
   if (http && asked) {
     const access = http.requireToken(invocation, asked, extensions, made);
-    const parts = { settings, access, core: core.get, extensions, log };
+    const parts = { settings, access, core: core.get, acpServer, extensions, log };
     const serving = await Promise.race([http.startHttp(invocation, parts), stopped]);
     if (typeof serving === "number") return ended(invocation, core.close, serving, log);
     transports.push(serving.close);
