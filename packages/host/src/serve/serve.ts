@@ -21,22 +21,25 @@ const FIRST_SOCKET = 3;
 /** @param defaults of the command, for settings that nobody gave. */
 export async function serve(invocation: Invocation, defaults: Partial<ConfigValues> = {}): Promise<number> {
   const { profile, flags, process } = invocation;
-  const isHidden = hideSecrets(invocation);
   const config = readConfig(invocation, defaults);
   const settings = await readServeSettings(profile, flags, config, takeSocket(process));
   if (settings.http.length === 0) warnOfIdleFlags(invocation);
   await requireNamed(config);
   requireHome(config);
+  // Before HTTP takes its token out of the environment. Over stdio it is early enough before the first child, with the core.
+  let isHidden = settings.http.length > 0 ? hideSecrets(invocation) : null;
   // Loaded for those who serve it.
   const http = settings.http.length > 0 ? await import("./http.js") : null;
   const made = http?.makeToken() ?? "";
   const asked = http?.readHttpAccess(invocation, config, made, settings.http);
   const log = openLog(invocation, config.values, [asked?.authToken ?? made]);
-  if (!isHidden) log.debug("commands of this user can read the secrets that this program was started with");
   warnOf(invocation, config.problems, log);
   const extensions = startExtensions(invocation, config, log);
   const owners = createTurnOwners();
-  const core = lazyCore(invocation, config, extensions, log, owners.trace);
+  const core = lazyCore(invocation, config, extensions, log, owners.trace, () => {
+    isHidden ??= hideSecrets(invocation);
+    if (!isHidden) log.debug("commands of this user can read the secrets that this program was started with");
+  });
   let reload: (() => Promise<void>) | null = null;
   const stopped = untilEnd(process, log, owners, () => reload);
   const ends = [stopped];
@@ -112,8 +115,10 @@ function lazyCore(
   extensions: readonly StartedExtension[],
   log: Log,
   trace: Trace,
+  beforeOpen: () => void,
 ) {
   const core = lazily(async () => {
+    beforeOpen();
     const { createCore } = await import("../compose.js");
     return createCore({ profile, env: process.env, config, extensions, log, trace });
   });
