@@ -4,14 +4,14 @@ import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { AcpServer } from "@chimera/acp-server";
-import type { Listening } from "@chimera/http-server/node";
+import { createEarly, type Listening, listen } from "@chimera/http-server/node";
 import type { Invocation } from "../command/command.js";
 import { isUsageError, UsageError } from "../command/usage-error.js";
 import { isHostError } from "../errors.js";
 import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import { resolvePaths } from "../paths.js";
-import type { Pidfile } from "../pidfile.js";
+import { type Pidfile, refuseSecond, takePort } from "../pidfile.js";
 import { envName, type StartedExtension } from "../profile.js";
 import { type HttpAccess, isLoopback, makeToken } from "./http-access.js";
 import { nameOf, type PortAddress, type SocketAddress, urlOf } from "./listen-addresses.js";
@@ -83,7 +83,6 @@ async function open(
   address: HttpAddress,
   { listenOn }: HttpServing,
 ) {
-  const { refuseSecond, takePort } = await import("../pidfile.js");
   const { authToken, isTokenMade } = access;
   const at =
     address.kind === "port"
@@ -159,7 +158,6 @@ function openHttp(options: HttpOptions): HttpServing {
       return Promise.all(bound.map(({ ready }) => ready));
     },
     async listenOn(address) {
-      const { createEarly, listen } = await import("@chimera/http-server/node");
       const isSecure = address.kind === "port" && address.scheme === "https";
       const early = createEarly({ version: profile.version, startedAt });
       const where =
