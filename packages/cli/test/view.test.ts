@@ -143,6 +143,9 @@ test("what a command of the session says is not Markdown; what a model says is",
   };
   apply(start, said("apply_patch  *** Begin Patch\n  *a* __b__ | c"), end);
   expect(take()).toBe("apply_patch  *** Begin Patch\n  *a* __b__ | c\n\n");
+  // A long listing comes in several records, wherever they are cut.
+  apply(start, said("  one  is th"), said("e first\n  two"), said("  is next\n  three"), end);
+  expect(take()).toBe("  one  is the first\n  two  is next\n  three\n\n");
   apply(start, { type: "step_start", metadata: { step: 1 } }, said("It is *good*."), end);
   expect(take()).toBe("It is good.\n\n");
 });

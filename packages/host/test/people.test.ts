@@ -29,7 +29,7 @@ it("notices a list that was made after it was read and before anybody watched it
   const list = fileList(join(await makeHome(), "people.json"));
   expect(await list.read()).toBeNull();
   await addPerson(list, { name: "ann@example.com", role: "user" });
-  await new Promise<void>((resolve) => list.onChange(resolve));
+  await new Promise<void>((resolve) => list.onChange(async () => resolve()));
   expect(parsePeople(await list.read())).toMatchObject([{ name: "ann@example.com" }]);
 });
 

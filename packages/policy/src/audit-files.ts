@@ -41,6 +41,8 @@ export function auditFiles(directory: string): AuditChains {
   return {
     all: () => chainsAt(directory),
     async put({ name, head, lines }) {
+      // A name comes from another store, and becomes a path here.
+      if (!LOG_NAME.test(name)) throw new Error(`not the name of a chain: ${JSON.stringify(name)}`);
       const path = join(directory, name);
       await mkdir(directory, { recursive: true, mode: 0o700 });
       await replace(path, async (file) => {
@@ -57,13 +59,15 @@ export async function chainsAt(path: string): Promise<StoredChain[]> {
   const found = await stat(path).catch(() => null);
   if (found === null) return [];
   if (!found.isDirectory()) return [await readChain(path)];
-  const names = (await readdir(path)).filter((name) => /^audit-.*\.jsonl(?:\.head)?$/.test(name));
+  const names = (await readdir(path)).filter((name) => LOG_NAME.test(name.replace(/\.head$/, "")));
   // A head whose log is gone counts as a log that is missing.
   const logs = [...new Set(names.map((name) => join(path, name.replace(/\.head$/, ""))))].sort();
   return Promise.all(logs.map(readChain));
 }
 
 // --- internal ---
+
+const LOG_NAME = /^audit-[\w.-]+\.jsonl$/;
 
 /** Of one width, so that it can be written over itself. */
 function formatHead({ n, hash }: ChainHead): string {
@@ -96,7 +100,13 @@ async function readChain(path: string): Promise<StoredChain> {
   const [, n, hash] = /^(\d{12}) ([0-9a-f]{64})\n$/.exec(text) ?? [];
   const head = n === undefined || hash === undefined ? null : { n: Number(n), hash };
   async function* lines() {
-    yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+    const input = createReadStream(path);
+    try {
+      yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+    } finally {
+      // A reader that stops early leaves it open otherwise.
+      input.destroy();
+    }
   }
   return { name: basename(path), head, lines };
 }

@@ -32,9 +32,10 @@ export async function copyAudit(from: AuditChains, to: AuditChains): Promise<Cop
       counts.copied += 1;
     }
   }
-  for (const arrived of await to.all()) {
-    const source = sent.get(arrived.name);
-    if (source && (await compare(source, arrived)) === "different")
+  const arrived = new Map((await to.all()).map((chain) => [chain.name, chain]));
+  for (const [name, source] of sent) {
+    const found = arrived.get(name);
+    if (!found || (await compare(source, found)) === "different")
       throw new Error(`${source.name} did not arrive as it was sent; copy it again`);
   }
   return counts;

@@ -17,11 +17,11 @@ const entry = (n: number): AuditEntry => ({
   why: "it may change something",
 });
 
-async function written(count = 5) {
+async function written(count = 5, from = 0) {
   const { outside } = await bench();
   const directory = join(outside, "audit");
   const audit = createAudit({ directory });
-  await Promise.all(Array.from({ length: count }, (_, n) => audit.append(entry(n))));
+  await Promise.all(Array.from({ length: count }, (_, n) => audit.append(entry(from + n))));
   await audit.close();
   const name = (await readdir(directory)).find((each) => each.endsWith(".jsonl")) as string;
   const file = join(directory, name);
@@ -70,7 +70,8 @@ describe("the audit log", () => {
 
   test("finds a line replaced by one of another log", async () => {
     const { directory, edit, file } = await written();
-    const other = await written();
+    // Of other calls: two logs of the same calls in the same millisecond are the same.
+    const other = await written(5, 10);
     const foreign = (await readFile(other.file, "utf8")).split("\n")[2] as string;
     await edit((lines) => lines.with(2, foreign));
     const { problems } = await verifyAudit(directory);

@@ -1,4 +1,13 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -101,3 +110,36 @@ it("passes over lines that hold no answer", async () => {
   appendFileSync(join(directory, name), '{"key":"b","ans');
   expect(await copyAnswers(from, answerFiles(scratch()))).toBe(1);
 });
+
+it.each(["../outside.jsonl", "audit-../../x.jsonl", "audit-x", "other.jsonl", ""])(
+  "takes no chain by the name %j, which would lead elsewhere",
+  async (name) => {
+    const there = scratch();
+    const chain = {
+      name,
+      head: null,
+      async *lines() {
+        yield "{}";
+      },
+    };
+    await expect(auditFiles(there).put(chain)).rejects.toThrow(/name of a chain/);
+    expect(readdirSync(there)).toEqual([]);
+  },
+);
+
+it.runIf(existsSync("/proc/self/fd"))("leaves no file open when a chain is read in part", async () => {
+  const here = scratch();
+  writeFileSync(join(here, "audit-a.jsonl"), "{}\n".repeat(100_000));
+  const [chain] = await auditFiles(here).all();
+  const openFiles = () => readdirSync("/proc/self/fd").filter((fd) => readlink(fd).startsWith(here));
+  for (let n = 0; n < 5; n++) for await (const _ of chain!.lines()) break;
+  await expect.poll(openFiles).toEqual([]);
+});
+
+function readlink(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return "";
+  }
+}

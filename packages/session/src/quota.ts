@@ -111,8 +111,10 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
     day = now;
     return dollars;
   };
+  /** Where other processes count too, without those that were let go: the process that takes one up counts it. */
+  const here = () => deps.loaded().filter(({ isLetGo }) => !isLetGo || deps.elsewhere === undefined);
   const use = (owner?: string): Use => {
-    const theirs = deps.loaded().filter((session) => owner === undefined || session.owner === owner);
+    const theirs = here().filter((session) => owner === undefined || session.owner === owner);
     return {
       sessions: theirs.length + making.of(owner) + others.of(owner),
       turns: theirs.reduce((sum, { state, queued }) => sum + queued + (state === "idle" ? 0 : 1), 0),
@@ -149,12 +151,14 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
     const before = costs.get(sessionId);
     // What a session cost before it was loaded was spent at another time; where others may have spent it today, its log says so.
     if (before === undefined && usd > 0 && deps.elsewhere) return;
+    // A summary may be older than what its session said.
+    if (before !== undefined && usd <= before) return;
     costs.set(sessionId, usd);
     if (before !== undefined && usd > before) today().add(owner, usd - before);
   };
   const countDollars = async (): Promise<void> => {
     today();
-    const here = new Set(deps.loaded().map(({ id }) => id));
+    const before = new Set(here().map(({ id }) => id));
     const seen = new Set<string>();
     for await (const { id, owner, usd, since } of deps.spentSince(day * DAY_MS, (one) => costs.has(one))) {
       seen.add(id);
@@ -162,9 +166,11 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
         today().add(owner, since);
         costs.set(id, usd);
         // Those that are loaded here say themselves what they cost.
-      } else if (!here.has(id)) spent(owner, id, usd);
+      } else if (!before.has(id)) spent(owner, id, usd);
     }
-    for (const id of costs.keys()) if (!seen.has(id) && !here.has(id)) costs.delete(id);
+    // Counted now: a session that was made meanwhile is in none of the lists before.
+    const kept = new Set(here().map(({ id }) => id));
+    for (const id of costs.keys()) if (!seen.has(id) && !kept.has(id)) costs.delete(id);
   };
   const count = async (): Promise<void> => {
     if (isLimited("usdPerDay")) await countDollars();
@@ -181,7 +187,11 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
   let countedAt = Number.NEGATIVE_INFINITY;
   let counting: Promise<void> | null = null;
   const ready = async (): Promise<void> => {
-    counted ??= count();
+    // A count that failed is made again for the next one who asks: what is counted already adds nothing then.
+    counted ??= count().catch((error) => {
+      counted = undefined;
+      throw error;
+    });
     await counted;
     if (deps.elsewhere === undefined || performance.now() - countedAt < AGAIN_MS) return;
     counting ??= countOthers()

@@ -28,6 +28,8 @@ export interface Connections {
   /** Signs of life and hints. */
   readonly signs: Pool;
   readonly listener: Listener;
+  /** Aborts when they are closed. */
+  readonly closed: AbortSignal;
   close(): Promise<void>;
 }
 
@@ -90,13 +92,16 @@ export function connect(url: string, leaseMs: number): Connections {
   const writes = open(2, Math.max(leaseMs, LEAST_WRITE_MS));
   const signs = open(1, leaseMs);
   const listener = createListener(() => new Client());
+  const closing = new AbortController();
   return {
     servers: addresses.length,
     reads,
     writes,
     signs,
     listener,
+    closed: closing.signal,
     async close() {
+      closing.abort();
       await Promise.all([listener.close(), ...pools.map((pool) => pool.end().catch(() => {}))]);
     },
   };

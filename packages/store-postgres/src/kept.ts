@@ -110,6 +110,8 @@ export function createChains({ connections: { reads, writes } }: KeptDeps): Audi
         let n = 0;
         let page: string[] = [];
         for await (const line of lines()) {
+          // Lines that were added while the head was read come with the next copy, together with theirs.
+          if (head && n >= head.n) break;
           n += 1;
           if (n > last) page.push(line);
           if (page.length < PAGE_ROWS) continue;

@@ -25,7 +25,7 @@ export interface SharedText {
   /** One change at a time, over all nodes. */
   change(make: (text: string | null) => string): Promise<void>;
   /** Calls back within a second of each change, also of other nodes. */
-  onChange(changed: () => void): void;
+  onChange(changed: () => Promise<void>): void;
 }
 
 export interface TokenHashes {
@@ -56,7 +56,7 @@ export interface NodesDeps {
 }
 
 export function createNodes(
-  { reads, writes, signs, listener }: Connections,
+  { reads, writes, signs, listener, closed }: Connections,
   { lease, host, adopted, onError }: NodesDeps,
 ): Nodes {
   /** Its owner is dead, and this node has its files, or nobody has them any more. */
@@ -75,7 +75,7 @@ export function createNodes(
     await lease.begin();
     const share = Math.max(LEAST_SHARE, Math.ceil(found.orphans / Math.max(1, found.heirs)));
     const rows = await writes.sql<{ sid: string }>`
-      UPDATE chimera.session SET owner = ${lease.node}, fence = fence + 1 WHERE sid IN (
+      UPDATE chimera.session SET owner = ${lease.node}, fence = fence + 1, claimed = clock_timestamp() WHERE sid IN (
         SELECT s.sid FROM chimera.session s WHERE ${isOrphan}
         ORDER BY s.state IS NOT DISTINCT FROM 'idle', random() LIMIT ${share} FOR UPDATE OF s SKIP LOCKED)
       RETURNING sid`;
@@ -167,7 +167,7 @@ export function createNodes(
           WITH written AS (UPDATE chimera.session SET token = ${hash} WHERE sid = ${sid}) SELECT pg_notify(${CHANNEL}, ${sid})`;
       },
       onVoid(known, voided) {
-        const look = lookAgain(async () => {
+        const look = lookAgain(closed, async () => {
           const tokens = new Map(known());
           if (tokens.size === 0) return;
           const hashes = [...tokens.values()].map((hash) => `\\x${hash.toString("hex")}`);
@@ -196,11 +196,11 @@ export function createNodes(
         }),
       onChange(changed) {
         let last: string | null | undefined;
-        const look = lookAgain(async () => {
+        const look = lookAgain(closed, async () => {
           const [row] = await reads.sql<{ mark: string }>`SELECT md5(list) AS mark FROM chimera.people`;
           const mark = row?.mark ?? null;
           // The first look, too: the list may have changed since it was read.
-          if (mark !== last) changed();
+          if (mark !== last) await changed();
           last = mark;
         });
         void listener.listen(PEOPLE_CHANNEL, look, look);
@@ -212,7 +212,7 @@ export function createNodes(
 // --- internal ---
 
 /** Looks now and then, and once more when asked while it looks. While the database is away, the next look is a moment later. */
-function lookAgain(look: () => Promise<void>): () => void {
+function lookAgain(closed: AbortSignal, look: () => Promise<void>): () => void {
   let isDue = false;
   let isLooking = false;
   const again = async (): Promise<void> => {
@@ -225,6 +225,7 @@ function lookAgain(look: () => Promise<void>): () => void {
     }
     isLooking = false;
   };
-  setInterval(() => void again(), LOOK_MS).unref();
+  const timer = setInterval(() => void again(), LOOK_MS).unref();
+  closed.addEventListener("abort", () => clearInterval(timer), { once: true });
   return () => void again();
 }

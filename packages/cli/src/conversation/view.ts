@@ -67,6 +67,8 @@ export function createView(options: ViewOptions): View {
   let doing = "";
   /** What a turn says before it asks the model is a command's own text: names and descriptions, not Markdown. */
   let isListing = false;
+  /** The last line of a listing, as far as it came. */
+  let listed = "";
 
   const line = (text: string) => print(`${text}\n`);
   const enter = (kind: typeof last) => {
@@ -91,8 +93,16 @@ export function createView(options: ViewOptions): View {
       THOUGHT_LINES,
     );
   };
+  /** The whole lines of a listing: a record of it may end in the middle of one. */
+  const listLines = (text: string): string => {
+    const [, whole = "", rest = ""] = /^([\s\S]*\n)?([^\n]*)$/.exec(listed + text) ?? [];
+    listed = rest;
+    return whole === "" ? "" : plainLines(whole, width());
+  };
   const flush = () => {
     endThought();
+    if (listed !== "") say(plainLines(listed, width()));
+    listed = "";
     say(markdown.end());
   };
   const note = (text: string, paint = style.dim) => {
@@ -190,7 +200,7 @@ export function createView(options: ViewOptions): View {
     },
     text_delta({ metadata }) {
       if (thought !== "") endThought();
-      say(isListing ? plainLines(metadata.text, width()) : markdown.write(metadata.text));
+      say(isListing ? listLines(metadata.text) : markdown.write(metadata.text));
       doing = "writing";
     },
     thought_delta({ metadata }) {

@@ -41,8 +41,14 @@ export async function openPeople(place: ListPlace, proxy: ProxyTrust | null, log
   };
   await read();
   // A list that cannot be read now leaves everything as it is.
-  const reload = () => read().catch((error) => log.error("the list of people was not read", { error: String(error) }));
-  place.onChange(() => void reload());
+  const told = (error: unknown) => log.error("the list of people was not read", { error: String(error) });
+  const reload = () => read().catch(told);
+  place.onChange(() =>
+    read().catch((error) => {
+      told(error);
+      throw error;
+    }),
+  );
   const isTrusted = proxy && proxyCheck(proxy);
   return {
     reload,

@@ -18,7 +18,7 @@ export interface ListPlace {
   /** One change at a time. */
   change(make: (text: string | null) => string): Promise<void>;
   /** Calls back within a second of each change, by this process or another; and once for a list that is there already. */
-  onChange(changed: () => void): void;
+  onChange(changed: () => Promise<void>): void;
 }
 
 /** Throws a UsageError for a list that this version cannot read. */
@@ -92,11 +92,13 @@ export function fileList(path: string): ListPlace {
         const { ino, size, mtimeMs } = await stat(path).catch(() => ({ ino: 0, size: 0, mtimeMs: 0 }));
         const now = `${ino} ${size} ${mtimeMs}`;
         // At the first look, too: the list may have been made or changed since it was read.
-        if (last !== now) changed();
+        if (last !== now) await changed();
         last = now;
       };
-      void look();
-      setInterval(() => void look(), LOOK_MS).unref();
+      // One that failed looks different at the next look.
+      const again = () => void look().catch(() => {});
+      again();
+      setInterval(again, LOOK_MS).unref();
     },
   };
 }

@@ -98,6 +98,8 @@ export function createSessionTokens(hashes?: TokenHashes): SessionTokens {
     // Another node may have issued or revoked one. While the database is away, the one that is known counts.
     const isAsked = hashes !== undefined && known?.isShared !== false;
     const stored = isAsked ? await hashes.read(id).catch(() => known?.digest) : known?.digest;
+    // A token that no node has any more is kept by none, and what it opened is cut.
+    if (known && issued.get(id) === known && !(stored && sameDigest(stored, known.digest))) forget(id);
     if (!stored || !sameDigest(stored, presented)) return null;
     const entry = issued.get(id);
     return (entry && sameDigest(entry.digest, stored) ? entry : add(id, stored, true)).life.signal;
