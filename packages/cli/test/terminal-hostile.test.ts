@@ -101,7 +101,7 @@ test(
     await terminal.type("/tools");
     await terminal.press("Enter");
     await terminal.until(/apply_patch: .*\*\*\* Begin Patch, then \*\*\* Add File: path[\s\S]*\n>$/m);
-    // What the program writes its summary to is no longer a file.
+    // The program cannot write its summary any more: a directory takes the place of that file.
     const summary = join(person.home, ".chimera/eventlog", id, "summary.json");
     await rm(summary, { force: true });
     await mkdir(join(summary, "in the way"), { recursive: true });
