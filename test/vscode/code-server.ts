@@ -1,5 +1,5 @@
 // A real VS Code in a browser: code-server from npm, with the packaged extension installed.
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -96,11 +96,19 @@ const BROWSER_FLAGS = [
 function install(): void {
   if (existsSync(CODE_SERVER)) return;
   console.log(`installing code-server into ${cache}: some minutes, once`);
+  // What an install that failed left behind makes the next one fail too.
+  for (const name of ["node_modules", "package-lock.json"]) rmSync(join(cache, name), { recursive: true, force: true });
   mkdirSync(cache, { recursive: true });
   writeFileSync(join(cache, "package.json"), '{"private":true}\n');
   const npm = (...args: string[]) => {
     const env = { ...process.env, PATH: `${NODE}${delimiter}${process.env["PATH"]}` };
-    execFileSync("npm", ["install", "--no-audit", "--no-fund", ...args], { cwd: cache, env, stdio: "ignore" });
+    const { status, stdout, stderr } = spawnSync("npm", ["install", "--no-audit", "--no-fund", ...args], {
+      cwd: cache,
+      env,
+      encoding: "utf8",
+      maxBuffer: 1 << 30,
+    });
+    if (status !== 0) throw new Error(`npm install ${args.join(" ")} failed:\n${`${stdout}${stderr}`.slice(-4000)}`);
   };
   npm("node@24");
   npm("code-server@4.139.1", "--foreground-scripts");

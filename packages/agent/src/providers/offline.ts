@@ -59,7 +59,7 @@ function reply(messages: readonly ModelMessage[], tools: readonly ModelTool[]): 
 
   const failed = results.findIndex((result) => !result.success);
   const retry = failed === results.length - 1 ? secondTry(actions[failed], results[failed]) : null;
-  if (actions.length === 0) return introduced(ABILITIES);
+  if (actions.length === 0) return introduced(`${declined(asked)}${ABILITIES}`);
   if (failed >= 0 && !retry) return introduced(report(actions, results, unknown));
   const next = retry ?? actions[results.filter((result) => result.success).length];
   if (!next) return introduced(report(actions, results, unknown));
@@ -67,6 +67,12 @@ function reply(messages: readonly ModelMessage[], tools: readonly ModelTool[]): 
   if (!call) return introduced(`${report(actions, results, unknown)}\n\nThere is no tool for: ${next.says}`.trim());
   const opening: ModelEvent[] = results.length === 0 ? [{ type: "text", text: `${intent(actions)}\n` }] : [];
   return [...opening, { type: "call", id: "", ...call }, { type: "stop", reason: "calls" }];
+}
+
+/** Begins with what was asked: a session's title is the first line of its first answer, and tells sessions apart. */
+function declined(asked: string): string {
+  const line = asked.match(/\S.*/)?.[0].trimEnd();
+  return line === undefined ? "" : `“${startOf(line, LONGEST_QUOTED)}” needs a model.\n\n`;
 }
 
 function say(text: string): ModelEvent[] {
@@ -96,6 +102,7 @@ function withoutRetried(actions: readonly Action[], results: readonly Result[]):
 }
 
 const LONGEST_SHOWN = 4_000;
+const LONGEST_QUOTED = 200;
 
 function report(actions: readonly Action[], results: readonly Result[], unknown: string | null): string {
   const settled = withoutRetried(actions, results);
@@ -107,7 +114,7 @@ function report(actions: readonly Action[], results: readonly Result[], unknown:
   });
   const left = actions.slice(settled.length).map(({ says }) => says);
   if (left.length > 0) parts.push(`Not done: ${left.join(", ")}.`);
-  if (unknown) parts.push(`Not understood: ${JSON.stringify(startOf(unknown, 200))}. ${ABILITIES}`);
+  if (unknown) parts.push(`Not understood: ${JSON.stringify(startOf(unknown, LONGEST_QUOTED))}. ${ABILITIES}`);
   return parts.join("\n\n");
 }
 

@@ -103,6 +103,14 @@ describe("offline", () => {
     expect(output(events)).toMatch(/offline.*ANTHROPIC_API_KEY/s);
   });
 
+  it.each([
+    ["Write me a sonnet", "“Write me a sonnet” needs a model."],
+    ["\n  Explain the parser  \nin every detail", "“Explain the parser” needs a model."],
+    ["why ".repeat(500), `“${"why ".repeat(50)}” needs a model.`],
+  ])("begins the answer to %j with what was asked, which titles the session", async (prompt, first) => {
+    expect(output(await ask(await workspace(), prompt)).split("\n")[0]).toBe(first);
+  });
+
   it("says so when there is no tool for it", async () => {
     expect(output(await ask(await workspace(), "list files", []))).toMatch(/no tool for: list the files/);
   });
