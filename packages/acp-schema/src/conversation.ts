@@ -1,5 +1,6 @@
 /** `@chimera/acp-schema/conversation`: the fold of a session's log. Pure and browser-safe; loads no schema. */
 export { type Conversation, foldConversation, type Mark } from "./events/conversation.js";
+export { createUpgrade, upgradeMetadata } from "./events/entry.js";
 export type { ChangedSettings, Facts, SessionUsage, TurnResult, TurnUsage, TurnView } from "./events/fold.js";
 export { createJoin, type Join } from "./events/join.js";
 export {
@@ -13,4 +14,3 @@ export {
   type Mode,
   modeOf,
 } from "./events/modes.js";
-export { createUpgrade, upgradeMetadata } from "./events/upgrade.js";

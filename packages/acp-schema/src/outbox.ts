@@ -1,4 +1,4 @@
-/** `@chimera/acp-schema/outbox`: the events of an engine as an async iterable, at one promise an item. */
+/** `@chimera/acp-schema/outbox`: the events of an engine as async iterables, at one promise an item. */
 
 /** Where a producer puts items. It may wait until all were taken: back-pressure. */
 export interface Outbox<T> {
@@ -87,4 +87,38 @@ export function createOutbox<T>(produce: (outbox: Outbox<T>) => Promise<void>, o
     },
   };
   return { [Symbol.asyncIterator]: () => iterator };
+}
+
+/**
+ * An iterable that needs time before it can start, without a cost for every item once it has: `open` runs with the first `next()`,
+ * and afterwards the items of `rest` pass through untouched.
+ */
+export function opening<T>(open: () => Promise<Opened<T>>): AsyncIterable<T> {
+  return {
+    [Symbol.asyncIterator]() {
+      const waiting: T[] = [];
+      let inner: AsyncIterator<T> | undefined;
+      const start = async (): Promise<IteratorResult<T>> => {
+        const { first, rest } = await open();
+        waiting.push(...first);
+        inner = rest[Symbol.asyncIterator]();
+        return next();
+      };
+      const next = (): Promise<IteratorResult<T>> => {
+        if (waiting.length > 0) return Promise.resolve({ value: waiting.shift() as T, done: false });
+        return inner ? inner.next() : start();
+      };
+      const leave = async (): Promise<IteratorResult<T>> =>
+        (await inner?.return?.()) ?? { value: undefined, done: true };
+      return { next, return: leave };
+    },
+  };
+}
+
+// --- internal ---
+
+interface Opened<T> {
+  /** Comes before everything else. */
+  readonly first: readonly T[];
+  readonly rest: AsyncIterable<T>;
 }

@@ -4,11 +4,14 @@
  * summaries needs no schema.
  */
 
-import { startOf } from "./define/text.js";
+import { beginningOf } from "./define/text.js";
 import { FLAG_OPTIONS, type Flags } from "./events/modes.js";
 
 /** Version 1 held the whole first prompt, and no state. */
 export const SUMMARY_VERSION = 2;
+
+/** How much of the first prompt a summary has. */
+export const PROMPT_LENGTH = 200;
 
 /** idle: no turn runs. waiting: a turn waits for somebody to answer a permission request. */
 export type SummaryState = "idle" | "running" | "waiting";
@@ -153,14 +156,8 @@ export function unheld(summary: Summary): Summary {
   return summary.state === "idle" ? summary : { ...summary, state: "idle" };
 }
 
-/** The beginning of a text, as a text of its own: a slice of a long one would keep all of it in memory. */
-export function beginningOf(text: string, length: number = PROMPT_LENGTH): string {
-  return text.length <= length ? text : (JSON.parse(JSON.stringify(startOf(text, length))) as string);
-}
-
 // --- internal ---
 
-const PROMPT_LENGTH = 200;
 const TITLE_LENGTH = 200;
 /** Longer than any path, name or message that somebody reads in a list. */
 const LONG = 4096;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { beginningOf, birthOf, readSummary, SUMMARY_VERSION, unheld } from "../src/summary.js";
+import { beginningOf } from "../src/define/text.js";
+import { birthOf, readSummary, SUMMARY_VERSION, unheld } from "../src/summary.js";
 
 const ID = "otter-20260425T120300-aaaa1111";
 
@@ -109,6 +110,6 @@ test("a session that no process holds does nothing", () => {
 });
 
 test("the beginning of a text is whole characters", () => {
-  expect(beginningOf("short")).toBe("short");
-  expect(beginningOf(`${"x".repeat(199)}🦦`)).toBe("x".repeat(199));
+  expect(beginningOf("short", 200)).toBe("short");
+  expect(beginningOf(`${"x".repeat(199)}🦦`, 200)).toBe("x".repeat(199));
 });

@@ -35,8 +35,8 @@ import { createEffort } from "./effort.js";
 import { chosenEngine, createEngines, type Engines } from "./engines.js";
 import { startFileThreads } from "./file-threads.js";
 import { lazily } from "./lazily.js";
-import { createLazySnapshots } from "./lazy-snapshots.js";
 import type { Log } from "./log/log.js";
+import { createLazySnapshots, createTurnAgent } from "./on-demand.js";
 import type { AgentParts, Profile, StartedExtension } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
@@ -45,7 +45,6 @@ import { sessionFiles } from "./session-files.js";
 import { createSessionPolicy } from "./session-policy.js";
 import { openStorage, type Storage } from "./storage.js";
 import { HOW_TO_TRUST } from "./trust.js";
-import { createTurnAgent } from "./turn-agent.js";
 
 export interface CoreOptions {
   readonly log: Log;

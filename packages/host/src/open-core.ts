@@ -2,9 +2,8 @@
 import { statSync } from "node:fs";
 import { UsageError } from "./command/usage-error.js";
 import type { CoreOptions, RunningCore } from "./compose.js";
-import { readNamedFile } from "./config/config-file.js";
 import { CONFIG_KEYS } from "./config/keys.js";
-import { type Config, type ConfigSource, readConfig } from "./config/read-config.js";
+import { type Config, type ConfigSource, readConfig, readNamedFile } from "./config/read-config.js";
 import { settingOf } from "./config/resolve.js";
 import { hideSecrets } from "./hide-secrets.js";
 import type { Log } from "./log/log.js";

@@ -1,12 +1,11 @@
 import { createCalls } from "./calls.js";
-import { type InputStream, type LineChannel, type LineSubject, streamChannel } from "./channel.js";
+import { type InputStream, type LineChannel, type LineSubject, type OutputStream, streamChannel } from "./channel.js";
 import { ConnectionError } from "./errors.js";
 import { encodeError, encodeNotification, encodeRequest } from "./frame.js";
 import { frameOf, type Line } from "./frame-reader.js";
 import { createIncoming, type MapError, type UnknownMethod } from "./incoming.js";
 import { defaultLimits, type Limits } from "./limits.js";
 import type { MethodSource, Methods, ParamsOf, ResultOf } from "./method-table.js";
-import type { OutputStream } from "./outbox.js";
 import { invalidPaths, type StandardSchema } from "./standard-schema.js";
 
 /** Why a connection closed: the input ended, a stream failed, or `close()` was called. */

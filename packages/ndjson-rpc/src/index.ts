@@ -1,6 +1,6 @@
 // The public surface: JSON-RPC 2.0 over newline-delimited streams.
 
-export { type InputStream, type LineChannel, type LineSubject, streamChannel } from "./channel.js";
+export { type InputStream, type LineChannel, type LineSubject, type OutputStream, streamChannel } from "./channel.js";
 export {
   type CloseReason,
   type Connection,
@@ -46,5 +46,4 @@ export {
   type ResultOf,
   request,
 } from "./method-table.js";
-export type { OutputStream } from "./outbox.js";
 export type { InputOf, InvalidPath, OutputOf, SchemaIssue, StandardSchema } from "./standard-schema.js";

@@ -1,7 +1,6 @@
 // The process's own stdin and stdout as the two streams of a connection.
 
-import type { InputStream } from "./channel.js";
-import type { OutputStream } from "./outbox.js";
+import type { InputStream, OutputStream } from "./channel.js";
 
 /** The parts of `process` that the takeover touches. */
 export interface StdioProcess {

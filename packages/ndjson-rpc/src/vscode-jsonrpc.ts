@@ -11,11 +11,10 @@ import {
   type MessageReader,
   type MessageWriter,
 } from "vscode-jsonrpc/node";
-import { type InputStream, type LineChannel, streamChannel } from "./channel.js";
+import { type InputStream, type LineChannel, type OutputStream, streamChannel } from "./channel.js";
 import { encodeError, type Frame, type InvalidFrame } from "./frame.js";
 import { frameOf, type Line } from "./frame-reader.js";
 import { defaultLimits, type Limits } from "./limits.js";
-import type { OutputStream } from "./outbox.js";
 
 /**
  * A channel over any reader and writer of vscode-jsonrpc: its sockets, pipes, IPC and message ports. They carry values, so each line is

@@ -16,7 +16,7 @@ export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { foldLog, type SessionLogs } from "./logs.js";
 export { sessionsFor } from "./people.js";
 export { type Person, ROLES } from "./person.js";
-export { promptOf } from "./prompt-blocks.js";
+export { promptOf } from "./prompt.js";
 export type { Limits, Quotas } from "./quota.js";
 export { recoverRestores } from "./recover.js";
 export type { Rewind, RewindOptions, RewindReport } from "./rewind.js";

@@ -6,10 +6,10 @@ import { type EventStore, type LogWriter, makeSessionId } from "@chimera/event-s
 import { isSessionError, namedError, notFound, SessionError } from "./errors.js";
 import { createHouse, type House } from "./house.js";
 import { bodyOf } from "./journal.js";
-import { createLogHold } from "./log-hold.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
 import { isRecorded, settleFiles } from "./recover.js";
 import type { OwnedSession } from "./session.js";
+import { createLogHold } from "./session-parts.js";
 import type { CreateOptions, ForkOptions, SessionReading, Sessions, SessionsDeps } from "./sessions.js";
 import {
   changesBetween,

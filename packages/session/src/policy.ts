@@ -1,5 +1,5 @@
 /** The rules that calls are held to before a person is asked: the same for every engine, since they see only its description of a call. */
-import type { Answer, Ask, AskRequest } from "@chimera/acp-schema/agent";
+import type { Answer, AskRequest } from "@chimera/acp-schema/agent";
 import type { Decision, Metadata, PermissionChoice, ToolKind } from "@chimera/acp-schema/events";
 import type { AuditEntry, CallPlace, Policy, PolicyCall, Wider } from "@chimera/acp-schema/policy";
 import type { Question } from "./question.js";
@@ -29,21 +29,19 @@ export interface Consulting {
 }
 
 /** Asks the rules first, where the engine describes the call, and the people after them. Every decision on a described call is audited. */
-export function consulting(broker: Consulting): Ask {
-  return async (request) => {
-    const { call } = request;
-    try {
-      if (!call) return await broker.ask(await questionFor(request));
-      const [name = request.tool, ...aliases] = call.names ?? [];
-      const subject = { tool: { name, aliases, kind: call.kind }, args: request.args, touches: call.touches };
-      return request.unasked
-        ? await noteUnasked(broker, request, broker.place())
-        : await answerTo(broker, request, subject);
-    } catch (error) {
-      // Rules that cannot be read, or an answer that cannot be kept, let nothing run.
-      return { decision: "deny", by: "rule", why: error instanceof Error ? error.message : String(error) };
-    }
-  };
+export async function consult(broker: Consulting, request: AskRequest): Promise<Answer> {
+  const { call } = request;
+  try {
+    if (!call) return await broker.ask(await questionFor(request));
+    const [name = request.tool, ...aliases] = call.names ?? [];
+    const subject = { tool: { name, aliases, kind: call.kind }, args: request.args, touches: call.touches };
+    return request.unasked
+      ? await noteUnasked(broker, request, broker.place())
+      : await answerTo(broker, request, subject);
+  } catch (error) {
+    // Rules that cannot be read, or an answer that cannot be kept, let nothing run.
+    return { decision: "deny", by: "rule", why: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 // --- internal ---

@@ -2,6 +2,7 @@
  * The life of a prompt, in order: accept, wait, start, hear, settle, end. It is accepted when the log has it, waits for the turns before it,
  * starts with `turn_start`, is heard while its agent yields events, settles what is left over, and ends with one last record.
  */
+import type { ContentBlock } from "@chimera/acp-schema";
 import type { Agent, EngineMemory, McpServer, Turn, TurnSettings } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "@chimera/acp-schema/policy";
@@ -11,13 +12,25 @@ import { SessionError } from "./errors.js";
 import type { Attribution, Journal } from "./journal.js";
 import { PERMISSION, QUESTION } from "./kinds-of-question.js";
 import { limits } from "./limits.js";
-import { consulting } from "./policy.js";
+import { type Consulting, consult } from "./policy.js";
 import type { Accepted, PromptInput, ResolvedCommand } from "./session.js";
 import type { Settings } from "./settings.js";
 import { titleFrom } from "./summary.js";
 import { type Heard, hear, resultsForOpenCalls, type TurnRun } from "./turn-run.js";
 import type { WorkQueue } from "./work-queue.js";
 import type { SessionWorkspace } from "./workspace.js";
+
+/**
+ * Content blocks -> the text a model reads, and the blocks when they are more than text.
+ *
+ * @example
+ * session.prompt(promptOf([{ type: "text", text: "hello" }]));
+ */
+export function promptOf(blocks: readonly ContentBlock[]): PromptInput {
+  const text = blocks.map(textOf).filter(Boolean).join("\n");
+  const plain = blocks.every((block) => block.type === "text");
+  return plain ? { text } : { text, content: blocks as PromptInput["content"] & {} };
+}
 
 export interface PromptDeps {
   readonly sessionId: string;
@@ -80,6 +93,29 @@ export function acceptPrompt(deps: PromptDeps, input: PromptInput): Accepted {
 
 // --- internal ---
 
+function textOf(block: ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "resource_link":
+      return `[${block.name ?? block.uri}](${block.uri})`;
+    case "resource": {
+      const { resource } = block;
+      return "text" in resource
+        ? `<resource uri="${attribute(resource.uri)}">\n${resource.text}\n</resource>`
+        : `[attached: ${resource.uri}${resource.mimeType ? `, ${resource.mimeType}` : ""}]`;
+    }
+    case "audio":
+      return "[audio that cannot be heard here]";
+    case "image":
+      return "";
+  }
+}
+
+function attribute(text: string): string {
+  return text.replace(/["<>&\n]/g, encodeURIComponent);
+}
+
 /** A prompt whose sender did not hear that it was accepted, and sent it again: the log has it. Throws `key_reused` for another one. */
 function acceptedBefore({ journal, queue, onEnded }: PromptDeps, { text, content, key }: PromptInput): Accepted | null {
   if (key === undefined) return null;
@@ -105,25 +141,25 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
   try {
     run.record({ type: "turn_start", metadata: { prompt: `msg-${run.number}` } });
     const turn = turnOf(deps, accepted, command);
-    const placeOf = () => ({
-      sessionId: deps.sessionId,
-      turn: run.number,
-      settings: deps.bound({ ...turn.settings, ...deps.settings() }, deps.workspace.cwd),
-      workspace: deps.workspace,
-    });
+    const consulting: Consulting = {
+      policy: deps.policy,
+      place: () => ({
+        sessionId: deps.sessionId,
+        turn: run.number,
+        settings: deps.bound({ ...turn.settings, ...deps.settings() }, deps.workspace.cwd),
+        workspace: deps.workspace,
+      }),
+      ask: (question) => deps.broker.ask(PERMISSION, question, accepted.place, signal),
+      record: run.record,
+      approveEdits: deps.approveEdits,
+    };
     const heard = await hear(run, answering ?? boundAgent(deps), turn, {
       workspace: deps.workspace,
       signal,
       session: deps.memory,
       flags: deps.settings,
       question: (question) => deps.broker.ask(QUESTION, question, accepted.place, signal),
-      ask: consulting({
-        policy: deps.policy,
-        place: placeOf,
-        ask: (question) => deps.broker.ask(PERMISSION, question, accepted.place, signal),
-        record: run.record,
-        approveEdits: deps.approveEdits,
-      }),
+      ask: (request) => consult(consulting, request),
     });
     await endTurn(run, heard);
   } catch (error) {

@@ -1,15 +1,14 @@
-/** The parts of one session, each made from those before it: queue, journal, settings, broker, undo, summary. */
+/** The parts of one session, each made from those before it: the hold on its log, queue, journal, settings, broker, undo, summary. */
 import type { Agent, TurnSettings } from "@chimera/acp-schema/agent";
 import type { Conversation } from "@chimera/acp-schema/conversation";
 import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
-import type { EventStore } from "@chimera/event-store";
+import type { EventStore, LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Attachments } from "./attachments.js";
 import { type Broker, createBroker } from "./broker.js";
 import { createJournal, type Journal } from "./journal.js";
-import type { LogHold } from "./log-hold.js";
 import { isRecorded } from "./recover.js";
 import { createRewind, type Rewind } from "./rewind.js";
 import type { PromptInput, ResolvedCommand, Session } from "./session.js";
@@ -48,6 +47,16 @@ export interface SessionDeps {
   readonly onSaved: () => void;
   readonly onSetting: (change: AgentEvent, sessionId: string) => void;
   readonly onError: (error: unknown, sessionId: string) => void;
+}
+
+/** The hold on a session's log, which can be let go while nothing happens and taken up again where it was. */
+export interface LogHold extends LogWriter<SessionEvent> {
+  /** Another process may have the log: nothing can be written. */
+  readonly isLetGo: boolean;
+  /** Writes what is queued, then lets other processes have the log. */
+  letGo(): Promise<void>;
+  /** Continues with another writer of the same log, at the same number. */
+  takeUp(writer: LogWriter<SessionEvent>): void;
 }
 
 /** What a session starts with, made or loaded. */
@@ -142,6 +151,41 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     }),
     summary,
     saveSummary: saver.save,
+  };
+}
+
+export function createLogHold(first: LogWriter<SessionEvent>): LogHold {
+  let writer = first;
+  let isLetGo = false;
+  const lost = new AbortController();
+  const watch = () => {
+    const { lost: signal } = writer;
+    signal.addEventListener("abort", () => signal === writer.lost && !isLetGo && lost.abort(), { once: true });
+  };
+  watch();
+  return {
+    id: first.id,
+    lost: lost.signal,
+    get lastSeq() {
+      return writer.lastSeq;
+    },
+    get isLetGo() {
+      return isLetGo;
+    },
+    requireHeld: () => writer.requireHeld(),
+    append: (events) => writer.append(events),
+    written: (seq) => writer.written(seq),
+    durable: (seq) => writer.durable(seq),
+    close: () => writer.close(),
+    async letGo() {
+      isLetGo = true;
+      await writer.close();
+    },
+    takeUp(next) {
+      writer = next;
+      isLetGo = false;
+      watch();
+    },
   };
 }
 

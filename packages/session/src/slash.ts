@@ -2,7 +2,7 @@
 import { MODES } from "@chimera/acp-schema/conversation";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
-import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
+import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands.js";
 import { isSessionError, SessionError } from "./errors.js";
 import type { Rewind } from "./rewind.js";
 import type { Session } from "./session.js";

@@ -3,8 +3,8 @@ import { type Conversation, foldConversation } from "@chimera/acp-schema/convers
 import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import {
   type Birth,
-  beginningOf,
   birthOf,
+  PROMPT_LENGTH,
   readSummary,
   SUMMARY_VERSION,
   type Summary,
@@ -12,7 +12,7 @@ import {
   type SummaryState,
   unheld,
 } from "@chimera/acp-schema/summary";
-import { startOf } from "@chimera/acp-schema/text";
+import { beginningOf, startOf } from "@chimera/acp-schema/text";
 import type { SummaryForm } from "@chimera/event-store";
 import { limits } from "./limits.js";
 
@@ -192,7 +192,7 @@ function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt
     started_at,
     ended_at: endedAt === null ? null : isoSeconds(endedAt),
     model,
-    prompt: beginningOf(firstPrompt ?? ""),
+    prompt: beginningOf(firstPrompt ?? "", PROMPT_LENGTH),
     cwd,
     directories,
     agent,

@@ -9,7 +9,12 @@ export function startOf(text: string, length: number): string {
   return text.slice(0, isHalf(text.charCodeAt(end - 1), 0xd800) ? end - 1 : end);
 }
 
-/** The same of its end. */
+/** The beginning of a text, as a text of its own: a slice of a long one would keep all of it in memory. */
+export function beginningOf(text: string, length: number): string {
+  return text.length <= length ? text : (JSON.parse(JSON.stringify(startOf(text, length))) as string);
+}
+
+/** At most so many of its end. */
 export function endOf(text: string, length: number): string {
   const start = Math.max(0, text.length - Math.max(0, length));
   return text.slice(isHalf(text.charCodeAt(start), 0xdc00) ? start + 1 : start);

@@ -1,5 +1,5 @@
 /** The fold of a log: turns, messages, settings, what is unresolved. Live and loaded sessions get the same from it. */
-import { isLost, type Lost, lostCount } from "./entry.js";
+import { createUpgrade, isLost, type Lost, lostCount } from "./entry.js";
 import {
   addOlderTotals,
   type ChangedSettings,
@@ -16,7 +16,6 @@ import {
 import type { Message } from "./message.js";
 import type { Metadata } from "./metadata.js";
 import type { SessionEvent } from "./record.js";
-import { createUpgrade } from "./upgrade.js";
 
 export interface Conversation {
   /** The next entry, in the order of the log; a record's number is not read. Of lost records only their count is known. */

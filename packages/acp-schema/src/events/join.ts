@@ -1,10 +1,9 @@
 /** Records with the deltas of one block joined, under the number of the last; an unstreamed answer comes as a text. */
 
 import { createGrowingText } from "../define/text.js";
-import { isLost, type Lost } from "./entry.js";
+import { createUpgrade, isLost, type Lost } from "./entry.js";
 import { asShown } from "./parts.js";
 import type { RecordOf, SessionRecord } from "./record.js";
-import { createUpgrade } from "./upgrade.js";
 
 /** A block longer than this comes as several records, so that no reader gets a frame of megabytes. */
 const BLOCK_CHARS = 128 * 1024;

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent, AgentContext, Turn, TurnSettings } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import { opening } from "@chimera/acp-schema/outbox";
 import type { Confine } from "../confine-port.js";
 import { type AgentOptions, createAgent } from "../create-agent.js";
 import type { Jobs } from "../jobs-port.js";
@@ -18,11 +19,10 @@ import { cleanEnvironment } from "../tools/environment.js";
 import { createJobs } from "../tools/jobs.js";
 import { type AgentDefinition, definitionOf, toolsOf } from "./definition.js";
 import { folderRules } from "./instructions.js";
-import { opening } from "./opening.js";
 import { createSkillTool, skillList } from "./skills.js";
 import { createSurroundings, type Surroundings, type TrustPort } from "./surroundings.js";
 import { type GitState, readGitState, systemPrompt } from "./system-prompt.js";
-import { createDelegate } from "./task.js";
+import { runTask } from "./task.js";
 
 export interface CodingAgentOptions
   extends Pick<AgentOptions, "resolveModel" | "compact" | "clock" | "random" | "trace"> {
@@ -156,8 +156,12 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       // A task is not handed on.
       return { ...common, ...dressed, tools: dressed.tools.filter(({ name }) => name !== "task") };
     };
-    const delegate = createDelegate({ turn, context, outfit, agents: around.agents });
-    const inner = createAgent({ ...common, tools, systemPrompt, delegate });
+    const inner = createAgent({
+      ...common,
+      tools,
+      systemPrompt,
+      delegate: (task) => runTask({ turn, context, outfit, agents: around.agents }, task),
+    });
     return {
       first: notices.map(noticeOf),
       rest: inner({ ...turn, settings: { ...settings, allowedTools: null } }, context),

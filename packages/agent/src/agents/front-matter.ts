@@ -1,5 +1,5 @@
 /** Markdown with a YAML head between two lines of dashes. */
-import { setImmediate } from "node:timers/promises";
+import { parseYaml } from "@chimera/acp-schema/yaml";
 import { isJsonObject } from "../json.js";
 
 export async function parseFrontMatter(text: string): Promise<FrontMatter> {
@@ -17,11 +17,6 @@ export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   }
 }
 
-/** A longer document is refused: the parser takes milliseconds for a kilobyte of the worst kind. */
-const MAX_CHARS = 8192;
-
-let last: Promise<unknown> = Promise.resolve();
-
 // --- internal ---
 
 interface FrontMatter {
@@ -29,18 +24,6 @@ interface FrontMatter {
   readonly body: string;
   /** Why the head could not be read; the whole text is then the body. */
   readonly problem: string | null;
-}
-
-/** Parses one document per turn of the event loop, since the worst take tens of milliseconds. Errors have `pos`. */
-function parseYaml(text: string): Promise<unknown> {
-  const parsed = last.then(async () => {
-    const { parse } = await import("yaml");
-    await setImmediate();
-    if (text.length > MAX_CHARS) throw new Error(`it has more than ${MAX_CHARS} characters`);
-    return parse(text, { maxAliasCount: 0, prettyErrors: false }) as unknown;
-  });
-  last = parsed.catch(() => {});
-  return parsed;
 }
 
 function describe(error: Error & { readonly pos?: readonly [number, number] }, yaml: string): string {

@@ -11,5 +11,4 @@ export {
   toolsOf,
 } from "./definition.js";
 export { loadInstructions } from "./instructions.js";
-export { type Opened, opening } from "./opening.js";
 export { type PromptFacts, systemPrompt } from "./system-prompt.js";

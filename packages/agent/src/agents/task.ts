@@ -17,68 +17,67 @@ export interface TaskParts {
 /** Events of a task that are put on record under its call. Text is joined: a task is read folded, and after the fact. */
 const SHOWN = new Set(["tool_call", "tool_result", "file_edit", "notice", "error"]);
 
-export function createDelegate({ turn, context, outfit, agents }: TaskParts): Delegate {
-  return async ({ callId, prompt, agent: name, emit, spending, limits, signal }) => {
-    const takers = agents.filter(({ hidden }) => !hidden);
-    const definition = takers.find((one) => one.name === name);
-    if (!definition) {
-      const output = `There is no agent named ${JSON.stringify(name)}. There are: ${takers.map((one) => one.name).join(", ")}.`;
-      return { success: false, output, error: "unknown_agent" };
-    }
-    const idOf = (id: string) => `${callId}/${id}`;
-    const record = (event: AgentEvent) => emit({ type: "task_event", metadata: { call_id: callId, event } });
-    const settings = {
-      ...turn.settings,
-      model: definition.model ?? turn.settings.model,
-      maxSteps: definition.maxSteps,
-      allowedTools: null,
-    };
-    const own = {
-      sessionId: turn.sessionId,
-      number: turn.number,
-      prompt: { text: prompt },
-      history: [],
-      seen: [],
-      settings,
-    };
-    const inner = createAgent({ ...outfit(definition), shared: { spending, limits } })(own, {
-      ...context,
-      signal,
-      ask: (request: AskRequest) =>
-        context.ask({
-          ...request,
-          call_id: idOf(request.call_id),
-          // Held to what binds the agent that hands the task over, and to what binds the one that takes it.
-          ...(request.call && { call: { ...request.call, agent: definition.name } }),
-        }),
-      ...(context.question && {
-        question: (question) => context.question!({ ...question, call_id: idOf(question.call_id) }),
-      }),
-    });
-    let said = "";
-    let outcome: ToolOutcome = { success: false, output: "The task was cancelled.", error: "cancelled" };
-    const flush = () => {
-      if (said !== "") record({ type: "text_delta", metadata: { text: said } });
-      said = "";
-    };
-    for await (const event of inner) {
-      if (event.type === "text_delta") said += event.metadata.text;
-      else if (event.type === "usage") emit({ type: "usage", metadata: spending.state() });
-      // What was stopped is nobody's detail: every client shows it, and it is counted.
-      else if (event.type === "sandbox_violation") emit(event);
-      else if (event.type === "agent_result") {
-        const { success, output, error } = event.metadata;
-        outcome = success
-          ? { success, output }
-          : { success, output: output || (error ?? ""), error: error ?? "failed" };
-      } else if (SHOWN.has(event.type)) {
-        flush();
-        record(withId(event, idOf));
-      }
-    }
-    flush();
-    return outcome;
+export async function runTask(
+  { turn, context, outfit, agents }: TaskParts,
+  { callId, prompt, agent: name, emit, spending, limits, signal }: Parameters<Delegate>[0],
+): Promise<ToolOutcome> {
+  const takers = agents.filter(({ hidden }) => !hidden);
+  const definition = takers.find((one) => one.name === name);
+  if (!definition) {
+    const output = `There is no agent named ${JSON.stringify(name)}. There are: ${takers.map((one) => one.name).join(", ")}.`;
+    return { success: false, output, error: "unknown_agent" };
+  }
+  const idOf = (id: string) => `${callId}/${id}`;
+  const record = (event: AgentEvent) => emit({ type: "task_event", metadata: { call_id: callId, event } });
+  const settings = {
+    ...turn.settings,
+    model: definition.model ?? turn.settings.model,
+    maxSteps: definition.maxSteps,
+    allowedTools: null,
   };
+  const own = {
+    sessionId: turn.sessionId,
+    number: turn.number,
+    prompt: { text: prompt },
+    history: [],
+    seen: [],
+    settings,
+  };
+  const inner = createAgent({ ...outfit(definition), shared: { spending, limits } })(own, {
+    ...context,
+    signal,
+    ask: (request: AskRequest) =>
+      context.ask({
+        ...request,
+        call_id: idOf(request.call_id),
+        // Held to what binds the agent that hands the task over, and to what binds the one that takes it.
+        ...(request.call && { call: { ...request.call, agent: definition.name } }),
+      }),
+    ...(context.question && {
+      question: (question) => context.question!({ ...question, call_id: idOf(question.call_id) }),
+    }),
+  });
+  let said = "";
+  let outcome: ToolOutcome = { success: false, output: "The task was cancelled.", error: "cancelled" };
+  const flush = () => {
+    if (said !== "") record({ type: "text_delta", metadata: { text: said } });
+    said = "";
+  };
+  for await (const event of inner) {
+    if (event.type === "text_delta") said += event.metadata.text;
+    else if (event.type === "usage") emit({ type: "usage", metadata: spending.state() });
+    // What was stopped is nobody's detail: every client shows it, and it is counted.
+    else if (event.type === "sandbox_violation") emit(event);
+    else if (event.type === "agent_result") {
+      const { success, output, error } = event.metadata;
+      outcome = success ? { success, output } : { success, output: output || (error ?? ""), error: error ?? "failed" };
+    } else if (SHOWN.has(event.type)) {
+      flush();
+      record(withId(event, idOf));
+    }
+  }
+  flush();
+  return outcome;
 }
 
 // --- internal ---

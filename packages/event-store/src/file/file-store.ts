@@ -8,7 +8,7 @@ import { createHeartbeat } from "../claim/heartbeat.js";
 import { StoreError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { EventBody, EventStore, ListedSession, SummaryForm } from "../types.js";
-import { createDiskSync } from "./disk.js";
+import { createDiskSync, createOpenFiles } from "./disk.js";
 import { createFollowing } from "./follow.js";
 import { createHeldLog, type HeldLog, type OpenLog } from "./held-log.js";
 import {
@@ -19,7 +19,6 @@ import {
 } from "./index/session-directory.js";
 import { createSessionIndex, type ListWork } from "./index/session-index.js";
 import { createSummaries } from "./index/summaries.js";
-import { createOpenFiles } from "./open-files.js";
 import type { Chain } from "./segment/chain.js";
 import { inspectLog, type LogEnd } from "./segment/log-end.js";
 import { createLogFiles, type LogFiles } from "./segment/log-files.js";

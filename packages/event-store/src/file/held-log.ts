@@ -5,8 +5,7 @@ import { type Claim, claimHolder } from "../claim/claim.js";
 import type { Heartbeat } from "../claim/heartbeat.js";
 import { describeHolder } from "../claim/identity.js";
 import { StoreError } from "../errors.js";
-import type { DiskSync } from "./disk.js";
-import type { OpenFiles } from "./open-files.js";
+import type { DiskSync, OpenFiles } from "./disk.js";
 import type { SegmentFile, SegmentLog } from "./segment/segment-log.js";
 
 /** A claimed log and where it ends. */

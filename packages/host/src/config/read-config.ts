@@ -1,13 +1,15 @@
-/** The config files of a user and of a directory, resolved with what was typed and the environment. */
-import { realpathSync, statSync } from "node:fs";
+/**
+ * The config files of a user and of a directory, resolved with what was typed and the environment. They are read synchronously: they
+ * are small, and the start waits for them.
+ */
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
 import { type Paths, resolvePaths } from "../paths.js";
 import { createTrust, type Trust } from "../trust.js";
-import { type ConfigFile, readConfigFile } from "./config-file.js";
 import type { ConfigValues } from "./keys.js";
-import { type ResolvedConfig, resolveConfig } from "./resolve.js";
+import { type ConfigFile, type ResolvedConfig, resolveConfig } from "./resolve.js";
 
 export type ConfigSource = Pick<Invocation, "profile" | "flags" | "process">;
 
@@ -39,6 +41,15 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
   return { ...under(cwd), paths, cwd, trust, under };
 }
 
+/** A file that somebody named must be there. @param source how it was named: `--tls-cert`, `OTTER_MCP`, a config file. */
+export function readNamedFile(source: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`${source}: cannot read ${path}: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
 // --- internal ---
 
 function directory(path: string): string {
@@ -68,5 +79,41 @@ function isSame(one: string, other: string): boolean {
   } catch {
     // The user's own file does not exist yet.
     return false;
+  }
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+/** A JSON object; null when there is no such file. A file that is there and cannot be understood is a usage error that names it. */
+function readConfigFile(path: string): ConfigFile | null {
+  const content = readText(path);
+  if (content === null) return null;
+  let values: unknown;
+  try {
+    values = JSON.parse(content.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    // The message leaves out the file's text, because a project's file may be a link to a secret.
+    throw new UsageError(`${path}: not JSON: ${(error as Error).message.split(/,? (?:\.{3})?"|\n/, 1)[0]}`);
+  }
+  if (typeof values !== "object" || values === null || Array.isArray(values)) {
+    throw new UsageError(`${path}: takes an object of settings`);
+  }
+  return { path, values: values as Record<string, unknown> };
+}
+
+function readText(path: string): string | null {
+  try {
+    // Asked in every turn, and most projects have no such file: throwing would cost more than the check.
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) return null;
+    // A pipe would never end.
+    if (!found.isFile() || found.size > MAX_BYTES)
+      throw new UsageError(`${path}: takes a file of at most ${MAX_BYTES} bytes`);
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    if (code === undefined) throw error;
+    throw new UsageError(`${path}: cannot be read: ${message}`);
   }
 }

@@ -3,10 +3,15 @@ import { dirname } from "node:path";
 import type { FlagValues } from "../command/flag.js";
 import { nearest, UsageError } from "../command/usage-error.js";
 import { HOW_TO_TRUST } from "../trust.js";
-import type { ConfigFile } from "./config-file.js";
 import { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from "./keys.js";
 
 export type ConfigLayer = "flag" | "environment" | "project" | "user" | "default";
+
+/** A file of settings, as it was read. */
+export interface ConfigFile {
+  readonly path: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
 
 export interface Setting {
   readonly name: string;

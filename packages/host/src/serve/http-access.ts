@@ -5,7 +5,7 @@ import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
-import { readNamedFile } from "../config/config-file.js";
+import { readNamedFile } from "../config/read-config.js";
 import { type ResolvedConfig, settingOf } from "../config/resolve.js";
 import { resolvePaths } from "../paths.js";
 import type { ProxyTrust } from "../people/open-people.js";

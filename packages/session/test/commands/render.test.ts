@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type CustomCommand, parseCommand, renderCommand, splitArguments } from "../../src/commands/index.js";
+import { type CustomCommand, parseCommand, renderCommand, splitArguments } from "../../src/commands.js";
 
 const command = (body: string, ...args: string[]): CustomCommand => ({
   name: "c",

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { StoreError, storageError } from "../../errors.js";
 import { LIMITS } from "../../limits.js";
-import { type DiskSync, listDrafts, replaceFile } from "../disk.js";
-import type { OpenFiles } from "../open-files.js";
+import { type DiskSync, listDrafts, type OpenFiles, replaceFile } from "../disk.js";
 import { readRegular } from "../regular-file.js";
 
 /** The `summary.json` of sessions, by their directories. */

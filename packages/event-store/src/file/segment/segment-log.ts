@@ -5,7 +5,7 @@ import { encodeLines } from "../../backend/line.js";
 import { StoreError } from "../../errors.js";
 import { LIMITS } from "../../limits.js";
 import type { Entry, EventBody } from "../../types.js";
-import type { OpenFiles } from "../open-files.js";
+import type { OpenFiles } from "../disk.js";
 import { formatHeader, type SegmentHeader, segmentName } from "./header.js";
 import type { LogEnd } from "./log-end.js";
 

@@ -1,15 +1,36 @@
-/** Snapshots whose code is loaded when a session first needs it: it is a fifth of the program's, and no session needs it to open. */
+/** The agent and the snapshots of a program: half and a fifth of its code, loaded when a turn is near, because no session needs them to open. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Agent } from "@chimera/acp-schema/agent";
+import { opening } from "@chimera/acp-schema/outbox";
+import type { CodingAgent } from "@chimera/agent/agents";
 import type { SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import { lazily } from "./lazily.js";
 
-/** The snapshots of a program's sessions, loaded with the first turn, undo or load that needs their code. */
-interface LazySnapshots extends Omit<SnapshotStore, "gc" | "unfinished"> {
-  /** Loads the code and repairs what was interrupted. */
-  load(): Promise<unknown>;
-  /** Waits for a repair that has begun. */
-  close(): Promise<void>;
+/** The agent, loaded after the first session was answered for, not with it. */
+export function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<CodingAgent>) {
+  const coding = lazily(open);
+  let expected: NodeJS.Timeout | undefined;
+  const agent: Agent = (turn, context) => {
+    clearTimeout(expected);
+    return opening(async () => ({ first: [], rest: (await coding.get()).agent(turn, context) }));
+  };
+  return {
+    agent,
+    /** A session was opened, so a turn may follow: loads the agent's code once the client has its answer. */
+    expectTurn() {
+      // A failure to load shows in the turn that needs it. The timer keeps no finished program alive.
+      expected ??= setTimeout(() => load().catch(() => {}), QUIET_MS).unref();
+    },
+    /** The built-in tools and those of extensions. */
+    tools: async () => (await coding.get()).tools,
+    untrusted: async (cwd: string) => (await coding.get()).untrusted(cwd),
+    closeSession: async (id: string) => (await coding.opened())?.closeSession(id),
+    close: async () => {
+      clearTimeout(expected);
+      await (await coding.opened())?.close();
+    },
+  };
 }
 
 /** @param open loads the code and repairs what a crash interrupted in the store at `root`. */
@@ -29,6 +50,19 @@ export function createLazySnapshots(root: string, open: () => Promise<SnapshotSt
       if (isKept(id) || (await store.opened())) await (await store.get()).clear(id);
     },
   };
+}
+
+// --- internal ---
+
+/** How long the loading waits: an editor asks about a new session at once, while a person takes longer to write a prompt. */
+const QUIET_MS = 100;
+
+/** The snapshots of a program's sessions, loaded with the first turn, undo or load that needs their code. */
+interface LazySnapshots extends Omit<SnapshotStore, "gc" | "unfinished"> {
+  /** Loads the code and repairs what was interrupted. */
+  load(): Promise<unknown>;
+  /** Waits for a repair that has begun. */
+  close(): Promise<void>;
 }
 
 /** Calls keep their order, because each waits for the same promise. */

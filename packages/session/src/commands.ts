@@ -1,0 +1,185 @@
+/** `@chimera/session/commands`: custom slash commands, Markdown files whose body is a prompt with placeholders. */
+import { existsSync } from "node:fs";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { basename, join, sep } from "node:path";
+import { parseYaml } from "@chimera/acp-schema/yaml";
+
+export interface CommandArg {
+  readonly name: string;
+  readonly description: string;
+}
+
+export interface CustomCommand {
+  readonly name: string;
+  readonly description: string;
+  readonly args: readonly CommandArg[];
+  readonly body: string;
+  /** The absolute path it came from, shown to people: a cloned project may shadow a command of theirs. */
+  readonly source: string;
+}
+
+/**
+ * The command files of a workspace. Later directories win: the project's over the user's, `.chimera` over `.opencode`, plural over
+ * singular. What another program keeps in `.claude` counts where nothing else has its name.
+ */
+export async function discoverCommands(places: {
+  readonly home: string;
+  readonly cwd: string;
+}): Promise<CustomCommand[]> {
+  // The user may link to files anywhere; a project came from somewhere, and what it links to must be its own.
+  const scopes = [{ root: places.home }, { root: places.cwd, within: places.cwd }];
+  const folders = scopes.flatMap(({ root, within }) =>
+    FOLDERS.map((folder) => ({ folder: join(root, folder), within })),
+  );
+  const found = new Map<string, CustomCommand>();
+  // Read side by side: this stands between a prompt and its first word.
+  for (const commands of await Promise.all(folders.map(({ folder, within }) => readFolder(folder, within)))) {
+    for (const command of commands) found.set(command.name, command);
+  }
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Text of a command file -> command; null for an empty one. Front matter that cannot be read makes the whole text the body. */
+export async function parseCommand(text: string, source: string): Promise<CustomCommand | null> {
+  const clean = text.replace(/^\uFEFF/, "");
+  if (clean.trim() === "") return null;
+  const head = FRONT_MATTER.exec(clean);
+  const fields = head ? await readFields(head[1] ?? "") : null;
+  const body = withoutOuterBreaks(head && fields ? clean.slice(head[0].length) : clean);
+  return {
+    name: stringOf(fields?.["name"]) ?? basename(source, ".md"),
+    description: stringOf(fields?.["description"]) ?? "",
+    args: readArgs(fields?.["args"]),
+    body,
+    source,
+  };
+}
+
+export interface CommandArguments {
+  readonly positional: readonly string[];
+  readonly named: ReadonlyMap<string, string>;
+}
+
+/**
+ * Template + arguments -> prompt, in one pass: no argument is looked at again, no shell runs, no file is read. Throws RangeError when
+ * there are too many arguments or the result would be too large.
+ */
+export function renderCommand(command: CustomCommand, { positional, named }: CommandArguments): string {
+  if (positional.length + named.size > MAX_ARGUMENTS) {
+    throw new RangeError(`/${command.name} takes at most ${MAX_ARGUMENTS} arguments`);
+  }
+  const values = new Map<string, string>([["ARGUMENTS", positional.join(" ")]]);
+  for (const [index, value] of positional.entries()) values.set(String(index + 1), value);
+  const keys = new Map([...named].map(([key, value]) => [key.toLowerCase(), value]));
+  keys.delete("");
+  // The longest name wins, $target2 before $target, and a number is read whole: $10 is never $1 and a zero.
+  const names = ["ARGUMENTS", ...keys.keys()].sort((a, b) => b.length - a.length).map(escapeRegExp);
+  let size = command.body.length;
+  return command.body.replace(new RegExp(`\\$(${names.join("|")}|\\d+)`, "gi"), (placeholder, name: string) => {
+    const value = values.get(name) ?? keys.get(name.toLowerCase()) ?? placeholder;
+    size += value.length;
+    if (size > MAX_CHARS) throw new RangeError(`the prompt of /${command.name} would exceed ${MAX_CHARS} characters`);
+    return value;
+  });
+}
+
+/** Splits the text after a command's name as a shell would: quotes group, `key=value` is named. */
+export function splitArguments(text: string): CommandArguments {
+  const positional: string[] = [];
+  const named = new Map<string, string>();
+  for (const token of text.matchAll(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g)) {
+    const raw = token[0];
+    const value = raw.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? "");
+    const pair = /^([A-Za-z_][\w-]*)=/.exec(raw);
+    if (pair) named.set(pair[1]!, value.slice(pair[0].length));
+    else positional.push(value);
+  }
+  return { positional, named };
+}
+
+// --- internal ---
+
+/** A larger file is not a prompt. */
+const MAX_BYTES = 256 * 1024;
+const MAX_FILES = 500;
+const FOLDERS = [
+  ".claude/commands",
+  ".opencode/command",
+  ".opencode/commands",
+  ".chimera/command",
+  ".chimera/commands",
+];
+
+async function readFolder(folder: string, within: string | undefined): Promise<CustomCommand[]> {
+  // Most folders do not exist, and a synchronous check costs less than a rejected promise.
+  if (!existsSync(folder)) return [];
+  const names = await readdir(folder).catch(() => []);
+  const files = names
+    // Hidden ones are drafts and locks of editors.
+    .filter((name) => name.endsWith(".md") && !name.startsWith("."))
+    .sort()
+    .slice(0, MAX_FILES);
+  const root = within && files.length > 0 ? await realpath(within).catch(() => within) : undefined;
+  const commands = await Promise.all(files.map((name) => readCommand(join(folder, name), root)));
+  return commands.filter((command) => command !== null);
+}
+
+async function readCommand(path: string, root: string | undefined): Promise<CustomCommand | null> {
+  try {
+    const real = await realpath(path);
+    if (root !== undefined && !real.startsWith(root.endsWith(sep) ? root : root + sep)) return null;
+    const found = await stat(real);
+    return found.isFile() && found.size <= MAX_BYTES ? await parseCommand(await readFile(real, "utf8"), path) : null;
+  } catch {
+    // A file that vanished or cannot be read hides only itself.
+    return null;
+  }
+}
+
+const FRONT_MATTER = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
+
+/** Written as loops, because a regular expression anchored at the end retries at every run of line breaks before it. */
+function withoutOuterBreaks(text: string): string {
+  const isBreak = (at: number) => text[at] === "\n" || text[at] === "\r";
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBreak(start)) start += 1;
+  while (end > start && isBreak(end - 1)) end -= 1;
+  return text.slice(start, end);
+}
+
+async function readFields(yaml: string): Promise<Record<string, unknown> | null> {
+  try {
+    const value = await parseYaml(yaml);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function stringOf(value: unknown): string | undefined {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
+}
+
+function readArgs(value: unknown): CommandArg[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item): CommandArg[] => {
+    if (typeof item === "string") return [{ name: item, description: "" }];
+    if (typeof item !== "object" || item === null) return [];
+    const fields = item as Record<string, unknown>;
+    const name = stringOf(fields["name"]);
+    return name === undefined ? [] : [{ name, description: stringOf(fields["description"]) ?? "" }];
+  });
+}
+
+/** A rendered prompt larger than this is refused. */
+const MAX_CHARS = 1024 * 1024;
+/** Looking for this many placeholders is quick; a hundred thousand would block the event loop. */
+const MAX_ARGUMENTS = 1000;
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
