@@ -1,5 +1,5 @@
 // acpx from npm through `acp --connect`, while the link is cut 50 times and the server is killed and started again.
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startLink } from "../link.js";
 import { addressOf, type Program, startProgram } from "../program.js";
 import { repositoryRoot } from "../scratch.js";
+import { install } from "./install.js";
 
 const ROUNDS = 10;
 const CUTS = 5;
@@ -16,7 +17,7 @@ test("the conversation goes on, and nothing is lost or doubled", { timeout: 600_
   const home = mkdtempSync(join(tmpdir(), "chimera-acpx-remote-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 }));
   // The last version that runs on Node 20.
-  execFileSync("npm", ["install", "--no-save", "--prefix", home, "acpx@0.1.15"], { stdio: "ignore" });
+  install(home, "acpx@0.1.15");
   const script = join(home, "script.json");
   const turn = { steps: [{ reply: [{ text: `${words.join(" ")} `, chunks: 300, delayMs: 5 }] }] };
   writeFileSync(script, JSON.stringify({ repeat: true, turns: [turn] }));

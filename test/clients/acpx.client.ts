@@ -1,10 +1,11 @@
 // acpx from npm, a headless client of ACP, against both built programs.
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repositoryRoot } from "../scratch.js";
+import { install } from "./install.js";
 
 /** The last version that runs on Node 20, and the newest, which brings the Node it needs. */
 const CLIENTS = [
@@ -23,8 +24,7 @@ describe.each(CLIENTS)("acpx $acpx", ({ acpx: version, node }) => {
   let home: string;
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), "chimera-acpx-"));
-    const packages = [`acpx@${version}`, ...(node === null ? [] : [`node@${node}`])];
-    execFileSync("npm", ["install", "--no-save", "--prefix", home, ...packages], { stdio: "ignore" });
+    install(home, `acpx@${version}`, ...(node === null ? [] : [`node@${node}`]));
     writeFileSync(join(home, "script.json"), JSON.stringify(script));
   });
   afterAll(() => rmSync(home, { recursive: true, force: true }));

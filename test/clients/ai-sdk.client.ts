@@ -1,11 +1,12 @@
 // The AI SDK's provider for ACP agents, from npm, against both built programs.
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { repositoryRoot } from "../scratch.js";
+import { install } from "./install.js";
 
 const SAID = "Hello from the script.";
 const script = { repeat: true, turns: [{ steps: [{ reply: [{ text: SAID, chunks: 2 }] }] }] };
@@ -28,9 +29,7 @@ process.exit(0);
 let home: string;
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), "chimera-ai-sdk-"));
-  execFileSync("npm", ["install", "--no-save", "--prefix", home, "@mcpc-tech/acp-ai-provider@0.2.9", "ai@6"], {
-    stdio: "ignore",
-  });
+  install(home, "@mcpc-tech/acp-ai-provider@0.2.9", "ai@6");
   writeFileSync(join(home, "script.json"), JSON.stringify(script));
   writeFileSync(join(home, "caller.mjs"), CALLER);
   mkdirSync(join(home, "work"));

@@ -101,7 +101,9 @@ function install(): void {
   mkdirSync(cache, { recursive: true });
   writeFileSync(join(cache, "package.json"), '{"private":true}\n');
   const npm = (...args: string[]) => {
-    const env = { ...process.env, PATH: `${NODE}${delimiter}${process.env["PATH"]}` };
+    // `npm run` says which Node it runs on, and code-server's script reads that instead of asking the Node that it gets.
+    const own = Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"));
+    const env = { ...Object.fromEntries(own), PATH: `${NODE}${delimiter}${process.env["PATH"]}` };
     const { status, stdout, stderr } = spawnSync("npm", ["install", "--no-audit", "--no-fund", ...args], {
       cwd: cache,
       env,

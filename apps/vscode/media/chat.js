@@ -4,6 +4,7 @@ const list = document.getElementById("items");
 const text = document.getElementById("text");
 const stop = document.getElementById("stop");
 const STATES = { running: "running…", done: "done", failed: "failed" };
+const SIGNS = { "+": "added", "-": "removed", "@": "hunk" };
 
 const element = (name, className, content) => {
   const node = document.createElement(name);
@@ -13,16 +14,47 @@ const element = (name, className, content) => {
 };
 
 function draw(item, before) {
-  if (item.type !== "tool") return element("article", item.type, item.text);
+  if (item.type === "tool") return drawCall(item, before);
+  if (item.type === "question") return drawQuestion(item);
+  if (item.type !== "diff") return element("article", item.type, item.text);
+  const node = element("article", "diff");
+  node.append(drawDiff(item.text));
+  return node;
+}
+
+function drawCall(item, before) {
   const card = element("article", `tool ${item.state}`);
   const details = document.createElement("details");
-  // What a person opened or closed stays so.
-  details.open = before?.querySelector("details")?.open ?? item.state === "running";
-  const summary = element("summary", "", item.title);
+  // What a person opened or closed stays so; otherwise a card closes when its call is done.
+  const earlier = before?.querySelector("details");
+  const isChosen = earlier?.dataset.chosen === "yes";
+  details.open = isChosen ? earlier.open : item.state !== "done";
+  if (isChosen) details.dataset.chosen = "yes";
+  const summary = element("summary", item.output === "" ? "bare" : "", item.title);
   summary.append(element("span", "state", STATES[item.state]));
-  details.append(summary, element("pre", "", item.output));
+  summary.addEventListener("click", () => {
+    details.dataset.chosen = "yes";
+  });
+  details.append(summary);
+  if (item.output !== "") details.append(element("pre", "", item.output));
   card.append(details);
   return card;
+}
+
+function drawQuestion({ title, text, diff, answer }) {
+  const card = element("article", `question ${answer === null ? "waiting" : ""}`);
+  const head = element("header", "", title);
+  head.append(element("span", "state", answer ?? "waiting for you"));
+  card.append(head);
+  if (text !== "") card.append(element("pre", "", text));
+  if (diff !== "") card.append(drawDiff(diff));
+  return card;
+}
+
+function drawDiff(text) {
+  const block = element("pre", "lines");
+  for (const line of text.split("\n")) block.append(element("span", SIGNS[line[0]] ?? "", `${line}\n`));
+  return block;
 }
 
 function place(index, item) {

@@ -7,6 +7,14 @@ import { createConnection, isConnectionError, isRpcError, notification } from "@
 export type Update = SessionNotification;
 export type Decision = "allow" | "deny" | "always" | "never";
 
+export interface Reply {
+  readonly decision: Decision;
+  /** The digest of the question, so that the reply counts for it alone. */
+  readonly shown?: string | undefined;
+  /** To a question that is not about a permission: the words. */
+  readonly answer?: string | undefined;
+}
+
 export interface AgentOptions {
   readonly command: string;
   readonly args: readonly string[];
@@ -26,8 +34,7 @@ export interface Agent {
   /** Sends a prompt or a slash command; resolves when its turn has ended, and rejects with the reason when it failed. */
   say(text: string): Promise<void>;
   cancel(): Promise<void>;
-  /** `shown` is the digest of the question, so that the answer counts for it alone. */
-  answer(permissionId: string, decision: Decision, shown: string | undefined): Promise<void>;
+  answer(permissionId: string, reply: Reply): Promise<void>;
   /** Ends the program, and resolves when it has gone. */
   close(): Promise<void>;
 }
@@ -92,10 +99,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       sessionId,
       say: async (message) => void (await orEnd(connection.request("session/message", { sessionId, message }))),
       cancel: async () => void (await orEnd(connection.request("session/cancel", { sessionId }))),
-      answer: async (id, decision, shown) => {
-        const answer = { sessionId, id, decision, ...(shown !== undefined && { shown }) };
+      answer: async (id, { decision, shown, answer }) => {
+        const said = { ...(shown !== undefined && { shown }), ...(answer !== undefined && { answer }) };
         // Somebody else may have answered, or the turn has ended.
-        await orEnd(connection.request("permission/respond", answer)).catch((error) => {
+        await orEnd(connection.request("permission/respond", { sessionId, id, decision, ...said })).catch((error) => {
           if (!isRpcError(error)) throw error;
         });
       },

@@ -5,6 +5,8 @@ import type { Item, Placed } from "./conversation.js";
 
 export interface ChatView extends vscode.Disposable {
   show(placed: Placed): void;
+  /** Brings the panel to the front, without taking the focus. */
+  reveal(): void;
   /** Begins anew: with the items of a session, or with none. */
   reset(items: readonly Item[]): void;
   /** Whether a turn runs. */
@@ -22,14 +24,15 @@ export interface ChatViewDeps {
 export const VIEW_ID = "chimera.chat";
 
 export function createChatView(deps: ChatViewDeps): ChatView {
-  let page: vscode.Webview | null = null;
-  const post = (message: object): void => void page?.postMessage(message);
+  let panel: vscode.WebviewView | null = null;
+  const post = (message: object): void => void panel?.webview.postMessage(message);
   const reset: ChatView["reset"] = (items) => post({ type: "reset", items });
   const media = vscode.Uri.joinPath(deps.extension, "media");
 
   const registration = vscode.window.registerWebviewViewProvider(VIEW_ID, {
     resolveWebviewView(view) {
-      page = view.webview;
+      panel = view;
+      const page = view.webview;
       page.options = { enableScripts: true, localResourceRoots: [media] };
       page.onDidReceiveMessage((message: { type?: unknown; text?: unknown }) => {
         const { type, text } = message;
@@ -42,13 +45,14 @@ export function createChatView(deps: ChatViewDeps): ChatView {
         if (type === "command" && typeof text === "string") deps.onCommand(text);
       });
       view.onDidDispose(() => {
-        page = null;
+        panel = null;
       });
       page.html = htmlOf(page, media);
     },
   });
   return {
     show: ({ index, item }) => post({ type: "item", index, item }),
+    reveal: () => panel?.show(true),
     reset,
     setBusy: (isBusy) => post({ type: "busy", isBusy }),
     dispose: () => registration.dispose(),

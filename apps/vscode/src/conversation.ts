@@ -1,5 +1,8 @@
 /** What the panel shows: a fold of the session's updates into a list of items, each of which may still change. */
+import { createTwoFilesPatch } from "diff";
 import type { Update } from "./agent.js";
+
+export type Asked = Extract<Update, { kind: "permission_request" }>;
 
 export type Item =
   | { readonly type: "user" | "agent"; readonly text: string }
@@ -11,6 +14,18 @@ export type Item =
       /** The end of what it printed, or its result. */
       readonly output: string;
       readonly state: "running" | "done" | "failed";
+    }
+  /** What a file was changed by: the hunks of a unified diff. */
+  | { readonly type: "diff"; readonly text: string }
+  | {
+      readonly type: "question";
+      readonly id: string;
+      readonly title: string;
+      /** All of what is asked for: people can only mean what they saw. */
+      readonly text: string;
+      readonly diff: string;
+      /** What became of it; null while it waits. */
+      readonly answer: string | null;
     };
 
 /** An item at its place in the list. */
@@ -24,20 +39,23 @@ export interface Conversation {
   add(item: Item): Placed;
   /** Takes an update in; null for one that changes nothing in the list. */
   apply(update: Update): Placed | null;
+  /** Says beside a question what became of it. */
+  answered(id: string, answer: string): Placed | null;
 }
 
 export function createConversation(): Conversation {
   const items: Item[] = [];
-  const cards = new Map<string, number>();
+  /** Where a call or a question is in the list. */
+  const places = new Map<string, number>();
   const place = (index: number, item: Item): Placed => {
     items[index] = item;
     return { index, item };
   };
   const add = (item: Item): Placed => place(items.length, item);
-  const change = (id: string, next: (card: Card) => Card): Placed | null => {
-    const index = cards.get(id);
-    const card = index === undefined ? undefined : items[index];
-    return index === undefined || card?.type !== "tool" ? null : place(index, next(card));
+  const change = <T extends Changing["type"]>(type: T, id: string, next: (item: Of<T>) => Item): Placed | null => {
+    const index = places.get(id);
+    const item = index === undefined ? undefined : items[index];
+    return index === undefined || item?.type !== type ? null : place(index, next(item as Of<T>));
   };
 
   return {
@@ -53,17 +71,30 @@ export function createConversation(): Conversation {
         }
         case "tool_call_start": {
           const { id, tool, args } = update;
-          cards.set(id, items.length);
+          places.set(id, items.length);
           return add({ type: "tool", id, title: titleOf(tool, args), output: "", state: "running" });
         }
         case "tool_call_progress": {
           const printed = update.stdout ?? update.stderr ?? "";
-          return change(update.id, (card) => ({ ...card, output: (card.output + printed).slice(-MOST_OUTPUT) }));
+          return change("tool", update.id, (card) => ({
+            ...card,
+            output: (card.output + printed).slice(-MOST_OUTPUT),
+          }));
         }
         case "tool_call_end": {
           const { result, success } = update;
           const state = success ? "done" : "failed";
-          return change(update.id, (card) => ({ ...card, output: result.slice(-MOST_OUTPUT), state }));
+          return change("tool", update.id, (card) => ({ ...card, output: result.slice(-MOST_OUTPUT), state }));
+        }
+        case "file_edit": {
+          const text = hunksOf(update.diff);
+          return text === "" ? null : add({ type: "diff", text: startOf(text) });
+        }
+        case "permission_request": {
+          const { id, tool } = update;
+          places.set(id, items.length);
+          const title = wantedOf(update) ? "A question" : `Allow ${tool}?`;
+          return add({ type: "question", id, title, ...shownOf(update), answer: null });
         }
         case "sandbox_violation":
           return add({ type: "notice", level: "warning", text: `${update.tool} was stopped: ${update.reason}` });
@@ -73,20 +104,57 @@ export function createConversation(): Conversation {
           return null;
       }
     },
+    answered: (id, answer) => change("question", id, (question) => ({ ...question, answer })),
   };
 }
 
-/** A call in one line: the tool, and what it is about. */
+/** What the agent wants to know, where it asks for words instead of a permission. */
+export function wantedOf({
+  tool,
+  args,
+}: Asked): { readonly question: string; readonly options: readonly string[] } | null {
+  const { question, options } = args;
+  if (tool !== "ask" || typeof question !== "string" || !Array.isArray(options)) return null;
+  return { question, options: options.map(String) };
+}
+
+/** A call in one line: the tool, and what it is about, with a mark where something is left out. */
 export function titleOf(tool: string, args: Readonly<Record<string, unknown>>): string {
-  const subject = ["command", "path", "pattern", "query"]
+  const subject = ["command", "path", "pattern", "query", "question"]
     .map((name) => args[name])
     .find((value) => typeof value === "string");
-  const [line = ""] = String(subject ?? "").split("\n", 1);
-  return `${tool} ${line.slice(0, 120)}`.trim();
+  const whole = String(subject ?? "").trim();
+  const line = whole.split("\n", 1)[0]?.slice(0, 120) ?? "";
+  return `${tool} ${line}${line.length < whole.length ? " …" : ""}`.trim();
 }
 
 // --- internal ---
 
-type Card = Extract<Item, { type: "tool" }>;
+type Changing = Extract<Item, { id: string }>;
+type Of<T extends Changing["type"]> = Extract<Changing, { type: T }>;
 
 const MOST_OUTPUT = 20_000;
+
+function startOf(text: string): string {
+  const left = text.length - MOST_OUTPUT;
+  return left > 0 ? `${text.slice(0, MOST_OUTPUT)}\n[${left} more characters]` : text;
+}
+
+/** A unified diff without the lines that name the files; empty where the change was too large to describe. */
+function hunksOf(diff: string): string {
+  const at = diff.search(/^@@/m);
+  return at < 0 ? "" : diff.slice(at).trimEnd();
+}
+
+/** All of what a question asks for. A program that does not put it into words is shown by its arguments. */
+function shownOf(asked: Asked): { readonly text: string; readonly diff: string } {
+  const { content, args } = asked;
+  if (!content) return { text: wantedOf(asked)?.question ?? JSON.stringify(args, null, 2), diff: "" };
+  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const diffs = content.flatMap((part) =>
+    part.type === "diff"
+      ? [hunksOf(createTwoFilesPatch(part.path, part.path, part.old_text ?? "", part.new_text))]
+      : [],
+  );
+  return { text: texts.join("\n"), diff: diffs.join("\n") };
+}

@@ -17,8 +17,12 @@ export function activate(context: vscode.ExtensionContext): void {
   /** Turns that were sent and have not ended. */
   let running = 0;
 
-  const questions = createQuestions((id, decision, shown) => {
-    agent?.answer(id, decision, shown).catch(complain);
+  const questions = createQuestions({
+    answer: (id, reply) => void agent?.answer(id, reply).catch(complain),
+    onSettled(id, words) {
+      const placed = conversation.answered(id, words);
+      if (placed) chat.show(placed);
+    },
   });
   const chat = createChatView({
     extension: extensionUri,
@@ -37,7 +41,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const onUpdate = (update: Update): void => {
     const placed = conversation.apply(update);
     if (placed) chat.show(placed);
-    if (update.kind === "permission_request") questions.ask(update);
+    if (update.kind === "permission_request") {
+      chat.reveal();
+      questions.ask(update);
+    }
     if (update.kind === "file_edit") void reveal(update.path, review.add(update));
     if (update.kind === "file_open") void reveal(update.path, update.line);
     if (update.kind === "notice" && update.level !== "info") void vscode.window.showWarningMessage(update.text);

@@ -1,33 +1,33 @@
-/** Questions of the agent, one at a time, as a quick pick. One that is dismissed is answered with no. */
+/** Questions of the agent, one at a time, as a quick pick; the panel shows all of what is asked. One that is dismissed is answered with no. */
 import * as vscode from "vscode";
-import type { Decision, Update } from "./agent.js";
-import { titleOf } from "./conversation.js";
+import type { Decision, Reply } from "./agent.js";
+import { type Asked, titleOf, wantedOf } from "./conversation.js";
 
-type Question = Extract<Update, { kind: "permission_request" }>;
-type Answer = (id: string, decision: Decision, shown: string | undefined) => void;
+export interface QuestionsDeps {
+  answer(id: string, reply: Reply): void;
+  /** Called with what became of a question, in words. */
+  onSettled(id: string, words: string): void;
+}
 
 export interface Questions {
-  ask(question: Question): void;
+  ask(question: Asked): void;
   /** Takes back what was not answered: the turn has ended. */
   withdraw(): void;
 }
 
-export function createQuestions(answer: Answer): Questions {
-  const waiting: Question[] = [];
+export function createQuestions(deps: QuestionsDeps): Questions {
+  const waiting: Asked[] = [];
   let picker: vscode.QuickPick<Choice> | null = null;
 
   const next = (): void => {
     const question = waiting[0];
     if (!question || picker) return;
-    const pick = vscode.window.createQuickPick<Choice>();
+    const pick = pickerFor(question);
     picker = pick;
-    let decision: Decision = "deny";
-    pick.title = `Chimera asks: ${titleOf(question.tool, question.args)}`;
-    pick.placeholder = `${question.tool}, risk ${question.risk}: ${JSON.stringify(question.args).slice(0, 300)}`;
-    pick.items = CHOICES;
+    let chosen: Choice = DISMISSED;
     pick.ignoreFocusOut = true;
     pick.onDidAccept(() => {
-      decision = pick.selectedItems[0]?.decision ?? "deny";
+      chosen = pick.selectedItems[0] ?? DISMISSED;
       pick.hide();
     });
     pick.onDidHide(() => {
@@ -36,7 +36,9 @@ export function createQuestions(answer: Answer): Questions {
       // Withdrawn questions are gone from the list.
       if (waiting[0] === question) {
         waiting.shift();
-        answer(question.id, decision, question.shown);
+        const { decision, answer, words } = chosen;
+        deps.answer(question.id, { decision, answer, shown: question.shown });
+        deps.onSettled(question.id, words);
       }
       next();
     });
@@ -49,7 +51,7 @@ export function createQuestions(answer: Answer): Questions {
       next();
     },
     withdraw() {
-      waiting.length = 0;
+      for (const { id } of waiting.splice(0)) deps.onSettled(id, "not answered");
       picker?.hide();
     },
   };
@@ -59,11 +61,42 @@ export function createQuestions(answer: Answer): Questions {
 
 interface Choice extends vscode.QuickPickItem {
   readonly decision: Decision;
+  readonly answer?: string;
+  /** What the panel says of it. */
+  readonly words: string;
 }
 
+const DISMISSED: Choice = { label: "", decision: "deny", words: "rejected" };
+const EXACTLY = "exactly this call, in this folder";
 const CHOICES: readonly Choice[] = [
-  { label: "$(check) Allow once", decision: "allow" },
-  { label: "$(check-all) Always allow", description: "exactly this call, in this folder", decision: "always" },
-  { label: "$(x) Reject", decision: "deny" },
-  { label: "$(circle-slash) Always reject", description: "exactly this call, in this folder", decision: "never" },
+  { label: "$(check) Allow once", decision: "allow", words: "allowed once" },
+  { label: "$(check-all) Always allow", description: EXACTLY, decision: "always", words: "always allowed" },
+  { label: "$(x) Reject", decision: "deny", words: "rejected" },
+  { label: "$(circle-slash) Always reject", description: EXACTLY, decision: "never", words: "always rejected" },
 ];
+
+function pickerFor(question: Asked): vscode.QuickPick<Choice> {
+  const pick = vscode.window.createQuickPick<Choice>();
+  const wanted = wantedOf(question);
+  if (wanted) {
+    pick.title = `Chimera asks: ${wanted.question.split("\n", 1)[0]}`;
+    pick.placeholder = "Choose an answer, or type your own. Escape gives none.";
+    const offered = wanted.options.map((name) => spoken(name));
+    const offer = () => {
+      const own = pick.value.trim();
+      const isNew = own !== "" && !wanted.options.includes(own);
+      pick.items = isNew ? [...offered, { ...spoken(own), description: "your own words", alwaysShow: true }] : offered;
+    };
+    pick.onDidChangeValue(offer);
+    offer();
+  } else {
+    pick.title = `Chimera asks: ${titleOf(question.tool, question.args)}`;
+    pick.placeholder = `Risk: ${question.risk}. The Chimera panel shows all of it.`;
+    pick.items = CHOICES;
+  }
+  return pick;
+}
+
+function spoken(answer: string): Choice {
+  return { label: answer, decision: "allow", answer, words: answer };
+}

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Agent, type Decision, startAgent, type Update } from "../src/agent.js";
-import { createConversation } from "../src/conversation.js";
+import { type Agent, type Reply, startAgent, type Update } from "../src/agent.js";
+import { createConversation, wantedOf } from "../src/conversation.js";
 import { createEdits } from "../src/edits.js";
 
 const root = join(import.meta.dirname, "..", "..", "..");
@@ -21,7 +21,7 @@ const turn = (...reply: object[]) => ({
 });
 
 /** The program that `chimera.command` starts, with a script for its model. */
-async function begin(program: "otter" | "ferret", turns: object[], decide: Decision = "allow") {
+async function begin(program: "otter" | "ferret", turns: object[], reply: Reply = { decision: "allow" }) {
   const cwd = folder({ "README.md": "one\ntwo\nthree\n" });
   const script = join(folder({ "script.json": JSON.stringify({ turns }) }), "script.json");
   const updates: Update[] = [];
@@ -37,7 +37,7 @@ async function begin(program: "otter" | "ferret", turns: object[], decide: Decis
     onUpdate(update) {
       updates.push(update);
       conversation.apply(update);
-      if (update.kind === "permission_request") void agent.answer(update.id, decide, update.shown);
+      if (update.kind === "permission_request") void agent.answer(update.id, { ...reply, shown: update.shown });
     },
     onLog() {},
     onEnd: (reason) => ends.push(reason),
@@ -73,6 +73,7 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     const edit = { path: "README.md", old_string: "two", new_string: "2" };
     const { agent, cwd, updates, conversation } = await begin(program, [turn({ call: "Edit", args: edit })]);
     await agent.say("edit it");
+    expect(conversation.items).toContainEqual({ type: "diff", text: expect.stringMatching(/^@@.*^-two$.*^\+2$/ms) });
     const path = join(cwd, "README.md");
     const seen = updates.find((update) => update.kind === "file_edit");
     expect(seen).toMatchObject({ path, change: "update" });
@@ -91,10 +92,49 @@ test.each([
   ["deny", false],
 ] as const)("a question answered with %s: the command runs is %s", async (decision, runs) => {
   const command = "touch made.txt && rm -rf nothing";
-  const { agent, cwd, updates } = await begin("ferret", [turn({ call: "Bash", args: { command } })], decision);
+  const { agent, cwd, updates } = await begin("ferret", [turn({ call: "Bash", args: { command } })], { decision });
   await agent.say("run it");
   expect(updates).toContainEqual(expect.objectContaining({ kind: "permission_request", tool: "Bash" }));
   expect(existsSync(join(cwd, "made.txt"))).toBe(runs);
+});
+
+test("a question shows all of what it asks for, and what became of it", async () => {
+  const command = `echo ${"long ".repeat(100)}\nrm -rf nothing`;
+  const { agent, conversation, updates } = await begin("ferret", [turn({ call: "Bash", args: { command } })]);
+  await agent.say("run it");
+  const asked = updates.find((update) => update.kind === "permission_request");
+  const find = () => conversation.items.find((item) => item.type === "question");
+  expect(find()).toMatchObject({ title: "Allow Bash?", text: command, diff: "", answer: null });
+  expect(conversation.items[0]).toMatchObject({ type: "tool", title: `Bash ${command.slice(0, 120)} …` });
+  expect(conversation.answered(asked?.kind === "permission_request" ? asked.id : "", "allowed once")?.item).toBe(
+    find(),
+  );
+  expect(find()).toMatchObject({ answer: "allowed once" });
+});
+
+test("a question about an edit shows its diff", async () => {
+  const edit = turn({ call: "Edit", args: { path: "README.md", old_string: "two", new_string: "2" } });
+  const { agent, conversation } = await begin("otter", [edit]);
+  await agent.say("edit it");
+  const asked = conversation.items.find((item) => item.type === "question");
+  expect(asked).toMatchObject({ diff: expect.stringMatching(/^@@.*^-two$.*^\+2$/ms) });
+});
+
+test("what the agent wants to know is answered in words", async () => {
+  const ask = { call: "ask", args: { question: "Which one?", options: ["red", "blue"] } };
+  const steps = [{ reply: [ask] }, { expect: { result: "green" }, reply: [{ text: "Green it is." }] }];
+  const { agent, conversation, updates } = await begin("ferret", [{ steps }], { decision: "allow", answer: "green" });
+  await agent.say("choose");
+  const asked = updates.find((update) => update.kind === "permission_request");
+  expect(asked?.kind === "permission_request" && wantedOf(asked)).toEqual({
+    question: "Which one?",
+    options: ["red", "blue"],
+  });
+  expect(conversation.items).toMatchObject([
+    { type: "tool", title: "ask Which one?" },
+    { type: "question", text: "Which one?" },
+    { type: "agent", text: "Green it is." },
+  ]);
 });
 
 test("a turn is stopped, and the next one goes on", async () => {

@@ -125,10 +125,13 @@ describe("ferret", () => {
       tool: "Bash",
       args: {},
       risk: "medium",
+      content: [{ type: "text", text: "git push" }],
+      shown: "digest of the content",
       update,
     };
     expect(v.parse(ferret.SessionNotification, frame)).toEqual(frame);
     expect(v.is(ferret.SessionNotification, { ...frame, risk: "sure" })).toBe(false);
+    expect(v.is(ferret.SessionNotification, { ...frame, content: "git push" })).toBe(false);
     expect(v.is(otter.SessionNotification, frame)).toBe(true);
   });
 

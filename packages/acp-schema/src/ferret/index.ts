@@ -101,6 +101,8 @@ export const PermissionRequest = plain(() => ({
   tool: text,
   args: json(),
   risk: Risk,
+  /** What to show a person: the diff of an edit, the whole command, all arguments. `shown` is its digest. */
+  content: metadata.permission_request.entries.content,
   shown: v.optional(text),
 }));
 

@@ -24,9 +24,16 @@ const projectors: Projectors = {
     kind: "tool_call_end",
     payload: { id: call_id, result: success ? output : output || (error ?? ""), success, duration_ms },
   }),
-  permission_request: ({ metadata: { permission_id, tool, args, risk, shown } }) => ({
+  permission_request: ({ metadata: { permission_id, tool, args, risk, content, shown } }) => ({
     kind: "permission_request",
-    payload: { id: permission_id, tool, args, risk, ...(shown !== undefined && { shown }) },
+    payload: {
+      id: permission_id,
+      tool,
+      args,
+      risk,
+      ...(content && { content }),
+      ...(shown !== undefined && { shown }),
+    },
   }),
   question_asked: ({ metadata: { question_id, question, options } }) => ({
     kind: "permission_request",
