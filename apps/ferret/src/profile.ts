@@ -1,9 +1,37 @@
+import { isLost } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { ferretDialect, otterDialect, standardDialect } from "@chimera/acp-server";
 import { openaiFirst } from "@chimera/agent/providers";
-import { type Command, type Profile, SESSION_FLAGS } from "@chimera/host";
+import { type Command, type Profile, type ProgramExtension, SESSION_FLAGS } from "@chimera/host";
+import type { Session, Sessions } from "@chimera/session";
 import { about } from "./about.js";
-import { extensions } from "./extensions.js";
+import { approvalExtension } from "./approval.js";
+import { createBridgeExtension } from "./bridge.js";
+import { sandboxExtension } from "./sandbox.js";
 import { flags, settings } from "./settings.js";
+
+/** Says what an editor can draw, and lends it the slash command that shows what the session changed. */
+const editorNotifications: ProgramExtension = {
+  name: "editor-notifications",
+  start: () => ({
+    protocol: { name: "editor-notifications", capabilities: { streaming: true, cancellation: true } },
+    commands: [
+      {
+        name: "diff",
+        description: "Show what the file tools of this session changed",
+        run: ({ sessions, session }) => sessionDiff(sessions, session),
+      },
+    ],
+  }),
+};
+
+/** What ferret adds, in the order in which each narrows what the ones before it left. */
+const extensions: readonly ProgramExtension[] = [
+  approvalExtension,
+  sandboxExtension,
+  editorNotifications,
+  createBridgeExtension(),
+];
 
 /** ferret: for editors. ACP by default, HTTP on request; sandboxed, with approval presets. */
 export const profile: Profile = {
@@ -30,4 +58,22 @@ export function bridgeCommand(name: string): Command {
     example: `${name} bridge --remote-url https://console.example`,
     load: async () => (await import("./bridge-command.js")).runBridge,
   };
+}
+
+// --- internal ---
+
+const MAX_DIFF_CHARS = 64 * 1024;
+
+/** What the file tools changed in a session, as unified diffs; turns that were undone are left out. */
+async function sessionDiff(sessions: Sessions, session: Session): Promise<string> {
+  const hidden = session.conversation.hidden();
+  let text = "";
+  for await (const entry of sessions.logs.read(session.id)) {
+    if (isLost(entry) || entry.type !== "file_edit") continue;
+    const { event } = entry;
+    if (event.type !== "file_edit" || (event.turn !== null && hidden.has(event.turn))) continue;
+    text += event.metadata.diff.endsWith("\n") ? event.metadata.diff : `${event.metadata.diff}\n`;
+    if (text.length > MAX_DIFF_CHARS) return `${startOf(text, MAX_DIFF_CHARS)}\n[more changes are not shown]`;
+  }
+  return text || "/diff: no file was changed";
 }

@@ -4,7 +4,6 @@ import type { Agent, AgentContext, Turn, Workspace } from "@chimera/acp-schema/a
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { createOutbox, type Outbox } from "@chimera/acp-schema/outbox";
 import { callsOf } from "@chimera/acp-schema/parts";
-import type { Jobs } from "./jobs-port.js";
 import { createCallIds } from "./loop/draft.js";
 import { type Clock, systemClock } from "./loop/patience.js";
 import type { Delegate, Progress, RunningTurn, Shared, Trace } from "./loop/running-turn.js";
@@ -13,7 +12,7 @@ import { createPlan, createToolbox } from "./loop/toolbox.js";
 import { runTurn } from "./loop/turn.js";
 import { createSpending, createWindow, openModelContext } from "./loop/window.js";
 import { type Model, parseEffort } from "./providers/model.js";
-import type { Tool } from "./tool.js";
+import type { Jobs, Tool } from "./tool.js";
 
 export interface AgentOptions {
   /** Finds the model a turn names; what it throws ends the turn with an error event. */

@@ -181,7 +181,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     ttl: values.session_ttl || null,
     hold: values.session_hold,
     howToJoin: async (holder) => {
-      const { howToJoin } = await import("./pidfile/how-to-join.js");
+      const { howToJoin } = await import("./pidfile/list.js");
       return howToJoin(holder, paths.run);
     },
     permissionTimeout: values.permission_timeout,

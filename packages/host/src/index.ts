@@ -23,15 +23,17 @@ export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file
 export { createMain } from "./main.js";
 export { type OpenCore, openCore, requireHome } from "./open-core.js";
 export { type Paths, resolvePaths } from "./paths.js";
-export type {
-  AcpPeer,
-  AgentParts,
-  ExtensionContext,
-  ProgramExtension,
-  ServingProgram,
-  StartedExtension,
+export {
+  type AcpPeer,
+  type AgentParts,
+  type ExtensionContext,
+  envName,
+  type Profile,
+  type ProgramExtension,
+  type ServingProgram,
+  type StartedExtension,
 } from "./profile.js";
-export { envName, type Profile } from "./profile.js";
+export { replaceFile } from "./replace-file.js";
 export { SESSION_FLAGS, serveCommands } from "./serve/command.js";
 export { readClientToken } from "./serve/http-access.js";
 export { untilEnd } from "./serve/until-end.js";

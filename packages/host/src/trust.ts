@@ -1,6 +1,7 @@
 /** Which directories a person trusts: one small file of the home, by real path. What trust means: docs/decisions/0056. */
-import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { replaceFile } from "./replace-file.js";
 
 export interface Trust {
   /** Whether the files of this directory may choose a model and start programs. The home directory's own files always may. */
@@ -29,13 +30,7 @@ export function createTrust(file: string, home: string): Trust {
     },
     answer(cwd, trusted) {
       const directories = { ...read(file), [real(cwd)]: trusted };
-      const draft = `${file}.${crypto.randomUUID()}`;
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      writeFileSync(draft, `${JSON.stringify({ version: VERSION, directories }, null, 2)}\n`, {
-        mode: 0o600,
-        flag: "wx",
-      });
-      renameSync(draft, file);
+      replaceFile(file, `${JSON.stringify({ version: VERSION, directories }, null, 2)}\n`);
     },
   };
 }

@@ -1,18 +1,18 @@
 /** `@chimera/run-reports`: read-only folds of session logs: lists, cost rollups, statistics, transcripts and ways to share them. */
 export { isReportError, ReportError, type ReportErrorCode } from "./errors.js";
-export { parseLimit, parseSince } from "./runs/query.js";
 export {
   type CostRollup,
   type CostRow,
   costRollup,
   listRuns,
+  type ModelTotals,
   type RunList,
   type RunRow,
   type Stats,
   stats,
+  type Totals,
 } from "./runs/reports.js";
-export type { RunQuery, RunStore } from "./runs/select.js";
-export type { ModelTotals, Totals } from "./runs/totals.js";
+export { parseLimit, parseSince, type RunQuery, type RunStore } from "./runs/select.js";
 export { type SearchHit, searchSessions } from "./search.js";
 export { parseSink, type Shared, type ShareOptions, type ShareSink, share } from "./share/share.js";
 export { TRANSCRIPT_CSP } from "./transcript/html.js";

@@ -6,6 +6,7 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { Workspace } from "@chimera/acp-schema/agent";
 import { AgentError } from "../errors.js";
 import type { ToolImage } from "../tool.js";
 import { decodeText, encodeText, encodingOf, wideMark } from "./encoding.js";
@@ -101,6 +102,21 @@ export function imageType(head: Buffer): ToolImage["mimeType"] | null {
 /** Whether the first bytes already show that this is not text. */
 export function looksBinary(head: Buffer): boolean {
   return head.includes(0) && wideMark(head) === null;
+}
+
+/**
+ * A workspace on the local disk, without an editor and without undo. `readText` and `writeText` take canonical paths and pass through
+ * no link, so a checked path cannot lead elsewhere.
+ */
+export function localWorkspace(cwd: string, directories: readonly string[] = []): Workspace {
+  return {
+    cwd,
+    directories,
+    readText: (path) => readCanonicalText(path, MAX_TEXT_BYTES),
+    writeText: writeCanonical,
+    willWrite: async () => {},
+    willRun: async () => async () => [],
+  };
 }
 
 // --- internal ---

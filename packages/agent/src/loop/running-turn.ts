@@ -1,9 +1,8 @@
 /** What every part of a running turn shares. */
 import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
-import type { Jobs } from "../jobs-port.js";
 import type { EffortChoice, Model } from "../providers/model.js";
-import type { Task, ToolContext, ToolOutcome } from "../tool.js";
+import type { Jobs, Task, ToolContext, ToolOutcome } from "../tool.js";
 import type { CallIds } from "./draft.js";
 import type { Clock } from "./patience.js";
 import type { Repeats } from "./repeats.js";

@@ -1,8 +1,8 @@
 /** `@chimera/agent/tools`: the built-in tools, one by one and together. */
 
-export type { Job, Jobs } from "../jobs-port.js";
+export { localWorkspace } from "../files/canonical-file.js";
 export { allowedTools, findTool } from "../loop/toolbox.js";
-export { localWorkspace } from "../workspace.js";
+export type { Job, Jobs } from "../tool.js";
 export { acpTerminalTool } from "./acp-terminal.js";
 export { applyPatchTool } from "./apply-patch.js";
 export { askTool } from "./ask.js";

@@ -2,8 +2,8 @@
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { endOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
-import type { Job, Jobs, RunningCommand } from "../jobs-port.js";
 import { within } from "../loop/patience.js";
+import type { Job, Jobs, RunningCommand } from "../tool.js";
 import { capOutput, defineTool, describeCall, failure } from "./define.js";
 
 const MOST_JOBS = 16;

@@ -1,4 +1,5 @@
 /** Runs conversations one after the other, until somebody leaves: `/new` and `/resume` open the next. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import {
@@ -8,6 +9,7 @@ import {
   type RunningCore,
   readClientToken,
   readConfig,
+  replaceFile,
   requireHome,
   resolvePaths,
   UsageError,
@@ -22,7 +24,6 @@ import type { Style } from "../terminal/style.js";
 import { plainLine } from "../terminal/text.js";
 import { createFileFinder } from "./attachments.js";
 import { type ConversationOptions, converse } from "./converse.js";
-import { openInputHistory } from "./input-history.js";
 import { type Choice, createLineScreen, createLineSource } from "./screen.js";
 import { createTerminalScreen } from "./terminal-screen.js";
 
@@ -85,7 +86,6 @@ async function startConversation(invocation: Invocation, opener: Opener): Promis
     }
   } finally {
     await client.close();
-    await history.flush();
   }
 }
 
@@ -227,4 +227,32 @@ function parseServerUrl(text: string): string {
   if (url && (url.protocol === "http:" || url.protocol === "https:") && !url.username && !url.password)
     return url.origin + url.pathname.replace(/\/+$/, "");
   throw new UsageError(`${JSON.stringify(text)} is not the address of a server (for example http://127.0.0.1:5173)`);
+}
+
+const MOST_TYPED = 500;
+
+/** What was typed before, newest first, in a file that only its owner can read. @param path null keeps it in memory. */
+function openInputHistory(path: string | null) {
+  return {
+    entries: path === null ? [] : readTyped(path),
+    save(entries: readonly string[]) {
+      if (path === null) return;
+      const lines = entries.slice(0, MOST_TYPED).map((entry) => `${JSON.stringify(entry)}\n`);
+      try {
+        replaceFile(path, lines.join(""));
+      } catch {
+        // Where it cannot be written, a conversation goes on without it.
+      }
+    },
+  };
+}
+
+function readTyped(path: string): string[] {
+  try {
+    const lines = readFileSync(path, "utf8").split("\n").filter(Boolean);
+    return lines.slice(0, MOST_TYPED).map((line) => String(JSON.parse(line)));
+  } catch {
+    // No history yet, or one that cannot be read: it starts anew.
+    return [];
+  }
 }

@@ -1,5 +1,7 @@
 /** Every recorded server, whether it still runs or not. */
 import { readdirSync } from "node:fs";
+import { hostname } from "node:os";
+import type { Holder } from "@chimera/event-store";
 import { type Owner, ownerOf } from "./owner.js";
 import { type PidRecord, pidfilePath, readRecord, runDirectory, slotIn } from "./record.js";
 
@@ -43,6 +45,14 @@ export function listOwned(
       const record = readRecord(place);
       return record === null ? [] : [{ entry: { ...record, path: pidfilePath(place) }, owner: ownerOf(place, record) }];
     });
+}
+
+/** What a person may do about a session that another process has. */
+export function howToJoin({ program, pid, host }: Pick<Holder, "program" | "pid" | "host">, run: string): string {
+  const servers = program === undefined || host !== hostname() ? [] : listPidfiles({ prefix: program, directory: run });
+  const found = servers.find(({ alive, socket, ...server }) => alive && server.pid === pid && socket === undefined);
+  if (!found) return "go on there, or try again when it has been idle for a while: an idle session is let go";
+  return `join it with ${program} acp --connect ${addressOf(found)} or over HTTP at ${addressOf(found)}`;
 }
 
 // --- internal ---

@@ -1,10 +1,10 @@
 /** Records a running server, as the only one on its port for as long as this process lives. */
-import { randomBytes } from "node:crypto";
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { isStoreError } from "@chimera/event-store";
 import { type Claim, claim, createHeartbeat, type Heartbeat } from "@chimera/event-store/claim";
 import { HostError } from "../errors.js";
 import { makeDirectory } from "../paths.js";
+import { replaceFile } from "../replace-file.js";
 import { ownerOf } from "./owner.js";
 import {
   claimPath,
@@ -156,29 +156,4 @@ function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, 
     throw error;
   }
   return { path, tokenPath: tokenPath(place), record, remove };
-}
-
-/** Readers see the old file or the whole new one. It is not synced: no server outlives the machine. */
-function replaceFile(path: string, text: string): void {
-  const temp = `${path}.tmp-${randomBytes(6).toString("hex")}`;
-  writeFileSync(temp, text, { flag: "wx", mode: 0o600 });
-  try {
-    rename(temp, path);
-  } catch (error) {
-    rmSync(temp, { force: true });
-    throw error;
-  }
-}
-
-/** On Windows a process that reads the file at the same moment makes this fail. */
-function rename(from: string, to: string): void {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      renameSync(from, to);
-      return;
-    } catch (error) {
-      if (process.platform !== "win32" || attempt === 20) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
-    }
-  }
 }

@@ -1,6 +1,5 @@
 /** The reports over a selection of runs: a list, what they cost, and figures. */
-import { modelFilter, type RunQuery, type RunStore, selectRuns, sinceFilter } from "./select.js";
-import { totalsByModel, totalsOf } from "./totals.js";
+import { modelFilter, type ReportedRun, type RunQuery, type RunStore, selectRuns, sinceFilter } from "./select.js";
 
 export type RunList = Awaited<ReturnType<typeof listRuns>>;
 export type RunRow = RunList["runs"][number];
@@ -66,4 +65,74 @@ export async function stats(store: RunStore, query: RunQuery) {
     total_runs: totals.runs,
     total_tokens: totals.tokens,
   };
+}
+
+export interface ModelTotals {
+  runs: number;
+  cost_usd: number;
+  tokens: number;
+}
+
+export type Totals = ReturnType<typeof totalsOf>;
+
+// --- internal ---
+
+function totalsOf(runs: readonly ReportedRun[]) {
+  const sum = (value: (run: ReportedRun) => number) => runs.reduce((total, run) => total + value(run), 0);
+  const costs = runs.map((run) => run.cost_usd).sort((a, b) => a - b);
+  const cost = sum((run) => run.cost_usd);
+  const successful = runs.filter((run) => run.success).length;
+  return {
+    runs: runs.length,
+    successful_runs: successful,
+    failed_runs: runs.length - successful,
+    cost_usd: dollars(cost),
+    tokens: sum((run) => run.tokens.total_tokens),
+    input_tokens: sum((run) => run.tokens.input_tokens),
+    output_tokens: sum((run) => run.tokens.output_tokens),
+    cache_tokens: sum((run) => run.tokens.cache_tokens),
+    avg_cost_usd: runs.length === 0 ? 0 : dollars(cost / runs.length),
+    p50_cost_usd: dollars(median(costs)),
+    p95_cost_usd: nearestRank(costs, 0.95),
+  };
+}
+
+/** Totals per model name, in the order of their newest run; a blank name is `(unknown)`. */
+function totalsByModel(runs: readonly ReportedRun[]): Record<string, ModelTotals> {
+  const models = new Map<string, ModelTotals>();
+  for (const run of runs) {
+    const name = run.model || "(unknown)";
+    const totals = models.get(name) ?? { runs: 0, cost_usd: 0, tokens: 0 };
+    totals.runs += 1;
+    totals.cost_usd = dollars(totals.cost_usd + run.cost_usd);
+    totals.tokens += run.tokens.total_tokens;
+    models.set(name, totals);
+  }
+  return Object.fromEntries(models);
+}
+
+/** Sums of floats show noise in the last digits; a billionth of a dollar does not. */
+function dollars(amount: number): number {
+  return Math.round(amount * 1e9) / 1e9;
+}
+
+/** The middle value, or the mean of the two in the middle; 0 of nothing. */
+function median(ascending: readonly number[]): number {
+  if (ascending.length === 0) return 0;
+  const middle = Math.floor(ascending.length / 2);
+  const upper = ascending[middle]!;
+  return ascending.length % 2 === 1 ? upper : (ascending[middle - 1]! + upper) / 2;
+}
+
+/** The value at the nearest rank: `share` (0 to 1) of the count, halves rounded to even, at least the first; 0 of nothing. */
+function nearestRank(ascending: readonly number[], share: number): number {
+  if (ascending.length === 0) return 0;
+  const rank = Math.min(Math.max(1, roundHalfEven(share * ascending.length)), ascending.length);
+  return ascending[rank - 1]!;
+}
+
+function roundHalfEven(value: number): number {
+  const floor = Math.floor(value);
+  if (value - floor !== 0.5) return Math.round(value);
+  return floor % 2 === 0 ? floor : floor + 1;
 }

@@ -1,13 +1,12 @@
 /** The whole page: where one can go, the list, and the view that is chosen. */
-import { signal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { link, problem, signOut } from "../server/client.js";
+import { link, problem, signIn, signOut } from "../server/client.js";
 import { askToNotify, notifying, titleOf } from "../server/notify.js";
 import { rowOf, waiting } from "../server/rows.js";
 import { isRefused, pageToken } from "../server/sign-in.js";
 import { addressOf, type Route, route } from "./route.js";
 import { SessionList } from "./session-list.js";
-import { SignInView } from "./sign-in-view.js";
 
 export function App() {
   const place = route.value;
@@ -134,5 +133,37 @@ function Problem() {
         </p>
       )}
     </div>
+  );
+}
+
+/** What a person sees whose token the server does not know. */
+function SignInView() {
+  const isSending = useSignal(false);
+  return (
+    <main class="view">
+      <h1>Sign in</h1>
+      <p>
+        The server prints an address with a code when it starts. Open that address, or write the code here. A code works
+        once.
+      </p>
+      <form
+        class="fields"
+        onSubmit={async (event) => {
+          event.preventDefault();
+          const code = String(new FormData(event.currentTarget).get("code") ?? "");
+          isSending.value = true;
+          await signIn(code.replace(/^.*#code=/, ""));
+          isSending.value = false;
+        }}
+      >
+        <label>
+          Code
+          <input name="code" autocomplete="off" spellcheck={false} required />
+        </label>
+        <button type="submit" class="main" disabled={isSending.value}>
+          Sign in
+        </button>
+      </form>
+    </main>
   );
 }

@@ -3,6 +3,9 @@ import type { Decision, Metadata } from "@chimera/acp-schema/events";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { attempt, client, isCode } from "../server/client.js";
+import { titleOf } from "../server/notify.js";
+import { waiting } from "../server/rows.js";
+import { addressOf } from "./route.js";
 import { Arguments } from "./tool-call.js";
 import { Terminal, ToolContents } from "./tool-content.js";
 
@@ -14,6 +17,23 @@ export const idOf = (asked: Asked): string => ("question" in asked ? asked.quest
 export function AskedView(props: { readonly sessionId: string; readonly asked: Asked; readonly keys?: boolean }) {
   const { asked, ...rest } = props;
   return "question" in asked ? <Question question={asked} {...rest} /> : <Permission permission={asked} {...rest} />;
+}
+
+/** Everything that waits for an answer, of whatever session. */
+export function Approvals() {
+  return (
+    <main class="view">
+      <h1>Waiting for an answer</h1>
+      {waiting.value.length === 0 && <p class="empty">Nothing waits.</p>}
+      {waiting.value.map(({ row, asked }) => (
+        <article class="approval" key={idOf(asked)}>
+          <a href={addressOf({ view: "session", id: row.session_id })}>{titleOf(row)}</a>{" "}
+          <span class="about">{row.working_dir}</span>
+          <AskedView sessionId={row.session_id} asked={asked} />
+        </article>
+      ))}
+    </main>
+  );
 }
 
 // --- internal ---
