@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
-import { createSessions, type Session, sessionSummaries } from "@chimera/session";
+import { createSessions, type OwnedSession, sessionSummaries } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { onTestFinished } from "vitest";
 import { type AcpEngineOptions, createAcpEngine } from "../src/index.js";
@@ -60,7 +60,7 @@ export function open(at: Directories, more: Partial<AcpEngineOptions> & { readon
 }
 
 /** Prompts and returns the records of the turn once it has ended. */
-export async function turn(session: Session, sessions: ReturnType<typeof open>["sessions"], text: string) {
+export async function turn(session: OwnedSession, sessions: ReturnType<typeof open>["sessions"], text: string) {
   const { turn: number } = session.prompt({ text });
   await session.idle();
   return (await records(sessions, session.id)).filter((record) => record.turn === number);

@@ -3,13 +3,15 @@
  * last record of its turn, which is why every update comes before the reply and none after. A session that is unloaded stays shown: its
  * reader sleeps until it is loaded again.
  */
+import { randomUUID } from "node:crypto";
 import type { TurnView } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
-import type { Entry, LogEntry, Subscription } from "@chimera/event-store";
+import type { LogEntry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
-import type { ClientEffects, McpServer, PromptInput, Session } from "@chimera/session";
+import type { Accepted, McpServer, PromptInput, Session } from "@chimera/session";
 import type { Core } from "./core.js";
 import type { ConnectionContext } from "./dialect.js";
+import type { SessionView } from "./session-view.js";
 
 export interface ConnectionSessions {
   /** Shows a session's records after `from`, if it is not shown already. `isHeld`: by another process, so its log is watched. */
@@ -26,23 +28,8 @@ export interface ConnectionSessions {
   ): Promise<typeof deferred>;
   /** Resolves when the prompts sent so far have their place in the queue. A cancel that did not wait could overtake its prompt. */
   arrived(id: string): Promise<void>;
-  /** Unloads a session; its last updates go out, then it is no longer shown. */
-  close(id: string): Promise<void>;
-}
-
-/** One session as a dialect shows it: frames for its records, and what ends a prompt. */
-export interface SessionView {
-  /** Encoded lines for one entry, in order. `own` tells that this connection sent the turn's prompt. */
-  frames(entry: LogEntry<SessionEvent>, own: boolean): readonly string[];
-  /** The answer to the prompt of a turn, made when its last record passes; null when the turn failed and so does the request. */
-  answer(stopReason: string, turn: TurnView | undefined): object | null;
-  /** Called with each record after its frames went out: permissions are asked and withdrawn here. */
-  after?(entry: Entry<SessionEvent>): void;
-  /** What the client does in this machine's place. */
-  readonly effects?: ClientEffects;
-  /** The session was loaded again. */
-  reloaded?(session: Session): void;
-  close?(): void;
+  /** Unloads a session, or deletes it; its last updates go out, then it is no longer shown. */
+  close(id: string, how: "close" | "delete"): Promise<void>;
 }
 
 export interface ShowOptions {
@@ -158,7 +145,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
       const placing = opening().then(async (prompt): Promise<typeof deferred> => {
         // Prompts run in the order they were sent, whichever of them was ready first.
         if (before) await before;
-        return place(deps, shown.get(id), prompt, request);
+        return place(deps, shown.get(id), prompt, request, keys);
       });
       const settled = Promise.allSettled([before, placing]);
       arriving.set(id, settled);
@@ -166,17 +153,20 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
       return placing;
     },
     arrived: async (id) => void (await arriving.get(id)),
-    async close(id) {
+    async close(id, how) {
       await arriving.get(id);
       const { sessions } = await deps.core();
+      // The node that has a session also has its snapshots, as long as it has the session.
+      const isDeleted = how === "delete" && sessions.isAway?.(id) === true;
       try {
-        await sessions.close(id);
+        await (isDeleted ? sessions.delete(id) : sessions.close(id));
         const answers = [...(shown.get(id)?.pending.values() ?? [])].flat().map(({ done }) => done);
         await Promise.race([Promise.all(answers), new Promise((resolve) => setTimeout(resolve, FAREWELL_MS).unref())]);
       } finally {
         hide(id);
         lent.delete(id);
       }
+      if (how === "delete" && !isDeleted) await sessions.delete(id);
     },
   };
 }
@@ -310,26 +300,35 @@ function place(
   one: Shown | undefined,
   { session, input, updates = async () => {} }: OpenedPrompt,
   request: RequestContext,
-): typeof deferred {
+  keys: Set<string>,
+): typeof deferred | Promise<typeof deferred> {
   if (!one) throw new Error(`session ${session.id} is not open on this connection`);
-  let turn: number | undefined;
+  let accepted: Accepted | Promise<Accepted> | undefined;
   // The client takes its prompt back. One that goes away leaves the turn to the other clients.
   request.onAbort((reason) => {
     if (!isConnectionError(reason) || reason.code !== "aborted") return;
-    if (turn === undefined) throw reason;
-    session.cancel(turn);
+    if (accepted === undefined) throw reason;
+    if (!(accepted instanceof Promise)) return void session.cancel(accepted.turn);
+    accepted.then(({ turn }) => session.cancel(turn)).catch((error) => deps.onReaderError(error, session.id));
   });
-  turn = session.prompt({ ...input, origin: deps.origin }).turn;
-  let answered = () => {};
-  const done = new Promise<void>((resolve) => {
-    answered = resolve;
-  });
-  const send = () => updates().catch((error) => deps.onReaderError(error, session.id));
-  const endedBy = session.conversation.turns[turn]?.ended ? session.lastSeq : null;
-  const waiting = one.pending.get(turn) ?? [];
-  one.pending.set(turn, [...waiting, { session, request, updates: send, endedBy, answered, done }]);
-  if (endedBy !== null && one.reached >= endedBy) settle(one, turn, null, endedBy);
-  return deferred;
+  const wait = ({ turn }: Accepted): typeof deferred => {
+    let answered = () => {};
+    const done = new Promise<void>((resolve) => {
+      answered = resolve;
+    });
+    const send = () => updates().catch((error) => deps.onReaderError(error, session.id));
+    const endedBy = session.conversation.turns[turn]?.ended ? session.lastSeq : null;
+    const waiting = one.pending.get(turn) ?? [];
+    one.pending.set(turn, [...waiting, { session, request, updates: send, endedBy, answered, done }]);
+    if (endedBy !== null && one.reached >= endedBy) settle(one, turn, null, endedBy);
+    return deferred;
+  };
+  const isAway = one.core.sessions.isAway?.(session.id) === true;
+  // The record of a prompt may be read here before the other node answers: its key says whose prompt it is.
+  const key = input.key ?? (isAway ? randomUUID() : undefined);
+  if (key !== undefined) keys.add(key);
+  accepted = session.prompt({ ...input, key, origin: deps.origin });
+  return accepted instanceof Promise ? accepted.then(wait) : wait(accepted);
 }
 
 /** Whether this connection sent the prompt, perhaps over a channel of before. */

@@ -1,6 +1,6 @@
 /** What a connection serves: sessions, and what a client may choose for them. */
 import type { FlagOption, Mode } from "@chimera/acp-schema/conversation";
-import type { Session, Sessions, SlashPalette } from "@chimera/session";
+import type { ReachableSessions, Session, SlashPalette } from "@chimera/session";
 
 /** A choice a client may show: a model, an agent. */
 export interface Choice {
@@ -35,7 +35,7 @@ export interface OfferedModes {
 
 /** The core that a connection serves; loaded when the first session is asked for, so that `initialize` is answered at once. */
 export interface Core {
-  readonly sessions: Sessions;
+  readonly sessions: ReachableSessions;
   readonly palette: Pick<SlashPalette, "commands" | "custom">;
   models(): readonly Choice[];
   /** The agents a session in that directory can use: built in, the user's and the project's. */

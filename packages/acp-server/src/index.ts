@@ -1,6 +1,5 @@
 /** `@chimera/acp-server`: the Agent Client Protocol over any sessions. */
 export { type ChoiceContext, chooseDialect, type DialectChoice } from "./choose-dialect.js";
-export type { SessionView } from "./connection-sessions.js";
 export type { Choice, Core, OfferedModes, SessionOption } from "./core.js";
 export type {
   ConnectionContext,
@@ -22,4 +21,5 @@ export {
   type Traits,
 } from "./row.js";
 export { type AcpServer, type AcpServerOptions, serveAcp } from "./serve.js";
+export type { SessionView } from "./session-view.js";
 export { standardDialect } from "./standard/dialect.js";

@@ -6,12 +6,17 @@ import type { RemoteRule } from "./row.js";
 export interface RemoteSession {
   readonly id: string;
   /** As they are now: a remote may only make them stricter. */
-  facts(): { readonly mode: string; readonly approval: string };
+  facts(): RemoteFacts | Promise<RemoteFacts>;
+}
+
+interface RemoteFacts {
+  readonly mode: string;
+  readonly approval: string;
 }
 
 type Params = Readonly<Record<string, unknown>>;
 /** Says why not, or nothing. */
-type Rule = (params: Params, session: RemoteSession) => string | undefined;
+type Rule = (params: Params, session: RemoteSession) => string | undefined | Promise<string | undefined>;
 
 /** Strictest first. */
 const APPROVALS = ["read-only", "auto", "full"];
@@ -49,8 +54,8 @@ const ownModel =
 
 const notWider =
   (key: string, order: readonly string[], setting: "mode" | "approval"): Rule =>
-  (params, session) => {
-    const current = String(session.facts()[setting]);
+  async (params, session) => {
+    const { [setting]: current } = await session.facts();
     const wanted = order.indexOf(String(params[key]));
     // Another spelling of a wider one must not slip through, so what is not in the list is refused.
     return wanted >= 0 && wanted <= order.indexOf(current)
@@ -89,17 +94,17 @@ const RULES: Readonly<Record<RemoteRule, Rule>> = {
   unscripted_model: ownModel("model"),
 };
 
-/** Throws the RpcError that answers a call which a remote may not make. */
-export function requireAllowed(
+/** Rejects with the RpcError that answers a call which a remote may not make. */
+export async function requireAllowed(
   session: RemoteSession,
   {
     method,
     params,
     rules,
   }: { readonly method: string; readonly params: unknown; readonly rules: readonly RemoteRule[] | undefined },
-): void {
+): Promise<void> {
   for (const rule of rules?.map((name) => RULES[name]) ?? [closed]) {
-    const reason = rule(asParams(params), session);
+    const reason = await rule(asParams(params), session);
     if (reason === undefined) continue;
     const message = `refused for a remote: ${reason}`;
     throw new RpcError(ErrorCode.internalError, message, { code: "refused_for_remote", method, reason });

@@ -176,7 +176,10 @@ function guarded(rows: Rows, { remote, onCall }: Pick<AcpServerOptions, "remote"
   const guard = ([name, row]: [string, Rows[string]]) => {
     const handle = async (params: never, context: never) => {
       onCall?.(name);
-      if (remote) (await import("./remote.js")).requireAllowed(remote, { method: name, params, rules: row.remote });
+      if (remote) {
+        const { requireAllowed } = await import("./remote.js");
+        await requireAllowed(remote, { method: name, params, rules: row.remote });
+      }
       return row.handle?.(params, context);
     };
     return [name, { ...row, handle }];

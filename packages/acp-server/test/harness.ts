@@ -8,7 +8,7 @@ import { createOracle } from "@chimera/acp-schema/oracle";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore } from "@chimera/event-store";
 import { streamChannel } from "@chimera/ndjson-rpc";
-import { type Agent, createSessions, createSlashPalette, type SessionsDeps } from "@chimera/session";
+import { type Agent, createSessions, createSlashPalette, type Sessions, type SessionsDeps } from "@chimera/session";
 import { expect, onTestFinished } from "vitest";
 import {
   type AcpServerOptions,
@@ -42,7 +42,10 @@ export function scratch(): string {
 
 export const defaults = { model: "test-model" } as const;
 
-export function makeEngine(agent: Agent, overrides: Partial<SessionsDeps> = {}): Core {
+export function makeEngine(
+  agent: Agent,
+  overrides: Partial<SessionsDeps> = {},
+): Core & { readonly sessions: Sessions } {
   const palette = createSlashPalette({ home: "/nonexistent" });
   const sessions = createSessions({
     agent,

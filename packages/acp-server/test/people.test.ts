@@ -1,4 +1,4 @@
-import { type Person, sessionsFor } from "@chimera/session";
+import { type Person, type Sessions, sessionsFor } from "@chimera/session";
 import { expect, test } from "vitest";
 import { type Core, otterDialect, standardDialect } from "../src/index.js";
 import { connect, makeEngine, saying } from "./harness.js";
@@ -6,7 +6,7 @@ import { connect, makeEngine, saying } from "./harness.js";
 const ANN: Person = { name: "ann", role: "user" };
 const BOB: Person = { name: "bob", role: "user" };
 
-function as(core: Core, person: Person): Core {
+function as(core: Core & { readonly sessions: Sessions }, person: Person): Core {
   return { ...core, sessions: sessionsFor(core.sessions, person) };
 }
 

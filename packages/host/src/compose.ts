@@ -23,9 +23,9 @@ import { createMemoryStore } from "@chimera/event-store";
 import {
   createSessions,
   createSlashPalette,
-  isSessionError,
   type OptionOrders,
   recoverRestores,
+  type Sessions,
   type SlashPalette,
 } from "@chimera/session";
 import type { RecoveryReport } from "@chimera/snapshot-store";
@@ -34,6 +34,7 @@ import { settingOf } from "./config/resolve.js";
 import { createEffort } from "./effort.js";
 import { chosenEngine, createEngines, type Engines } from "./engines.js";
 import { startFileThreads } from "./file-threads.js";
+import type { AnswerRequest, JoinedNodes } from "./join-nodes.js";
 import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
 import { createLazySnapshots, createTurnAgent } from "./on-demand.js";
@@ -52,6 +53,8 @@ export interface CoreOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly config: Config;
   readonly extensions: readonly StartedExtension[];
+  /** Makes what answers HTTP requests of other nodes for a process that serves none of its own. */
+  readonly answerAlone: (core: RunningCore) => Promise<AnswerRequest>;
   /** @defaultValue nothing is traced to the turn it was done for */
   readonly trace?: Trace;
   /** While a workspace is read for the first time: how many of its files are known; null when it is done. */
@@ -59,6 +62,7 @@ export interface CoreOptions {
 }
 
 export interface RunningCore extends Core {
+  readonly sessions: Sessions;
   readonly palette: SlashPalette;
   /** Every tool of the program, but for those of MCP servers. */
   tools(): Promise<readonly Tool[]>;
@@ -76,6 +80,7 @@ export interface RunningCore extends Core {
   knownModels(): Promise<ModelsReply["models"]>;
   /** What the nodes of a database share; null with files. */
   readonly shared: Storage["shared"];
+  readonly nodes: JoinedNodes | null;
   readonly pathOf: Storage["pathOf"];
   close(): Promise<void>;
 }
@@ -212,10 +217,12 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     : undefined;
   /** What the person who started the program lets any session have: a session may ask for less of it. */
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
-  const stopSettling = shared?.onOrphan((id) => sessions.settle(id).catch(unlessQuicker));
+  const nodes =
+    shared && (await import("./join-nodes.js")).joinNodes(shared, sessions, () => options.answerAlone(core), log);
   const core: RunningCore = {
     sessions,
     shared,
+    nodes,
     pathOf,
     palette,
     options: [effort.option, engines.option],
@@ -251,9 +258,8 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
       return describeModels({ env, chain, packages: values.providers, active: sessions.defaults.model });
     },
     async close() {
-      stopSettling?.();
       clearTimeout(repairing);
-      await shared?.inbox.close();
+      await nodes?.leave();
       await sessions.shutdown();
       try {
         await Promise.all([turns.close(), engines.close(), policy.close(), snapshots.close()]);
@@ -267,11 +273,6 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
 }
 
 // --- internal ---
-
-/** Another node settled the session first. */
-function unlessQuicker(error: unknown): void {
-  if (!isSessionError(error) || error.code !== "session_claimed") throw error;
-}
 
 type Facts = typeof import("@chimera/agent/facts");
 

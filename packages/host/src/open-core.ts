@@ -10,6 +10,7 @@ import type { Log } from "./log/log.js";
 import { type OpenedLog, openLog } from "./log/log-file.js";
 import { requireWritable } from "./paths.js";
 import type { ExtensionContext, StartedExtension } from "./profile.js";
+import type { AppAbout } from "./serve/load-app.js";
 
 /** For commands that a person waits for: logs only warnings and errors, and keeps the session loaded however long they think. */
 const IN_PROCESS = { log_level: "warn", session_ttl: 0, session_hold: 0 } as const;
@@ -35,7 +36,8 @@ export async function openCore(source: ConfigSource, watch: Pick<CoreOptions, "o
   // Loaded here, so that a program which only says its version does not carry it.
   const { createCore } = await import("./compose.js");
   const { profile, process } = source;
-  const core = await createCore({ profile, env: process.env, config, extensions, log, ...watch });
+  const answerAlone = answersOf({ profile, extensions, cwd: config.cwd, log });
+  const core = await createCore({ profile, env: process.env, config, extensions, log, answerAlone, ...watch });
   return { core, config, log };
 }
 
@@ -59,6 +61,11 @@ export function startExtensions(
     process.stderr.write(`[${profile.name}] ${warning}\n`);
   }
   return started;
+}
+
+/** How a process that listens nowhere answers HTTP requests of other nodes: the code is loaded with the first of them. */
+export function answersOf(about: AppAbout): CoreOptions["answerAlone"] {
+  return async (core) => (await import("./serve/load-app.js")).answerRequests(core, about);
 }
 
 /** What was typed or configured by name must be there: a mistake is reported before anything starts. */

@@ -1,7 +1,6 @@
 /** Sessions that another node has: what is asked of one here is done there, once, and answered from here. */
 import { setTimeout as pause } from "node:timers/promises";
-import { isStoreError } from "@chimera/event-store";
-import { isSessionError } from "@chimera/session";
+import { heldElsewhere } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppEnv, Caller, Peers } from "./deps.js";
 import type { Handler } from "./routes/route.js";
@@ -66,15 +65,6 @@ interface Answer {
 const MOVED: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
 /** What a route may read of a request besides its target and body. */
 const HEADERS = ["prefer", "idempotency-key", "x-request-id"];
-
-/**
- * The session that could not be opened because another node has it. A later error does not count, since something may have been done by
- * then.
- */
-function heldElsewhere(error: unknown): string | null {
-  if (!isSessionError(error) || !isStoreError(error.cause)) return null;
-  return error.cause.code === "claimed" || error.cause.code === "elsewhere" ? (error.sessionId ?? null) : null;
-}
 
 async function describe(c: Context<AppEnv>): Promise<string> {
   const { pathname, search } = new URL(c.req.url);

@@ -103,7 +103,7 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "
   };
 }
 
-type Commands = Omit<Session, keyof ReadableSession>;
+type Commands = Omit<Session, keyof ReadableSession> & Pick<OwnedSession, "prompt" | "cancel">;
 
 function commandsOf(parts: Parts, view: ReadableSession, session: () => Session): Commands {
   const { writer, journal, queue, broker, activity, change } = parts;

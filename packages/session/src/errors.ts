@@ -84,6 +84,18 @@ export function namedError(error: unknown, sessionId?: string, hint?: string): u
   return new SessionError(code, hint === undefined ? message : `${message}; ${hint}`, options);
 }
 
+/**
+ * The session that could not be opened because another node has it; null for every other error. One that came later does not count, since
+ * something may have been done by then.
+ *
+ * @example
+ * const id = heldElsewhere(error); // "otter-20260425T120300-aaaa1111"
+ */
+export function heldElsewhere(error: unknown): string | null {
+  if (!isSessionError(error) || !isStoreError(error.cause)) return null;
+  return error.cause.code === "claimed" || error.cause.code === "elsewhere" ? (error.sessionId ?? null) : null;
+}
+
 // --- internal ---
 
 type StoreFailure = Error & { readonly holder?: Holder };

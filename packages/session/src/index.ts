@@ -10,7 +10,7 @@ export type {
   TurnSettings,
   Workspace,
 } from "@chimera/acp-schema/agent";
-export { isSessionError, namedError, SessionError, type SessionErrorCode } from "./errors.js";
+export { heldElsewhere, isSessionError, namedError, SessionError, type SessionErrorCode } from "./errors.js";
 export { createSessions } from "./lifecycle.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { foldLog, type SessionLogs } from "./logs.js";
@@ -34,6 +34,7 @@ export type {
 export type {
   CreateOptions,
   ListedSummary,
+  ReachableSessions,
   SessionFiles,
   SessionReading,
   Sessions,

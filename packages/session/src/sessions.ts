@@ -86,6 +86,16 @@ export interface Sessions {
   shutdown(): Promise<void>;
 }
 
+/** The sessions that a connection reaches: those of this process and, where several nodes share a store, those of the others. */
+export interface ReachableSessions extends Omit<Sessions, "load" | "loadVisible" | "find" | "live"> {
+  load(id: string): Promise<Session>;
+  loadVisible(id: string): Promise<LoadedVisible<Session>>;
+  find(id: string): Session | undefined;
+  live(): Session[];
+  /** Whether another node has the session, as far as this connection knows. @defaultValue there are no other nodes */
+  isAway?(id: string): boolean;
+}
+
 /** What can be read of a session without claiming it. */
 export interface SessionReading
   extends Pick<
@@ -109,8 +119,8 @@ export interface SessionReading
   readonly bounds?: Summary["bounds"];
 }
 
-export interface LoadedVisible {
-  readonly session: OwnedSession;
+export interface LoadedVisible<S extends Session = OwnedSession> {
+  readonly session: S;
   /** The number of the last record it shows. */
   readonly head: number;
   readonly visible: AsyncIterable<SessionRecord | Lost>;

@@ -7,11 +7,15 @@ import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Session } from "../src/index.js";
+import type { OwnedSession } from "../src/index.js";
 import { makeSessions, recordsOf, speaking, typesOf } from "./fixture.js";
 
 /** Runs the crashing process, kills it in its second turn and opens what it left. */
-async function crashAndLoad(): Promise<{ session: Session; records: SessionRecord[]; seenByModel: () => unknown }> {
+async function crashAndLoad(): Promise<{
+  session: OwnedSession;
+  records: SessionRecord[];
+  seenByModel: () => unknown;
+}> {
   const root = mkdtempSync(join(tmpdir(), "session-crash-"));
   const child = spawn(process.execPath, [join(import.meta.dirname, "fixtures", "crashing.mjs"), root], {
     stdio: ["ignore", "pipe", "inherit"],

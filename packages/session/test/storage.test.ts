@@ -9,7 +9,7 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, createMemoryStore, type EventStore, type LogWriter, StoreError } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Agent, Session } from "../src/index.js";
+import type { Agent } from "../src/index.js";
 import { makeSessions, recordsOf, speaking, typesOf, until, untilHeard } from "./fixture.js";
 
 type Store = EventStore<SessionEvent, Summary>;
@@ -240,7 +240,7 @@ test("a real disk that fills up ends the turn, and room made on it lets the sess
   };
   writeFileSync(join(root, "filler"), Buffer.alloc(400 * 1024));
   const sessions = makeSessions(writing, { store });
-  const session: Session = await sessions.create({ cwd: "/" });
+  const session = await sessions.create({ cwd: "/" });
   const lost = new Promise<unknown>((resolve) => {
     sessions.attach(session.id, { approves: false, onTurnsLost: resolve });
   });

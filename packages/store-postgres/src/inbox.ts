@@ -12,8 +12,10 @@ export interface Inbox {
    * StoreError `elsewhere` when no node has the session's files, `outcome_unknown` when the node died while it did this.
    */
   ask(sid: string, request: string): Promise<string | null>;
-  /** Does what other nodes ask of this one, from now on. */
-  serve(handle: (request: string) => Promise<string>): Promise<void>;
+  /** Does what other nodes ask of this one's sessions, from now on. */
+  answer(handle: (request: string) => Promise<string>): Promise<void>;
+  /** This node lasts: others may ask it for sessions of its host that no node has. */
+  serve(): Promise<void>;
   /** Takes no more requests; resolves when those under way are answered. */
   close(): Promise<void>;
 }
@@ -26,7 +28,7 @@ const AT_ONCE = 64;
 interface Route {
   readonly host: string;
   readonly owner: string | null;
-  readonly serves: boolean | null;
+  readonly answers: boolean | null;
   readonly other: string | null;
 }
 
@@ -132,12 +134,12 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
   /** The node that has to do what is asked of a session; null: this one. */
   const route = async (sid: string): Promise<string | null> => {
     const [row] = await reads.sql<Route>`
-      SELECT s.host, o.node AS owner, o.serves, (
+      SELECT s.host, o.node AS owner, o.answers OR o.serves AS answers, (
         SELECT n.node FROM chimera.node n WHERE n.host = s.host AND n.serves AND n.lease_until > clock_timestamp() LIMIT 1) AS other
       FROM chimera.session s LEFT JOIN chimera.node o ON o.node = s.owner AND o.lease_until > clock_timestamp()
       WHERE s.sid = ${sid}`;
     if (row === undefined || row.owner === node) return null;
-    if (row.owner !== null) return row.serves === true ? row.owner : null;
+    if (row.owner !== null) return row.answers === true ? row.owner : null;
     if (row.host === host) return null;
     if (row.other !== null) return row.other;
     throw elsewhere(sid, row.host);
@@ -168,21 +170,25 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
         }
       }
     },
-    async serve(handler) {
+    async answer(handler) {
       handle = handler;
       await lease.begin();
-      await signs.sql`UPDATE chimera.node SET serves = true WHERE node = ${node}`;
+      await signs.sql`UPDATE chimera.node SET answers = true WHERE node = ${node}`;
       // What was asked long ago has nobody left to answer to.
       await signs.sql`DELETE FROM chimera.inbox WHERE sent < clock_timestamp() - interval '1 hour'`;
       await signs.sql`DELETE FROM chimera.node WHERE lease_until < clock_timestamp() - interval '1 hour'`;
       await listen();
+    },
+    async serve() {
+      await lease.begin();
+      await signs.sql`UPDATE chimera.node SET serves = true WHERE node = ${node}`;
     },
     async close() {
       handle = null;
       isClosed = true;
       clearInterval(timer);
       if (listening !== null)
-        await signs.sql`UPDATE chimera.node SET serves = false WHERE node = ${node}`.catch(() => {});
+        await signs.sql`UPDATE chimera.node SET serves = false, answers = false WHERE node = ${node}`.catch(() => {});
       await Promise.all(underWay.values());
     },
   };

@@ -38,6 +38,9 @@ const VERSIONS: readonly string[] = [
   ALTER TABLE chimera.node ADD COLUMN program text;
   ALTER TABLE chimera.session ADD COLUMN claimed timestamptz;
   `,
+  `
+  ALTER TABLE chimera.node ADD COLUMN answers boolean NOT NULL DEFAULT false;
+  `,
 ];
 
 /** Any number will do, as long as every version uses the same. */

@@ -149,7 +149,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     const ready = new Promise<void>((resolve) => {
       go = resolve;
     });
-    for (const { inbox } of heirs) await inbox.serve(async () => "");
+    for (const { inbox } of heirs) await inbox.serve();
     const stops = heirs.map(({ onOrphan }) =>
       onOrphan(async (sid) => {
         await ready;
@@ -213,7 +213,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     const [near, far] = [await open(toNear.url), await open(toFar.url)];
     await far.store.create(ID, {});
     const done: string[] = [];
-    await far.inbox.serve(async (request) => {
+    await far.inbox.answer(async (request) => {
       done.push(request);
       return `did ${request}`;
     });

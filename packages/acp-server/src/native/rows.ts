@@ -6,7 +6,7 @@ import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
-import { foldLog, isSessionError, type OwnedSession, type PromptInput, promptOf } from "@chimera/session";
+import { foldLog, isSessionError, type PromptInput, promptOf, type Session } from "@chimera/session";
 import { sessionsOf } from "../connection-sessions.js";
 import type { Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
@@ -28,7 +28,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
   const own = sessionsOf(context);
   const { types } = projection;
   /** Shows the updates of a session after its last record, or after a place, for as long as it is open here. */
-  const show = (core: Core, session: OwnedSession | Held, at?: Mark): void => {
+  const show = (core: Core, session: Session | Held, at?: Mark): void => {
     const { seq: from, id: shown } = at ?? { seq: session.lastSeq, id: session.conversation.count(types) };
     const view = () => nativeView(session.id, projection, shown);
     own.show(core, session.id, { from, view, isReplayed: at !== undefined, isHeld: !("prompt" in session) });
@@ -134,7 +134,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     "session/cancel": async ({ sessionId }) => {
       await own.arrived(sessionId);
       const { session } = await find(sessionId);
-      return { sessionId, cancelled: session.cancel() };
+      return { sessionId, cancelled: await session.cancel() };
     },
     "session/setMode": async ({ sessionId, mode }) => {
       const { core, session } = await open(sessionId);

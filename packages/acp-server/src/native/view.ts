@@ -7,8 +7,8 @@ import {
   type SessionEvent,
   type SessionRecord,
 } from "@chimera/acp-schema/events";
-import type { SessionView } from "../connection-sessions.js";
 import type { NativeProjection } from "../project/otter.js";
+import type { SessionView } from "../session-view.js";
 
 /** Record type -> the notification a client of `session/turn` gets in place of `session/update`. */
 const TURN_METHODS: Readonly<Partial<Record<SessionEvent["type"], string>>> = {

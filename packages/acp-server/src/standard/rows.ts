@@ -95,8 +95,8 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     direction: "undo" | "redo",
     { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
   ) => (await open(sessionId))[direction]({ steps, force, dryRun: dry_run, origin });
-  const close = async (sessionId: string) => {
-    await own.close(sessionId);
+  const close = async (sessionId: string, how: "close" | "delete") => {
+    await own.close(sessionId, how);
     commands.forget(sessionId);
     shows.forget(sessionId);
   };
@@ -168,12 +168,11 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       return deferred;
     },
     "session/close": async ({ sessionId }) => {
-      await close(sessionId);
+      await close(sessionId, "close");
       return {};
     },
     "session/delete": async ({ sessionId }) => {
-      await close(sessionId);
-      await (await context.core()).sessions.delete(sessionId);
+      await close(sessionId, "delete");
       return {};
     },
     "session/prompt": ({ sessionId, prompt, _meta }, request) => {
@@ -191,7 +190,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     "session/cancel": async ({ sessionId }) => {
       await own.arrived(sessionId);
       const { sessions } = await context.core();
-      sessions.find(sessionId)?.cancel();
+      await sessions.find(sessionId)?.cancel();
       return {};
     },
     "session/set_mode": async ({ sessionId, modeId }) => {

@@ -3,8 +3,8 @@ import type { ClientCapabilities, SessionUpdate } from "@chimera/acp-schema";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
-import type { Session, Sessions } from "@chimera/session";
-import type { SessionView } from "../connection-sessions.js";
+import type { ReachableSessions, Session } from "@chimera/session";
+import type { SessionView } from "../session-view.js";
 import { clientEffects } from "./client-effects.js";
 import { createElicitations } from "./elicitation.js";
 import { createFrames } from "./frames.js";
@@ -35,7 +35,7 @@ export function standardView(
   deps: {
     readonly connection: Connection;
     readonly capabilities: ClientCapabilities;
-    readonly sessions: Sessions;
+    readonly sessions: ReachableSessions;
     /** What a client is shown of the settings, as of now. */
     readonly shown: () => SettingsShown;
     readonly origin: string | undefined;

@@ -1,11 +1,11 @@
 /** A session of this process's core. */
 import { describeLost, isLost } from "@chimera/acp-schema/events";
 import type { RunningCore } from "@chimera/host";
-import { isSessionError, type Session } from "@chimera/session";
+import { isSessionError, type OwnedSession } from "@chimera/session";
 import { MOST_OFFERED, modeChoices, type SessionClient, sessionChoice } from "./client.js";
 
 /** `approves`: whether somebody sits here who can be asked; without one, permissions are denied at once. */
-export function localClient(core: RunningCore, session: Session, approves: boolean): SessionClient {
+export function localClient(core: RunningCore, session: OwnedSession, approves: boolean): SessionClient {
   const { sessions } = core;
   const attachment = sessions.attach(session.id, { transport: "terminal", approves });
   return {

@@ -2,15 +2,26 @@
 import { type AcpServer, type Core, type Dialect, serveAcp } from "@chimera/acp-server";
 import { streamChannel } from "@chimera/ndjson-rpc";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
+import type { Person, Sessions } from "@chimera/session";
 import { UsageError } from "../command/usage-error.js";
+import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import type { AcpPeer, Profile, StartedExtension } from "../profile.js";
+import type { Storage } from "../storage.js";
 
 const KEY_VARIABLES = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "XAI_API_KEY"];
 
+/** A core whose store other nodes may share. */
+interface NodeCore extends Core {
+  readonly sessions: Sessions;
+  readonly shared: Storage["shared"];
+}
+
 interface AcpOptions {
   readonly profile: Profile;
-  readonly core: () => Promise<Core>;
+  readonly core: () => Promise<NodeCore>;
+  /** Whose sessions those of the core are. @defaultValue the program's own user's */
+  readonly person?: Person | undefined;
   readonly extensions: readonly StartedExtension[];
   readonly cwd: string;
   /** A dialect by its name, or `auto`. */
@@ -25,11 +36,12 @@ export function acpServer(options: AcpOptions): (peer: AcpPeer) => AcpServer {
   const { profile, core, extensions, cwd, historyLimit, log } = options;
   const { name, title, version, dialects } = profile;
   const forced = options.dialect === AUTO ? null : requireDialect(dialects, options.dialect);
-  return (peer) =>
-    serveAcp({
+  return (peer) => {
+    const own = lazily(async () => reachable(await core(), options.person));
+    const server = serveAcp({
       ...peer,
       onCall: (method) => log.debug("request", { method }),
-      sessions: core,
+      sessions: own.get,
       program: { name, title, version },
       dialects,
       native: dialects[0].name,
@@ -40,6 +52,9 @@ export function acpServer(options: AcpOptions): (peer: AcpPeer) => AcpServer {
       historyLimit,
       log: log.warn,
     });
+    void server.closed.finally(async () => (await own.opened())?.leave());
+    return server;
+  };
 }
 
 export function startAcp(options: AcpOptions): AcpServer {
@@ -51,6 +66,14 @@ export function startAcp(options: AcpOptions): AcpServer {
 // --- internal ---
 
 const AUTO = "auto";
+
+/** The core as one connection uses it: where several nodes share a store, with their sessions. */
+async function reachable(core: NodeCore, person: Person | undefined): Promise<Core & { leave(): void }> {
+  if (!core.shared) return { ...core, leave() {} };
+  const { sessionsAnywhere } = await import("@chimera/session/anywhere");
+  const sessions = sessionsAnywhere(core.sessions, { ask: core.shared.inbox.ask, person });
+  return { ...core, sessions, leave: sessions.leave };
+}
 
 function requireDialect(dialects: readonly Dialect[], asked: string): string {
   const names = dialects.map(({ name }) => name);

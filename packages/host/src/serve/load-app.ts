@@ -2,6 +2,7 @@
 import type { Server } from "node:http";
 import type { Person } from "@chimera/session";
 import type { RunningCore } from "../compose.js";
+import type { AnswerRequest } from "../join-nodes.js";
 import type { Log } from "../log/log.js";
 import type { AcpPeer, Profile, StartedExtension } from "../profile.js";
 import type { acpServer } from "./acp.js";
@@ -29,6 +30,14 @@ export interface HttpOptions extends HttpParts {
   readonly pageCode: string | undefined;
 }
 
+/** What an app says of the program besides what its core does. */
+export interface AppAbout {
+  readonly profile: Profile;
+  readonly extensions: readonly StartedExtension[];
+  readonly cwd: string;
+  readonly log: Log;
+}
+
 export async function loadApp(options: HttpOptions, startedAt: number, server: Server) {
   const { profile, settings, access, acpServer, extensions, log, sharesDirectory, shareUrl, pageCode } = options;
   const { createApp, createOwnUserCheck } = await import("@chimera/http-server");
@@ -39,17 +48,13 @@ export async function loadApp(options: HttpOptions, startedAt: number, server: S
   if (access.authToken === undefined && !isOwnUser && !people) log.warn(OPEN_TO_ALL);
   const serveAcp = (person: Person | undefined) => {
     const theirs = async () => ({ ...core, sessions: sessionsFor(core.sessions, person) });
-    return acpServer({ profile, core: theirs, extensions, ...settings, log });
+    return acpServer({ profile, core: theirs, person, extensions, ...settings, log });
   };
   const app = createApp({
-    name: profile.name,
-    version: profile.version,
-    agentDescription: profile.tagline,
+    ...partsOf(core, { profile, extensions, cwd: settings.cwd, log }),
     startedAt,
-    sessions: core.sessions,
-    ...(core.shared && { peers: { ...core.shared, ...core.shared.inbox } }),
-    palette: core.palette,
-    defaultCwd: settings.cwd,
+    ...(core.shared &&
+      core.nodes && { peers: { ...core.shared, ask: core.shared.inbox.ask, serve: core.nodes.serve } }),
     cors: access.cors,
     hosts: access.hosts,
     ...(access.authToken !== undefined && { authToken: access.authToken }),
@@ -57,6 +62,35 @@ export async function loadApp(options: HttpOptions, startedAt: number, server: S
     ...(people && { people }),
     ...(settings.page && { page: settings.page }),
     ...(pageCode !== undefined && { pageCode }),
+    acp: ({ onlySession, person, ...peer }) =>
+      serveAcp(person)({ ...peer, ...(onlySession !== undefined && { remote: remoteOf(core, onlySession) }) }),
+    sharesDirectory,
+    ...(shareUrl && { shareUrl }),
+  });
+  return Object.assign(app, { people });
+}
+
+/** Answers requests of other nodes, for a process that has sessions and listens nowhere, as an editor's. */
+export async function answerRequests(core: RunningCore, about: AppAbout): Promise<AnswerRequest> {
+  const { createApp } = await import("@chimera/http-server");
+  const { shared } = core;
+  return new Promise((resolve) => {
+    const serve = async (handle: AnswerRequest) => resolve(handle);
+    createApp({ ...partsOf(core, about), ...(shared && { peers: { ...shared, ask: shared.inbox.ask, serve } }) });
+  });
+}
+
+// --- internal ---
+
+/** What any app over a core serves. */
+function partsOf(core: RunningCore, { profile, extensions, cwd, log }: AppAbout) {
+  return {
+    name: profile.name,
+    version: profile.version,
+    agentDescription: profile.tagline,
+    sessions: core.sessions,
+    palette: core.palette,
+    defaultCwd: cwd,
     agents: core.agents,
     tools: async () =>
       (await core.offered()).map(({ name, description, inputSchema }) => ({
@@ -67,17 +101,10 @@ export async function loadApp(options: HttpOptions, startedAt: number, server: S
     providers: core.providers,
     models: core.knownModels,
     engines: core.engines.list,
-    acp: ({ onlySession, person, ...peer }) =>
-      serveAcp(person)({ ...peer, ...(onlySession !== undefined && { remote: remoteOf(core, onlySession) }) }),
     options: [...(core.options ?? []), ...extensions.flatMap(({ protocol }) => protocol?.options ?? [])],
-    sharesDirectory,
-    ...(shareUrl && { shareUrl }),
     log: log.error,
-  });
-  return Object.assign(app, { people });
+  };
 }
-
-// --- internal ---
 
 const OPEN_TO_ALL =
   "without a token every user of this machine can use this server, as the system does not tell them apart: see --auth-token auto";
@@ -96,5 +123,5 @@ async function peopleOf({ access, log, peoplePath }: HttpOptions, shared: Runnin
 
 /** A session's token may make the session stricter, and nothing else of what a person decides. */
 function remoteOf({ sessions }: RunningCore, id: string): NonNullable<AcpPeer["remote"]> {
-  return { id, facts: () => ({ mode: sessions.find(id)?.mode ?? "read-only", approval: "" }) };
+  return { id, facts: async () => ({ mode: (await sessions.read(id)).mode, approval: "" }) };
 }

@@ -7,7 +7,7 @@ import { hideSecrets } from "../hide-secrets.js";
 import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import { openLog } from "../log/log-file.js";
-import { requireHome, requireNamed, startExtensions, warnOf } from "../open-core.js";
+import { answersOf, requireHome, requireNamed, startExtensions, warnOf } from "../open-core.js";
 import type { StartedExtension } from "../profile.js";
 import { acpServer, startAcp } from "./acp.js";
 import { HTTP_FLAGS, readServeSettings } from "./settings.js";
@@ -120,7 +120,8 @@ function lazyCore(
   const core = lazily(async () => {
     beforeOpen();
     const { createCore } = await import("../compose.js");
-    return createCore({ profile, env: process.env, config, extensions, log, trace });
+    const answerAlone = answersOf({ profile, extensions, cwd: config.cwd, log });
+    return createCore({ profile, env: process.env, config, extensions, log, answerAlone, trace });
   });
   return { get: core.get, close: async () => (await core.opened())?.close() };
 }

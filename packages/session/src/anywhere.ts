@@ -1,0 +1,183 @@
+/**
+ * `@chimera/session/anywhere`: the sessions of all nodes that share a store, as one connection uses them. The log of a session that another
+ * node has is read here; what is asked of it is done there, once.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import type { LogEntry } from "@chimera/event-store";
+import { type AwaySession, type SendCall, watchAway } from "./away-session.js";
+import { type CallDone, type CallOutcome, perform, type SessionCall, thrownBy } from "./calls.js";
+import { heldElsewhere, isSessionError, namedError } from "./errors.js";
+import { createCollected } from "./logs.js";
+import type { Person } from "./person.js";
+import type { PromptInput, Session } from "./session.js";
+import type { ReachableSessions, Sessions } from "./sessions.js";
+import type { Settings } from "./settings.js";
+
+export { createCallAnswerer } from "./calls.js";
+
+export interface SessionsAnywhere extends ReachableSessions {
+  /** The connection has gone: no log of another node's session is read for it any more. */
+  leave(): void;
+}
+
+export interface AnywhereOptions {
+  /** Has the node that holds the session do this; null when this one may. */
+  ask(sessionId: string, request: string): Promise<string | null>;
+  /** Who calls; `sessions` are already theirs. @defaultValue the program's own user */
+  readonly person?: Person | undefined;
+}
+
+/**
+ * @example
+ * const reachable = sessionsAnywhere(sessions, { ask: inbox.ask });
+ * await (await reachable.load(id)).prompt({ text: "go on" }); // wherever the session is
+ */
+export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOptions): SessionsAnywhere {
+  const away = new Map<string, AwaySession>();
+  const watching = new Map<string, Promise<AwaySession>>();
+  let isGone = false;
+
+  /** What the node answers that has the session; null: no other node has it, or it just changes hands. */
+  const askNode = async (call: Omit<SessionCall, "person">): Promise<CallDone | null> => {
+    const request = JSON.stringify({ call: { ...call, ...(person && { person }) } });
+    const reply = await ask(call.session, request).catch((error: unknown) => {
+      throw namedError(error);
+    });
+    if (reply === null) return null;
+    const outcome = JSON.parse(reply) as Partial<CallOutcome>;
+    if ("value" in outcome) return outcome as CallDone;
+    // Without an error it is the answer of a version that knows no calls, which did nothing.
+    const error = "error" in outcome && outcome.error ? thrownBy(outcome.error, call.session) : null;
+    if (error === null || (isSessionError(error) && MOVED.has(error.code))) return null;
+    throw error;
+  };
+  const watch = (id: string, made: Settings): Promise<AwaySession> => {
+    const known = watching.get(id);
+    if (known) return known;
+    const command: SendCall = (method, args) => send({ session: id, method, args: args.map((value) => ({ value })) });
+    const opening = watchAway(sessions, id, made, command).then((session) => {
+      away.set(id, session);
+      void session.ended.then(() => forget(id, opening));
+      if (isGone) session.leave();
+      return session;
+    });
+    watching.set(id, opening);
+    opening.catch(() => forget(id, opening));
+    return opening;
+  };
+  const forget = (id: string, opened: Promise<AwaySession>): void => {
+    if (watching.get(id) !== opened) return;
+    watching.delete(id);
+    away.get(id)?.leave();
+    away.delete(id);
+  };
+  /** CallDone by the node that has the session, or here when none has it. */
+  const send = (call: Omit<SessionCall, "person">): Promise<CallDone> =>
+    whileMoving(call.session, async () => {
+      const there = await askNode(call).catch((error: unknown) => {
+        // A prompt with a key is run once, however often it is sent.
+        if (!isKeyed(call) || !isSessionError(error) || error.code !== "outcome_unknown") throw error;
+        return null;
+      });
+      return there ?? perform(sessions, call);
+    });
+  const load = (id: string): Promise<Session> =>
+    whileMoving(id, async () => {
+      try {
+        return await sessions.load(id);
+      } catch (error) {
+        if (heldElsewhere(error) === null) throw error;
+        const known = away.get(id);
+        if (known) return known;
+        const made = await askNode({ session: id, method: "made", args: [] });
+        if (made === null) throw error;
+        return watch(id, made.value as Settings);
+      }
+    });
+  /** Has the session as it was after this record, so that what readers ask it is not older than what they read. */
+  const reach = async (id: string, seq: number): Promise<void> => {
+    if (sessions.find(id)) return;
+    const made = away.has(id) ? null : await askNode({ session: id, method: "made", args: [] });
+    const session = away.get(id) ?? (await watch(id, (made?.value as Settings | undefined) ?? sessions.defaults));
+    await session.durable(seq);
+  };
+
+  return {
+    ...sessions,
+    logs: {
+      ...sessions.logs,
+      // A session that is not loaded here may be written by another node, so its readers never sleep.
+      follow: (id, { sleeps: _, ...options }, reader) =>
+        sessions.logs.follow(id, options, async (batch, position) => {
+          await reach(id, lastOf(batch)).catch(() => {});
+          return reader(batch, position);
+        }),
+    },
+    load,
+    async loadVisible(id) {
+      const session = await load(id);
+      if (session === sessions.find(id)) return sessions.loadVisible(id);
+      return { session, head: session.lastSeq, visible: createCollected().visible(sessions.logs, session) };
+    },
+    find: (id) => sessions.find(id) ?? away.get(id),
+    isAway: (id) => !sessions.find(id) && away.has(id),
+    live: () => [...sessions.live(), ...[...away.values()].filter(({ id }) => !sessions.find(id))],
+    attach(id, client) {
+      if (sessions.find(id) || !away.has(id)) return sessions.attach(id, client);
+      let attached: { detach(): void } | null = null;
+      // What a client lends is of use once the session runs here.
+      const stop = sessions.onLoad((session) => {
+        if (session.id === id) attached ??= sessions.attach(id, client);
+      });
+      return {
+        detach() {
+          stop();
+          attached?.detach();
+        },
+      };
+    },
+    async close(id) {
+      if (sessions.find(id) || !away.has(id)) return sessions.close(id);
+      await send({ session: id, method: "close", args: [] });
+      away.get(id)?.leave();
+    },
+    async delete(id) {
+      if (sessions.find(id)) return sessions.delete(id);
+      await send({ session: id, method: "delete", args: [] });
+    },
+    leave() {
+      isGone = true;
+      for (const session of away.values()) session.leave();
+    },
+  };
+}
+
+// --- internal ---
+
+/** How often a session that changes hands is looked for again, and after how long. */
+const ATTEMPTS = 40;
+const AGAIN_MS = 50;
+/** The other node did nothing when it found that it does not have the session any more. */
+const MOVED: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
+
+/** Tries again while the session changes hands: neither here nor at another node anything was done. */
+async function whileMoving<T>(id: string, attempt: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (heldElsewhere(error) !== id || attempts > ATTEMPTS) throw error;
+    }
+    await pause(AGAIN_MS);
+  }
+}
+
+function isKeyed({ method, args }: Omit<SessionCall, "person">): boolean {
+  return method === "prompt" && (args[0]?.value as PromptInput | undefined)?.key !== undefined;
+}
+
+function lastOf(batch: readonly LogEntry<SessionEvent>[]): number {
+  const entry = batch.at(-1);
+  return entry === undefined ? 0 : isLost(entry) ? entry.last : entry.seq;
+}

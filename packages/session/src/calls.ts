@@ -1,0 +1,125 @@
+/** What one node asks of a session that another has: a method of the session by its name, and its outcome. */
+import { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
+import { sessionsFor } from "./people.js";
+import type { Person } from "./person.js";
+import type { OwnedSession, PromptInput } from "./session.js";
+import type { Sessions } from "./sessions.js";
+
+export interface SessionCall {
+  readonly session: string;
+  readonly method: string;
+  /** Each in an object, because JSON has no word for one that is left out. */
+  readonly args: readonly { readonly value?: unknown }[];
+  readonly person?: Person;
+}
+
+export type CallOutcome = CallDone | { readonly error: Failure };
+
+export interface CallDone {
+  readonly value: unknown;
+  /** The last record of the session when it was done; absent where the session is not loaded any more. */
+  readonly seq?: number;
+}
+
+interface Failure {
+  readonly code?: SessionErrorCode;
+  readonly name: string;
+  readonly message: string;
+}
+
+/** Does what a call says. Throws what opening the session and the method itself throw. */
+export async function perform(
+  sessions: Sessions,
+  { session: id, method, args }: Omit<SessionCall, "person">,
+): Promise<CallDone> {
+  const row = Object.hasOwn(CALLS, method) ? CALLS[method] : undefined;
+  if (!row) throw new SessionError("invalid_setting", `a session has no method ${JSON.stringify(method.slice(0, 80))}`);
+  const given = args.map(({ value }) => value);
+  const value = (await row(sessions, id, given)) ?? null;
+  const session = sessions.find(id);
+  if (!session) return { value };
+  const seq = session.lastSeq;
+  await session.durable(seq);
+  return { value, seq };
+}
+
+/**
+ * Does what other nodes ask of the sessions of this one. The other node let the caller in; what they may do is looked at again here.
+ *
+ * @example
+ * const answer = createCallAnswerer(sessions);
+ * await answer({ session: id, method: "setTitle", args: [{ value: "A title" }] }); // {"value":null,"seq":3}
+ */
+export function createCallAnswerer(sessions: Sessions): (call: SessionCall) => Promise<string> {
+  const attended = new WeakSet<OwnedSession>();
+  /** The sender of a prompt answers from another node, so a question is not denied because nobody is connected here. */
+  const attend = (id: string): void => {
+    const session = sessions.find(id);
+    if (!session || attended.has(session)) return;
+    attended.add(session);
+    const { detach } = sessions.attach(id, { approves: true, absent: true });
+    void session.ended.then(detach);
+  };
+  return async (call) => {
+    try {
+      const theirs = sessionsFor(sessions, call.person);
+      if (call.method === "prompt") {
+        await theirs.load(call.session);
+        attend(call.session);
+      }
+      return JSON.stringify((await perform(theirs, call)) satisfies CallOutcome);
+    } catch (error) {
+      return JSON.stringify({ error: failureOf(error) } satisfies CallOutcome);
+    }
+  };
+}
+
+/** What the other node threw. */
+export function thrownBy({ code, name, message }: Failure, sessionId: string): Error {
+  return code === undefined
+    ? Object.assign(new Error(message), { name })
+    : new SessionError(code, message, { sessionId });
+}
+
+// --- internal ---
+
+type Row = (sessions: Sessions, id: string, args: readonly unknown[]) => Promise<unknown>;
+
+/** Methods that a session does as they are called. */
+const PLAIN = [
+  "cancel",
+  "answer",
+  "answerQuestion",
+  "set",
+  "setTitle",
+  "share",
+  "notify",
+  "clear",
+  "undo",
+  "redo",
+] as const satisfies readonly (keyof OwnedSession)[];
+
+const CALLS: Readonly<Record<string, Row>> = {
+  ...Object.fromEntries(
+    PLAIN.map((method): [string, Row] => [
+      method,
+      async (sessions, id, args) => {
+        const session = await sessions.load(id);
+        return (session[method] as (...given: readonly unknown[]) => unknown)(...args);
+      },
+    ]),
+  ),
+  async prompt(sessions, id, [input]) {
+    const { durable, ...accepted } = (await sessions.load(id)).prompt(input as PromptInput);
+    await durable;
+    return accepted;
+  },
+  made: async (sessions, id) => (await sessions.load(id)).made,
+  close: (sessions, id) => sessions.close(id),
+  delete: (sessions, id) => sessions.delete(id),
+};
+
+function failureOf(error: unknown): Failure {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return { name, message, ...(isSessionError(error) && { code: error.code }) };
+}
