@@ -209,6 +209,9 @@ describe.each([
       ]),
     );
 
+    const shown = frames().flatMap(({ params }) => params?.update?.content ?? []) as { type: string }[];
+    expect(new Set(shown.map(({ type }) => type))).toEqual(new Set(["content", "diff", "terminal", "text"]));
+
     await agent.request("session/set_mode", { sessionId, modeId: "auto" });
     await agent.request("session/set_config_option", { sessionId, configId: "model", value: "offline" });
     const back = frames().find((frame) => frame.result?.configOptions)?.result.configOptions[0].currentValue;
@@ -228,6 +231,8 @@ describe.each([
     expect(kinds(before)).toEqual(new Set([...shownAgain, "user_message_chunk", "available_commands_update"]));
     await agent.request("session/close", { sessionId });
     await agent.request("session/resume", { sessionId, cwd });
+    expect((await say(sessionId, "/undo")).stopReason).toBe("end_turn");
+    expect(lines.some(({ line }) => line.includes("/undo: rewound 1 turn"))).toBe(true);
     if (build === "unstable") {
       const ask = agent.request.bind(agent) as (method: string, params: object) => Promise<Record<string, string>>;
       const fork = { sessionId, cwd, mcpServers: [], _meta: { "chimera.dev/messageIndex": 0 } };

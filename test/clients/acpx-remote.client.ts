@@ -1,13 +1,13 @@
 // acpx from npm through `acp --connect`, while the link is cut 50 times and the server is killed and started again.
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startLink } from "../link.js";
 import { addressOf, type Program, startProgram } from "../program.js";
 import { repositoryRoot } from "../scratch.js";
-import { install } from "./install.js";
+import { install, removeHome } from "./home.js";
 
 const ROUNDS = 10;
 const CUTS = 5;
@@ -15,7 +15,7 @@ const words = Array.from({ length: 300 }, (_, n) => `w${n}`);
 
 test("the conversation goes on, and nothing is lost or doubled", { timeout: 600_000 }, async () => {
   const home = mkdtempSync(join(tmpdir(), "chimera-acpx-remote-"));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 }));
+  onTestFinished(() => removeHome(home));
   // The last version that runs on Node 20.
   install(home, "acpx@0.1.15");
   const script = join(home, "script.json");

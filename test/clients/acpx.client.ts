@@ -1,11 +1,11 @@
 // acpx from npm, a headless client of ACP, against both built programs.
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repositoryRoot } from "../scratch.js";
-import { install } from "./install.js";
+import { install, removeHome } from "./home.js";
 
 /** The last version that runs on Node 20, and the newest, which brings the Node it needs. */
 const CLIENTS = [
@@ -27,7 +27,7 @@ describe.each(CLIENTS)("acpx $acpx", ({ acpx: version, node }) => {
     install(home, `acpx@${version}`, ...(node === null ? [] : [`node@${node}`]));
     writeFileSync(join(home, "script.json"), JSON.stringify(script));
   });
-  afterAll(() => rmSync(home, { recursive: true, force: true }));
+  afterAll(() => removeHome(home));
 
   describe.each([
     { program: "otter", flags: "" },

@@ -1,12 +1,12 @@
 // The AI SDK's provider for ACP agents, from npm, against both built programs.
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { repositoryRoot } from "../scratch.js";
-import { install } from "./install.js";
+import { install, removeHome } from "./home.js";
 
 const SAID = "Hello from the script.";
 const script = { repeat: true, turns: [{ steps: [{ reply: [{ text: SAID, chunks: 2 }] }] }] };
@@ -34,7 +34,7 @@ beforeAll(() => {
   writeFileSync(join(home, "caller.mjs"), CALLER);
   mkdirSync(join(home, "work"));
 });
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+afterAll(() => removeHome(home));
 
 test.each(["otter", "ferret"])("the provider generates and streams with %s", async (program) => {
   const cli = join(repositoryRoot, "apps", program, "dist", "cli.js");

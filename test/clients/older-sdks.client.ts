@@ -1,12 +1,12 @@
 // The official SDK as older clients still have it, back to the first that is published under the protocol's first home.
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repositoryRoot } from "../scratch.js";
-import { install } from "./install.js";
+import { install, removeHome } from "./home.js";
 
 /** Updates that came into the protocol later: an SDK of before reports them on its console, and goes on. */
 const LATER = ["config_option_update", "session_info_update"];
@@ -90,7 +90,7 @@ describe.each(SDKS)("$sdk", ({ sdk, unknown }) => {
     writeFileSync(join(home, "script.json"), JSON.stringify(script));
     writeFileSync(join(home, "caller.mjs"), CALLER);
   });
-  afterAll(() => rmSync(home, { recursive: true, force: true }));
+  afterAll(() => removeHome(home));
 
   test.each(["otter", "ferret"])("drives %s: text, question, edit, cancel, load", async (program) => {
     const work = join(home, program);

@@ -1,13 +1,13 @@
 // use-acp, the React hooks for ACP over WebSockets that marimo's editor has, through stdio-to-ws as its users start an agent.
 import { execFile, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { repositoryRoot } from "../scratch.js";
-import { install } from "./install.js";
+import { install, removeHome } from "./home.js";
 
 const edit = { call: "Edit", args: { path: "README.md", old_string: "one", new_string: "two" } };
 const script = {
@@ -61,7 +61,7 @@ beforeAll(() => {
   writeFileSync(join(home, "script.json"), JSON.stringify(script));
   writeFileSync(join(home, "caller.mjs"), CALLER);
 });
-afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+afterAll(() => removeHome(home));
 
 test("a page streams, asks and shows an edit of otter", async () => {
   const work = join(home, "work");
