@@ -1,4 +1,4 @@
-import { parseCursor } from "../cursor.js";
+import { PAST_THE_END, parseCursor } from "../cursor.js";
 import { LIMITS } from "../limits.js";
 import type { Entry, EventBody, LogEntry, Position, Reader, SubscribeOptions, Subscription } from "../types.js";
 import { lastOf } from "./line.js";
@@ -104,8 +104,8 @@ export function createBroadcast<E extends EventBody>(options: {
     if (head === UNKNOWN) await known.promise;
     const wanted = from === "live" ? head : parseCursor(from);
     let end = Math.max(head, options.lastSeq());
-    // A reader may have seen at another process what this one is yet to hear of.
-    if (wanted > end) {
+    // A reader may have seen at another process what this one is yet to hear of; one that wants nothing of the past has seen nothing.
+    if (wanted > end && wanted !== PAST_THE_END) {
       const stored = await options.storedHead();
       advance(stored);
       end = Math.max(end, stored);

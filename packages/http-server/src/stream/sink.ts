@@ -39,8 +39,11 @@ function nodeSink(answer: ServerResponse, headers: Readonly<Record<string, strin
   // Over HTTP/1.1 its end is the end of the connection: the body needs no chunks, and no peer uses it for another request.
   if (!stream) answer.useChunkedEncodingByDefault = false;
   answer.writeHead(200, { ...STREAM_HEADERS, ...(!stream && { Connection: "keep-alive" }), ...headers });
-  answer.flushHeaders();
   const outgoing: Writable = stream ?? answer;
+  // The headers leave with what is delivered in this turn of the loop, so that a peer that sees them is a reader already.
+  outgoing.cork();
+  answer.flushHeaders();
+  setImmediate(() => outgoing.uncork());
   // A write after the peer went away emits an error; it is ignored, because `close` says the same.
   outgoing.on("error", () => {});
 
