@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import * as sdk from "@agentclientprotocol/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -334,13 +334,16 @@ describe("HTTP", () => {
 function documented(page: string, key: string): { command: string; args: string[]; env: Record<string, string> } {
   const text = readFileSync(join(repositoryRoot, "docs", page), "utf8");
   const blocks = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(([, block = ""]) => JSON.parse(block));
-  return blocks.find((block) => key in block)[key].ferret;
+  const { ferret, Ferret = ferret } = blocks.find((block) => key in block)[key];
+  // An IDE needs a whole path, which is another on every machine.
+  return { ...Ferret, command: basename(Ferret.command) };
 }
 
 // With the client library that editors' extensions are built on, and the command found as a terminal would find it.
 test.each([
   ["for Zed,", "zed.md", "agent_servers"],
   ["for VS Code,", "vscode.md", "acp.agents"],
+  ["for JetBrains IDEs,", "jetbrains.md", "agent_servers"],
 ])("%s the entry of docs/%s drives ferret as written: text, a read, an edit, a question", async (_id, page, key) => {
   const { command, args, env } = documented(page, key);
   const turn = {

@@ -1,4 +1,4 @@
-// What `npm run test:clients` runs: clients from npm, which need the network, and runs that take minutes.
+// What `npm run test:clients` runs: clients from npm, which need the network, editors of Debian, and runs that take minutes.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
