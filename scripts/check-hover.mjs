@@ -6,7 +6,7 @@ import { runGate } from "./gate.mjs";
 import { listFiles } from "./workspace.mjs";
 
 /** The packages that a program of somebody else is made of. */
-const EMBEDDED = [
+export const EMBEDDED = [
   "session",
   "http-server",
   "acp-server",

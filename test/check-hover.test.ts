@@ -1,18 +1,9 @@
 import { expect, test } from "vitest";
+import { EMBEDDED } from "../scripts/check-hover.mjs";
 import { runScript, scratchTree } from "./scratch.js";
 
 test("functions that embedders import have an example; one without is named", () => {
-  const names = [
-    "session",
-    "http-server",
-    "acp-server",
-    "agent",
-    "client",
-    "event-store",
-    "snapshot-store",
-    "run-reports",
-  ];
-  const empty = Object.fromEntries(names.map((name) => [`packages/${name}/src/index.ts`, ""]));
+  const empty = Object.fromEntries(EMBEDDED.map((name) => [`packages/${name}/src/index.ts`, ""]));
   const root = scratchTree({
     ...empty,
     "packages/agent/src/index.ts": 'export { bare, shown } from "./both.js";\n',

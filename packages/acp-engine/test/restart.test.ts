@@ -3,24 +3,28 @@ import { describeProcess } from "@chimera/event-store/claim";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { AGENT, open, place, prompts, records, said, turn } from "./engine.js";
 
+/** A session with one turn, loaded again by another program than the one it was made by. */
+async function restarted(can: string) {
+  const at = place();
+  const first = open(at, { can });
+  const { id } = await first.sessions.create({ cwd: at.cwd });
+  await turn(await first.sessions.load(id), first.sessions, "say one");
+  await first.close();
+  const { sessions } = open(at, { can });
+  return { at, sessions, session: await sessions.load(id) };
+}
+
 test.each([
   ["resume", "resume"],
   ["load", "load"],
   ["load, where it only says that it can resume", "resume-lies,load"],
 ])("takes its session up again by %s, silently, and sends no prompt twice", async (_name, can) => {
-  const at = place();
-  const first = open(at, { can });
-  const session = await first.sessions.create({ cwd: at.cwd });
-  await turn(session, first.sessions, "say one");
-  await first.close();
-
-  const second = open(at, { can });
-  const again = await second.sessions.load(session.id);
-  const log = await turn(again, second.sessions, "recall");
+  const { at, sessions, session } = await restarted(can);
+  const log = await turn(session, sessions, "recall");
   expect(said(log)).toBe("say one");
   expect(log.some(({ type }) => type === "notice")).toBe(false);
   expect(prompts(at)).toEqual(["say one", "recall"]);
-  expect(JSON.stringify(await records(second.sessions, session.id))).not.toContain("replayed");
+  expect(JSON.stringify(await records(sessions, session.id))).not.toContain("replayed");
 });
 
 test.each([
@@ -28,15 +32,8 @@ test.each([
   ["load fails", "load-fails", "session/load: the session file is gone"],
   ["both fail", "resume-lies,load-fails", "session/resume: Method not found; session/load"],
 ])("tells a new session what was said, once and with a notice, where %s", async (_name, can, why) => {
-  const at = place();
-  const first = open(at, { can });
-  const session = await first.sessions.create({ cwd: at.cwd });
-  await turn(session, first.sessions, "say one");
-  await first.close();
-
-  const second = open(at, { can });
-  const again = await second.sessions.load(session.id);
-  const log = await turn(again, second.sessions, "say two");
+  const { at, sessions, session } = await restarted(can);
+  const log = await turn(session, sessions, "say two");
   expect(log.find(({ type }) => type === "notice")?.metadata).toMatchObject({ text: expect.stringContaining(why) });
   const told = prompts(at)[1]!;
   expect(told).toContain("User: say one");

@@ -13,7 +13,7 @@ import type { AppDeps, AppEnv } from "./deps.js";
 import { guard } from "./guard/guard.js";
 import { errorResponse, HttpError } from "./http-error.js";
 import { LIMITS } from "./limits.js";
-import { createMetrics, type Metrics } from "./metrics/metrics.js";
+import { createMetrics, type Metrics } from "./metrics.js";
 import { type CreateSession, createOpenSession, type OpenSession } from "./open-session.js";
 import { createPage } from "./page.js";
 import { answerAnywhere, createAnswerer } from "./peers.js";

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EnginesReply, ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
 import type { Person, Session, Sessions, SlashPalette } from "@chimera/session";
-import type { ServeAcp } from "./acp/serve-acp.js";
+import type { ServeAcp } from "./acp/connections.js";
 import type { IsOwnUser } from "./auth/peer.js";
 import type { TokenHashes } from "./auth/token.js";
 

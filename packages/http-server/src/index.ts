@@ -6,5 +6,5 @@ export { createLife } from "./auth/token.js";
 export type { AppDeps, AppEnv, PageFile, People } from "./deps.js";
 export { HttpError, isHttpError } from "./http-error.js";
 export { LIMITS } from "./limits.js";
-export { METRICS } from "./metrics/metrics.js";
+export { METRICS } from "./metrics.js";
 export type { CreatedSession, CreateSession } from "./open-session.js";

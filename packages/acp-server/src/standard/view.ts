@@ -6,9 +6,8 @@ import type { Connection } from "@chimera/ndjson-rpc";
 import type { ReachableSessions, Session } from "@chimera/session";
 import type { SessionView } from "../session-view.js";
 import { clientEffects } from "./client-effects.js";
-import { createElicitations } from "./elicitation.js";
 import { createFrames } from "./frames.js";
-import { createPermissionPrompts } from "./permission.js";
+import { createElicitations, createPermissionPrompts } from "./questions.js";
 import { configOptions, type SettingsShown } from "./settings.js";
 
 const CONFIG_RECORDS = new Set([

@@ -2,8 +2,7 @@
 import { readdirSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Holder } from "@chimera/event-store";
-import { type Owner, ownerOf } from "./owner.js";
-import { type PidRecord, pidfilePath, readRecord, runDirectory, slotIn } from "./record.js";
+import { type Owner, ownerOf, type PidRecord, pidfilePath, readRecord, runDirectory, slotIn } from "./record.js";
 
 export interface ListOptions {
   readonly prefix: string;

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { claimHolder, findHolder, identify, type ProcessIdentity } from "@chimera/event-store/claim";
 import { resolvePaths } from "../paths.js";
 
 export interface PidRecord {
@@ -82,6 +83,24 @@ export function runDirectory(directory: string | undefined): string {
   return directory === undefined ? resolvePaths(process.env).run : resolve(directory);
 }
 
+/** The process that owns a pidfile; "elsewhere": it runs on another machine or in another container that shares the directory. */
+export type Owner = ProcessIdentity | "elsewhere" | null;
+
+/** Only a process that is proven to have written the record. */
+export function ownerOf(place: PidfilePlace, record: PidRecord): Owner {
+  const holder = claimHolder(claimPath(place));
+  if (holder === null) return ifOlder(identify(record.pid), record);
+  if (holder.pid !== record.pid) return null;
+  const found = findHolder(holder);
+  return holder.start === null && found !== "elsewhere" ? ifOlder(found, record) : found;
+}
+
+/** Who has the claim, whether a record is written yet or not. */
+export function claimantOf(place: PidfilePlace): Owner {
+  const holder = claimHolder(claimPath(place));
+  return holder === null ? null : findHolder(holder);
+}
+
 // --- internal ---
 
 function parse(text: string): Partial<Record<keyof PidRecord, unknown>> {
@@ -91,4 +110,14 @@ function parse(text: string): Partial<Record<keyof PidRecord, unknown>> {
   } catch {
     return {};
   }
+}
+
+/** The wall clock is good to about this. */
+const CLOCK_SLACK_S = 2;
+
+/** Where no claim tells the start time, the process must be older than the record, or its number was given out again. */
+function ifOlder(found: ProcessIdentity | null, record: PidRecord): Owner {
+  // Without a claim nothing tells init from a server that is the first process of its container.
+  if (found === null || found.startedAt === null || found.pid === 1) return null;
+  return found.startedAt <= record.started_at + CLOCK_SLACK_S ? found : null;
 }

@@ -4,8 +4,7 @@ import { dirname } from "node:path";
 import { requireDelay } from "@chimera/acp-schema/timer";
 import { isStillThere, type ProcessIdentity } from "@chimera/event-store/claim";
 import { type ListOptions, listOwned } from "./list.js";
-import type { Owner } from "./owner.js";
-import { slotOf } from "./record.js";
+import { type Owner, slotOf } from "./record.js";
 import { reapPidfile } from "./write.js";
 
 export type StopFailure =

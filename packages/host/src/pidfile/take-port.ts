@@ -2,8 +2,7 @@
 import { isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { listOwned } from "./list.js";
-import { claimantOf, type Owner } from "./owner.js";
-import { type PidfilePlace, runDirectory, slotOf } from "./record.js";
+import { claimantOf, type Owner, type PidfilePlace, runDirectory, slotOf } from "./record.js";
 import { alreadyRunning, type Pidfile, type WritePidfileOptions, writePidfile } from "./write.js";
 
 /** How often to look again: a server that starts or stops holds the port for a moment without a record. */

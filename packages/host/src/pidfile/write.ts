@@ -5,10 +5,10 @@ import { type Claim, claim, createHeartbeat, type Heartbeat } from "@chimera/eve
 import { HostError } from "../errors.js";
 import { makeDirectory } from "../paths.js";
 import { replaceFile } from "../replace-file.js";
-import { ownerOf } from "./owner.js";
 import {
   claimPath,
   hashToken,
+  ownerOf,
   type PidfilePlace,
   type PidRecord,
   pidfilePath,

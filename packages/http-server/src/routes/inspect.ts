@@ -1,10 +1,13 @@
 /** What a client looks at in a session besides its records: files, changes per turn, who is attached; and search over all of them. */
-import type { ChangesReply, ClientsReply, SearchReply } from "@chimera/acp-schema/http";
+
+import { constants, type Dirent } from "node:fs";
+import { lstat, open, opendir, realpath } from "node:fs/promises";
+import { join, relative, resolve, sep } from "node:path";
+import type { ChangesReply, ClientsReply, FilesReply, SearchReply } from "@chimera/acp-schema/http";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readQuery } from "../request/query.js";
 import { withReports } from "../with-reports.js";
-import { lookAt } from "../workspace-files.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
 export function inspectRoutes({ deps, openSession, streams, clock }: Parts) {
@@ -60,4 +63,94 @@ export function inspectRoutes({ deps, openSession, streams, clock }: Parts) {
       });
     },
   } satisfies Handlers;
+}
+
+// --- internal ---
+
+/**
+ * A file or a directory below a session's directory, as a client may look at it: bounded, and never out of it through a link.
+ *
+ * @param path below `cwd`. Throws `invalid_path` for one that leads out of it or is neither, `file_not_found`.
+ */
+async function lookAt(cwd: string, path: string): Promise<FilesReply> {
+  if (path.includes("\0")) throw outside();
+  const root = await realpath(cwd).catch(missing);
+  const asked = resolve(root, path);
+  requireBelow(root, asked);
+  const found = await realpath(asked).catch(missing);
+  requireBelow(root, found);
+  const shown = relative(root, asked).split(sep).join("/") || ".";
+  const stats = await lstat(found).catch(missing);
+  if (stats.isDirectory()) return { type: "directory", path: shown, ...(await namesIn(found)) };
+  if (!stats.isFile()) throw new HttpError(400, "invalid_path", "this is neither a file nor a directory");
+  return { type: "file", path: shown, ...(await beginningOf(root, found)) };
+}
+
+type Shown<T extends FilesReply["type"]> = Omit<Extract<FilesReply, { type: T }>, "type" | "path">;
+
+async function namesIn(directory: string): Promise<Shown<"directory">> {
+  const found: Dirent[] = [];
+  let truncated = false;
+  for await (const entry of await opendir(directory).catch(missing)) {
+    truncated = found.length >= LIMITS.directoryEntries;
+    if (truncated) break;
+    found.push(entry);
+  }
+  const entries = found.map(async (entry) => {
+    const stats = await lstat(join(directory, entry.name)).catch(() => null);
+    const type = typeOf(entry);
+    const size = type === "file" ? (stats?.size ?? null) : null;
+    return { name: entry.name, type, size, modified: stats?.mtime.toISOString() ?? null };
+  });
+  const named = await Promise.all(entries);
+  return { entries: named.sort((a, b) => (a.name < b.name ? -1 : 1)), truncated };
+}
+
+async function beginningOf(root: string, path: string): Promise<Shown<"file">> {
+  // What was a file a moment ago may be a link or a pipe by now: neither is followed nor waited for.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(missing);
+  try {
+    if (process.platform === "linux") requireBelow(root, await realpath(`/proc/self/fd/${file.fd}`).catch(missing));
+    const { size, mtime } = await file.stat();
+    const bytes = Buffer.alloc(Math.min(size, LIMITS.fileBytes));
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+    const read = bytes.subarray(0, bytesRead);
+    const text = textIn(read, size > read.length);
+    return {
+      size,
+      modified: mtime.toISOString(),
+      encoding: text === null ? "base64" : "utf-8",
+      content: text ?? read.toString("base64"),
+      truncated: size > read.length,
+    };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Null for bytes that are not text. A character that was cut at the end is left out. */
+function textIn(bytes: Buffer, isCut: boolean): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: isCut });
+  } catch {
+    return null;
+  }
+}
+
+function typeOf(entry: Dirent): "file" | "directory" | "link" | "other" {
+  if (entry.isSymbolicLink()) return "link";
+  return entry.isFile() ? "file" : entry.isDirectory() ? "directory" : "other";
+}
+
+function requireBelow(root: string, path: string): void {
+  if (path !== root && !path.startsWith(root.endsWith(sep) ? root : root + sep)) throw outside();
+}
+
+function outside(): HttpError {
+  return new HttpError(400, "invalid_path", "the path is not below the session's directory");
+}
+
+function missing(cause: unknown): never {
+  throw new HttpError(404, "file_not_found", "there is no such file, or it cannot be read", { cause });
 }

@@ -6,7 +6,7 @@ import type { Refuse } from "../auth/refusals.js";
 import type { SessionTokens } from "../auth/token.js";
 import type { Creations } from "../creations.js";
 import type { AppDeps, AppEnv } from "../deps.js";
-import type { Metrics } from "../metrics/metrics.js";
+import type { Metrics } from "../metrics.js";
 import type { CreateSession, OpenSession } from "../open-session.js";
 import type { Streams } from "../stream/streams.js";
 

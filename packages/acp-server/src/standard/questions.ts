@@ -1,0 +1,185 @@
+/** What a person is asked, as ACP asks it: tied to the record that put the question, and withdrawn by the one that settles it. */
+import type {
+  ClientCapabilities,
+  CreateElicitationResponse,
+  PermissionOption,
+  RequestPermissionResponse,
+} from "@chimera/acp-schema";
+import type { Decision, Metadata } from "@chimera/acp-schema/events";
+import { type Connection, isConnectionError } from "@chimera/ndjson-rpc";
+import type { OpenPermission, Session } from "@chimera/session";
+import { cutArgs } from "../project/bounds.js";
+import { changedPlaces, shownContent } from "./frames.js";
+import { fenced } from "./running-calls.js";
+
+const OPTIONS: Readonly<Record<Decision, PermissionOption>> = {
+  allow: { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
+  always: { optionId: "allow_always", name: "Always allow exactly this call here", kind: "allow_always" },
+  deny: { optionId: "reject_once", name: "Reject", kind: "reject_once" },
+  never: { optionId: "reject_always", name: "Always reject exactly this call here", kind: "reject_always" },
+};
+
+/** Whether a call may run. */
+export function createPermissionPrompts(
+  connection: Connection,
+  session: { readonly id: string; find(): Session | undefined },
+  origin: string | undefined,
+) {
+  /** The call as it was announced, so that a client shows the question under the same words. */
+  function toolCallOf({ call_id, tool, args, content = [] }: OpenPermission): object {
+    const call = session.find()?.conversation.openCalls.get(call_id);
+    const locations = changedPlaces(content) ?? call?.locations;
+    const shown = { title: call?.title ?? tool, name: tool, ...(call && { kind: call.kind }), locations };
+    const asked = content.map((item) =>
+      shownContent(item.type === "text" ? { ...item, text: fenced(item.text) } : item),
+    );
+    return { toolCallId: call_id, ...shown, status: "pending", rawInput: cutArgs(args), content: asked };
+  }
+
+  return createAsked<OpenPermission, Decision | { readonly choice: string }>({
+    id: ({ permission_id }) => permission_id,
+    request(permission, signal) {
+      const { options, risk, choices, shown } = permission;
+      const params = {
+        sessionId: session.id,
+        toolCall: toolCallOf(permission),
+        // An engine's own answers go by their own names: two may be of one kind.
+        options:
+          choices?.map(({ id, name, kind }) => ({ optionId: id, name, kind })) ?? options.map((one) => OPTIONS[one]),
+        _meta: { "chimera.dev/risk": risk, ...(shown !== undefined && { [SHOWN]: shown }) },
+      };
+      return (
+        connection
+          .request("session/request_permission", params, { signal })
+          .then((response) => decisionOf(response as RequestPermissionResponse, permission))
+          // A client that cannot answer means no; one that has gone leaves the question to the others.
+          .catch((error) => (signal.aborted || isGone(error) ? undefined : ("deny" as const)))
+      );
+    },
+    deliver: (id, answer) => session.find()?.answer(id, answer, origin),
+  });
+}
+
+/** What an engine wants to know: with a form where the client offers them. */
+export function createElicitations(
+  connection: Connection,
+  session: { readonly id: string; find(): Session | undefined },
+  { elicitation }: Pick<ClientCapabilities, "elicitation">,
+  origin: string | undefined,
+) {
+  return createAsked<Metadata<"question_asked">, string | null>({
+    id: ({ question_id }) => question_id,
+    async request(question, signal) {
+      const { call_id, question: message } = question;
+      const form = {
+        sessionId: session.id,
+        toolCallId: call_id,
+        mode: "form",
+        message,
+        requestedSchema: { type: "object", properties: { answer: propertyOf(question) }, required: ["answer"] },
+      };
+      const asking = elicitation?.form
+        ? connection
+            .request("elicitation/create", form, { signal })
+            .then((response) => answerOf(response as CreateElicitationResponse))
+        : connection
+            .request("session/request_permission", dialogOf(session.id, question), { signal })
+            .then((response) => chosenOf(response as RequestPermissionResponse, question));
+      // A client that has gone, or cannot ask, leaves the question to the others.
+      return asking.catch((error) => (signal.aborted || isConnectionError(error) ? undefined : null));
+    },
+    deliver: (id, answer) => session.find()?.answerQuestion(id, answer, origin),
+  });
+}
+
+// --- internal ---
+
+/**
+ * Requests to the client, each sent once, and withdrawn when it is settled elsewhere. `request` resolves with the client's answer; with
+ * undefined where it leaves the answer to others. `deliver` hands it to the session.
+ */
+function createAsked<Q, A>(options: {
+  readonly id: (question: Q) => string;
+  readonly request: (question: Q, signal: AbortSignal) => Promise<A | undefined>;
+  readonly deliver: (id: string, answer: A) => Promise<void> | undefined;
+}) {
+  const asked = new Map<string, AbortController>();
+  const send = async (id: string, question: Q): Promise<void> => {
+    const abort = new AbortController();
+    asked.set(id, abort);
+    const answer = await options.request(question, abort.signal);
+    asked.delete(id);
+    // Somebody may have answered in the meantime; the first answer counts.
+    if (answer !== undefined) await options.deliver(id, answer)?.catch(() => {});
+  };
+  return {
+    /** A record that passes again asks nothing again. */
+    ask(question: Q) {
+      const id = options.id(question);
+      if (!asked.has(id)) void send(id, question);
+    },
+    /** Takes the question back: somebody else answered, or the turn ended. */
+    withdraw(id: string) {
+      asked.get(id)?.abort();
+      asked.delete(id);
+    },
+    close() {
+      for (const abort of asked.values()) abort.abort();
+      asked.clear();
+    },
+  };
+}
+
+function isGone(error: unknown): boolean {
+  return isConnectionError(error) && error.code === "closed";
+}
+
+/** Carries the digest of what is asked for, and back that of what was shown. */
+const SHOWN = "chimera.dev/shown";
+
+/** An answer to something else than what is asked for is a no. */
+function decisionOf(
+  { outcome, _meta }: RequestPermissionResponse,
+  { options, choices, shown }: OpenPermission,
+): Decision | { readonly choice: string } {
+  const seen = _meta?.[SHOWN];
+  if (outcome.outcome !== "selected" || (seen !== undefined && seen !== shown)) return "deny";
+  const { optionId } = outcome;
+  if (choices?.some(({ id }) => id === optionId)) return { choice: optionId };
+  return options.find((decision) => OPTIONS[decision].optionId === optionId) ?? "deny";
+}
+
+function propertyOf({ options }: Metadata<"question_asked">): object {
+  const title = "Answer";
+  if (options.length === 0) return { type: "string", title };
+  return {
+    type: "string",
+    title,
+    oneOf: options.map(({ name, description }) => ({
+      const: name,
+      title: name,
+      ...(description !== undefined && { description }),
+    })),
+  };
+}
+
+/** For a client without forms: the options as answers to a permission, which every client can ask for. */
+function dialogOf(sessionId: string, { call_id, question, options }: Metadata<"question_asked">): object {
+  const named = options.map(({ name }, at) => ({ optionId: `${at}`, name, kind: "allow_once" }));
+  const none = { optionId: "none", name: "No answer", kind: "reject_once" };
+  return {
+    sessionId,
+    toolCall: { toolCallId: call_id, title: question, status: "pending" },
+    options: [...named, none],
+  };
+}
+
+function chosenOf({ outcome }: RequestPermissionResponse, { options }: Metadata<"question_asked">): string | null {
+  return outcome.outcome === "selected" ? (options[Number(outcome.optionId)]?.name ?? null) : null;
+}
+
+function answerOf(response: CreateElicitationResponse): string | null {
+  const content = response.action === "accept" ? (response.content as Record<string, unknown> | null) : null;
+  const answer = content?.["answer"];
+  return typeof answer === "string" && answer !== "" ? answer : null;
+}
