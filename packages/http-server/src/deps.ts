@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EnginesReply, ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
+import type { LineChannel } from "@chimera/ndjson-rpc";
 import type { Person, Session, Sessions, SlashPalette } from "@chimera/session";
-import type { ServeAcp } from "./acp/connections.js";
 import type { IsOwnUser } from "./auth/peer.js";
 import type { TokenHashes } from "./auth/token.js";
 
@@ -131,4 +131,21 @@ export interface AppEnv {
     /** The answer is made while it is sent. */
     streamed?: boolean;
   };
+}
+
+/** Serves ACP on a channel, as `serveAcp` of `@chimera/acp-server` does with the program's sessions. */
+export type ServeAcp = (peer: {
+  readonly channel: LineChannel;
+  /** What this transport can do, for the answer to `initialize`. */
+  readonly transport: object;
+  /** The one session that the caller's token is for. */
+  readonly onlySession?: string;
+  /** Who calls: they are given the sessions that they may see. */
+  readonly person?: Person;
+}) => AcpServing;
+
+export interface AcpServing {
+  readonly closed: Promise<unknown>;
+  close(): Promise<void>;
+  rewind(sessionId: string, seq: number): void;
 }

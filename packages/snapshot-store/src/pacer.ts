@@ -47,3 +47,13 @@ export async function paced<T>(steps: Steps<T>, pacer: Pacer): Promise<T> {
     steps.return(undefined as T);
   }
 }
+
+/** Returns a function that runs one piece of work after the other; one that fails does not keep the next from its turn. */
+export function createSerial(): <T>(work: () => Promise<T> | T) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result.catch(() => {});
+    return result;
+  };
+}

@@ -8,7 +8,7 @@ import { removeOwnDirectory } from "./content/own-files.js";
 import { editsOf } from "./diff/edits.js";
 import { SnapshotError, toSnapshotError } from "./errors.js";
 import type { SnapshotLimits } from "./limits.js";
-import { createPacer, paced } from "./pacer.js";
+import { createPacer, createSerial, paced } from "./pacer.js";
 import { keepRestore, makePlan, restore, settleRestore, takeBackRestore } from "./restore/restore.js";
 import type { Workplace } from "./restore/workplace.js";
 import { type CaptureContext, captureAfter, captureBefore, captureCommand } from "./turn/capture.js";
@@ -51,19 +51,17 @@ export function createSessionSnapshots(deps: {
   /** What it has found; null while it has touched nothing, as most turns never do. */
   let turn: OpenTurn | null = null;
   let ready = false;
-  let queue: Promise<unknown> = Promise.resolve();
+  const serial = createSerial();
   /** `beginTurn` never throws; the turn's next call throws this. */
   let beginError: unknown = null;
   /** Whether the log has the record of an interrupted restore. */
   let recorded = async (_direction: Direction, _after: number) => false;
 
-  function serial<T>(doing: string, work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
-    const result = queue.then(work).catch((error: unknown) => {
+  function inTurn<T>(doing: string, work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
+    return serial(work).catch((error: unknown) => {
       requireHeld();
       throw signal?.aborted ? signal.reason : toSnapshotError(error, doing);
     });
-    queue = result.catch(() => {});
-    return result;
   }
 
   function enqueue<T>(doing: string, work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
@@ -72,7 +70,7 @@ export function createSessionSnapshots(deps: {
       if (!ready) await takeUp();
       return work();
     };
-    return serial(doing, repaired, signal);
+    return inTurn(doing, repaired, signal);
   }
 
   /** Repairs what an earlier process left, or a restore that could not be taken back. */
@@ -191,7 +189,7 @@ export function createSessionSnapshots(deps: {
     async settle(isRecorded) {
       recorded = isRecorded;
       try {
-        const result = await serial("repairing what a crash left", takeUp);
+        const result = await inTurn("repairing what a crash left", takeUp);
         return result === null ? null : { sessionId, result };
       } catch (error) {
         return { sessionId, result: "failed", message: (error as SnapshotError).message };

@@ -1,8 +1,7 @@
 /** ACP connections by their id. A connection outlives its streams for a while, so that a client that lost them goes on where it was. */
 import { randomBytes } from "node:crypto";
 import type { LineChannel } from "@chimera/ndjson-rpc";
-import type { Person } from "@chimera/session";
-import type { Caller } from "../deps.js";
+import type { AcpServing, Caller, ServeAcp } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { createStreamsChannel, type StreamsChannel } from "./streams-channel.js";
@@ -102,26 +101,9 @@ export function createAcpConnections(serve: ServeAcp) {
   };
 }
 
-/** Serves ACP on a channel, as `serveAcp` of `@chimera/acp-server` does with the program's sessions. */
-export type ServeAcp = (peer: {
-  readonly channel: LineChannel;
-  /** What this transport can do, for the answer to `initialize`. */
-  readonly transport: object;
-  /** The one session that the caller's token is for. */
-  readonly onlySession?: string;
-  /** Who calls: they are given the sessions that they may see. */
-  readonly person?: Person;
-}) => AcpServing;
-
 // --- internal ---
 
 function nameOf(caller: Caller): string {
   if (caller.kind === "session") return `session ${caller.session}`;
   return caller.kind === "user" ? `user ${caller.person.name}` : caller.kind;
-}
-
-interface AcpServing {
-  readonly closed: Promise<unknown>;
-  close(): Promise<void>;
-  rewind(sessionId: string, seq: number): void;
 }

@@ -2,7 +2,7 @@
 import { createBlobs, sha256 } from "../content/blobs.js";
 import { type SkipReason, type StoredState, sameStamp, statIfAny } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
-import { createPacer, paced } from "../pacer.js";
+import { createPacer, createSerial, paced } from "../pacer.js";
 import { createFacts, type Fact } from "./facts.js";
 import { rulesAbove } from "./ignore-rules.js";
 import { factOf, settleUnmetFacts } from "./indexed-file.js";
@@ -50,11 +50,10 @@ export function createBaseline(options: {
   const learned = new Map<string, Fact>();
   /** Why part of the workspace is not in the index. */
   let truncated: SkipReason | null = null;
-  let queue: Promise<unknown> = Promise.resolve();
+  const serial = createSerial();
 
   function exclusive<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const result = queue.then(work);
-    queue = result.catch(() => {});
+    const result = serial(work);
     return signal === undefined ? result : unlessAborted(result, signal);
   }
 
