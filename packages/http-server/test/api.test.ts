@@ -278,7 +278,7 @@ describe("event streams", () => {
     const of = (frames: readonly (typeof stream.frames)[number][], id: string) =>
       frames.filter(({ data }) => data.session_id === id).map(({ data }) => data.record.seq);
     const ends = served.sessions.find(b)!.lastSeq;
-    await stream.until((frames) => of(frames, b).includes(ends));
+    await stream.until((frames) => of(frames, a).includes(lastOfA) && of(frames, b).includes(ends));
     expect(of(stream.frames, a)).toEqual([lastOfA]);
     expect(of(stream.frames, b)).toEqual(Array.from({ length: ends }, (_, at) => at + 1));
     const composite = /^id: (.*)$/gm;
