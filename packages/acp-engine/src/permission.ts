@@ -1,6 +1,8 @@
 /** A question of the engine as a permission of our session, and the answer to it out of the engine's own. */
+
 import type { PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from "@chimera/acp-schema";
 import type { Ask, AskRequest } from "@chimera/acp-schema/agent";
+import { DECISION_OF } from "@chimera/acp-schema/conversation";
 import type { Decision, ToolKind } from "@chimera/acp-schema/events";
 import { type CallState, isWriting } from "./call-state.js";
 
@@ -50,13 +52,6 @@ const NAMES: Partial<Record<ToolKind, string>> = {
   search: "search",
   think: "think",
 };
-const DECISION_OF: Readonly<Record<PermissionOption["kind"], Decision>> = {
-  allow_once: "allow",
-  allow_always: "always",
-  reject_once: "deny",
-  reject_always: "never",
-};
-
 /** What each decision may be sent as, the nearest first: no refusal becomes one for good. */
 const KINDS_OF: Readonly<Record<Decision, readonly PermissionOption["kind"][]>> = {
   allow: ["allow_once", "allow_always"],

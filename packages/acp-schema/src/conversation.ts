@@ -4,6 +4,7 @@ export { createUpgrade, upgradeMetadata } from "./events/entry.js";
 export type { ChangedSettings, Facts, SessionUsage, TurnResult, TurnUsage, TurnView } from "./events/fold.js";
 export { createJoin, type Join } from "./events/join.js";
 export {
+  DECISION_OF,
   ENGINE_OPTION,
   FLAG_OPTIONS,
   type FlagOption,

@@ -1,5 +1,7 @@
 /** What people are asked: whether a call may run, and what an engine wants to know. */
+
 import type { Answer, Question as PlainQuestion, QuestionAnswer } from "@chimera/acp-schema/agent";
+import { DECISION_OF } from "@chimera/acp-schema/conversation";
 import type { Decision, PermissionChoice } from "@chimera/acp-schema/events";
 import type { Kind } from "./broker.js";
 import { SessionError } from "./errors.js";
@@ -36,13 +38,6 @@ export const QUESTION: Kind<PlainQuestion, string | null, QuestionAnswer> = {
 };
 
 // --- internal ---
-
-const DECISION_OF: Readonly<Record<PermissionChoice["kind"], Decision>> = {
-  allow_once: "allow",
-  allow_always: "always",
-  reject_once: "deny",
-  reject_always: "never",
-};
 
 function decisionOf(
   reply: Reply,

@@ -1,4 +1,5 @@
-/** Modes: names for the three flags that say what an agent may do without asking. Loads no schema. */
+/** Modes: names for the three flags that say what an agent may do without asking; and what answers to it amount to. Loads no schema. */
+import type { Decision, PermissionChoice } from "./value.js";
 
 /** What an agent may do without asking. */
 export interface Flags {
@@ -37,3 +38,11 @@ export function modeOf(flags: Flags): Mode {
   if (flags.readOnly) return "read-only";
   return flags.autoApproveWrites && flags.autoApproveExecute ? "auto" : "review";
 }
+
+/** What an answer of each kind that ACP knows amounts to. */
+export const DECISION_OF: Readonly<Record<PermissionChoice["kind"], Decision>> = {
+  allow_once: "allow",
+  allow_always: "always",
+  reject_once: "deny",
+  reject_always: "never",
+};

@@ -1,4 +1,5 @@
 /** A permission request in words, and the answers a person can give. */
+import { DECISION_OF } from "@chimera/acp-schema/conversation";
 import type { Decision, Metadata, PermissionChoice, ToolContent } from "@chimera/acp-schema/events";
 import { visible } from "@chimera/acp-schema/text";
 import type { PermissionAnswer } from "../client/client.js";
@@ -85,13 +86,6 @@ export function parseAnswer(text: string, request: Request): PermissionAnswer | 
 }
 
 // --- internal ---
-
-const DECISION_OF: Readonly<Record<PermissionChoice["kind"], Decision>> = {
-  allow_once: "allow",
-  allow_always: "always",
-  reject_once: "deny",
-  reject_always: "never",
-};
 
 /** Those that a letter does not give already: an answer that holds for more than this call, and an engine's own. */
 function offeredBy({ choices = [] }: Request): readonly PermissionChoice[] {

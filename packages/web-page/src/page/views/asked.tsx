@@ -1,4 +1,5 @@
 /** What waits for the person's answer: a tool's permission, with everything it would do in view, or a question of the agent. */
+import { DECISION_OF } from "@chimera/acp-schema/conversation";
 import type { Decision, Metadata } from "@chimera/acp-schema/events";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -58,12 +59,8 @@ const ANSWERS: Readonly<Record<Decision, { readonly label: string; readonly key:
   never: { label: "Always reject this exact call", key: "" },
 };
 
-const DECISIONS: Readonly<Record<string, Decision>> = {
-  allow_once: "allow",
-  allow_always: "always",
-  reject_once: "deny",
-  reject_always: "never",
-};
+/** Where a question has no choices of its own, a decision stands in their place. */
+const DECISIONS: Readonly<Record<string, Decision>> = DECISION_OF;
 
 function Permission({ sessionId, permission, keys }: Common & { readonly permission: Metadata<"permission_request"> }) {
   const { permission_id: id, tool, risk, options, choices, content, shown, args } = permission;
