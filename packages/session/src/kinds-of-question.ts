@@ -1,12 +1,12 @@
 /** What people are asked: whether a call may run, and what an engine wants to know. */
-
-import type { Answer, Question as PlainQuestion, QuestionAnswer } from "@chimera/acp-schema/agent";
+import { createHash } from "node:crypto";
+import type { Answer, AskRequest, Question as PlainQuestion, QuestionAnswer } from "@chimera/acp-schema/agent";
 import { DECISION_OF } from "@chimera/acp-schema/conversation";
-import type { Decision, PermissionChoice } from "@chimera/acp-schema/events";
+import type { Decision, Metadata, PermissionChoice, ToolContent } from "@chimera/acp-schema/events";
+import { endOf, startOf, visible } from "@chimera/acp-schema/text";
 import type { Kind } from "./broker.js";
 import { SessionError } from "./errors.js";
 import { limits } from "./limits.js";
-import { type Question, questionOf } from "./question.js";
 import type { Reply } from "./session.js";
 
 export const PERMISSION: Kind<Question, Reply, Answer> = {
@@ -37,6 +37,11 @@ export const QUESTION: Kind<PlainQuestion, string | null, QuestionAnswer> = {
   }),
 };
 
+/** What people are asked: a request with what it shows worked out. */
+export interface Question extends Omit<AskRequest, "content"> {
+  readonly content?: readonly ToolContent[];
+}
+
 // --- internal ---
 
 function decisionOf(
@@ -49,4 +54,58 @@ function decisionOf(
   const chosen = choices.find(({ id }) => id === choice);
   if (!chosen) throw new SessionError("invalid_setting", `the question has no answer ${JSON.stringify(choice)}`);
   return { decision: DECISION_OF[chosen.kind], choice };
+}
+
+/** Characters of one text; clients of every protocol can show that many. */
+const MAX_TEXT = 32 * 1024;
+const HEAD = 24 * 1024;
+/** Characters of a file before and after; a larger change is shown by the arguments of the call. */
+const MAX_DIFF = 128 * 1024;
+
+/** What a permission request shows: all of what is asked for, or how much of it is left out. Made once, so that every client shows the same. */
+function questionOf(id: string, request: Question): Metadata<"permission_request"> {
+  const { call_id, tool, args, risk, options = ["allow", "always", "deny", "never"], choices } = request;
+  const given = (request.content ?? [])
+    .filter((item) => (item.type === "text" || item.type === "diff") && !isTooLarge(item))
+    .map(folded);
+  const content = given.some(({ type }) => type === "diff")
+    ? given
+    : [{ type: "text" as const, text: inWords(args) }, ...given];
+  const shown = createHash("sha256").update(JSON.stringify(content)).digest("hex");
+  return {
+    permission_id: id,
+    call_id,
+    tool,
+    args,
+    risk,
+    options: [...options],
+    ...(choices && { choices: [...choices] }),
+    content,
+    shown,
+  };
+}
+
+function isTooLarge(item: ToolContent): boolean {
+  return item.type === "diff" && (item.old_text?.length ?? 0) + item.new_text.length > MAX_DIFF;
+}
+
+function folded(item: ToolContent): ToolContent {
+  return item.type === "text" ? { type: "text", text: fold(visible(item.text)) } : item;
+}
+
+/** A command line first and by itself; every other argument by its name. */
+function inWords({ command, ...rest }: Record<string, unknown>): string {
+  const named = typeof command === "string" ? rest : { ...(command !== undefined && { command }), ...rest };
+  const lines = Object.entries(named).map(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return `${name}: ${text?.includes("\n") ? `\n${text}` : text}`;
+  });
+  return fold(visible([...(typeof command === "string" ? [command] : []), ...lines].join("\n")));
+}
+
+function fold(text: string): string {
+  if (text.length <= MAX_TEXT) return text;
+  const left = text.length - MAX_TEXT;
+  const note = `\n[${left} of ${text.length} characters are not shown here]\n`;
+  return startOf(text, HEAD) + note + endOf(text, MAX_TEXT - HEAD);
 }

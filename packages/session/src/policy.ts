@@ -2,7 +2,7 @@
 import type { Answer, AskRequest } from "@chimera/acp-schema/agent";
 import type { Decision, Metadata, PermissionChoice, ToolKind } from "@chimera/acp-schema/events";
 import type { AuditEntry, CallPlace, Policy, PolicyCall, Wider } from "@chimera/acp-schema/policy";
-import type { Question } from "./question.js";
+import type { Question } from "./kinds-of-question.js";
 
 /** Without rules, reading is free and the session's mode alone allows and refuses the rest in advance. */
 export const byMode: Policy = {

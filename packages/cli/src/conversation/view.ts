@@ -1,10 +1,9 @@
 /** Records of a session -> what a person sees of them. Prints whole lines, and says what is going on below them. */
 import type { Metadata, PlanEntry, RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
-import { diffLines } from "../terminal/diff.js";
 import { createMarkdownStream, plainLines, wrap } from "../terminal/markdown.js";
 import type { Style } from "../terminal/style.js";
-import { count, formatDuration, plain, plainLine } from "../terminal/text.js";
+import { count, diffLines, formatDuration, plain, plainLine } from "../terminal/text.js";
 import { createFolds } from "./folds.js";
 import { createJobOutputs, TAIL_CHARACTERS } from "./job-outputs.js";
 import { promptLines } from "./prompt-lines.js";

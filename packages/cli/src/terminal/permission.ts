@@ -3,9 +3,8 @@ import { DECISION_OF } from "@chimera/acp-schema/conversation";
 import type { Decision, Metadata, PermissionChoice, ToolContent } from "@chimera/acp-schema/events";
 import { visible } from "@chimera/acp-schema/text";
 import type { PermissionAnswer } from "../client/client.js";
-import { paintOf } from "./diff.js";
 import type { Style } from "./style.js";
-import { plainLine } from "./text.js";
+import { paintOf, plainLine } from "./text.js";
 
 type Request = Metadata<"permission_request">;
 

@@ -1,5 +1,6 @@
-/** Text on its way to a terminal: made safe, measured and cut. */
+/** Text on its way to a terminal: made safe, measured, cut, and coloured where it is a diff. */
 import { stripVTControlCharacters } from "node:util";
+import type { Style } from "./style.js";
 
 /** Controls but tab and newline, and the marks that reorder text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is about
@@ -56,6 +57,24 @@ export function formatDuration(ms: number): string {
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)}m ${String(seconds % 60).padStart(2, "0")}s`;
+}
+
+/** How a line of a unified diff is coloured. */
+export function paintOf(line: string, style: Style): (text: string) => string {
+  if (line.startsWith("+")) return style.green;
+  if (line.startsWith("-")) return style.red;
+  return line.startsWith("@@") ? style.cyan : style.dim;
+}
+
+/** A unified diff, coloured; nothing where nothing changed. */
+export function diffLines(diff: string, style: Style): string[] {
+  const all = plain(diff).split("\n");
+  // What stands before the first hunk names the file, which the tool's own line does.
+  const start = all.findIndex((line) => line.startsWith("@@"));
+  if (start < 0) return [];
+  const lines = all.slice(start).filter((line) => !line.startsWith("\\ "));
+  while (lines.at(-1)?.trim() === "") lines.pop();
+  return lines.map((line) => `  ${paintOf(line, style)(line)}`);
 }
 
 // --- internal ---

@@ -5,7 +5,7 @@
 import { rmSync } from "node:fs";
 import { readTextIfAny, replaceDurably, syncDirectory } from "../content/atomic-file.js";
 import { sha256 } from "../content/blobs.js";
-import { stringifying } from "../content/stringify.js";
+import { stringifying } from "../content/pieces.js";
 import { createPacer, paced } from "../pacer.js";
 import type { Direction } from "../types.js";
 import { reversed } from "./apply.js";

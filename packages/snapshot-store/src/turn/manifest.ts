@@ -4,7 +4,7 @@ import { isAbsolute, normalize } from "node:path";
 import { readTextIfAny } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type StoredState } from "../content/file-state.js";
-import { stringifying } from "../content/stringify.js";
+import { stringifying } from "../content/pieces.js";
 import { SnapshotError } from "../errors.js";
 import type { Steps } from "../pacer.js";
 import type { FileChange, TurnSnapshot } from "../types.js";
