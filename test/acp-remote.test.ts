@@ -116,6 +116,31 @@ test("acp --connect without an address joins the server of this machine, and say
   expect(await wrong.exited).toBe(2);
 });
 
+test("acp --connect takes a Unix socket, and ends with its client", async () => {
+  const { cwd, home, script } = surroundings();
+  const path = join(home, "otter.sock");
+  const flags = ["--listen", `unix:${path}`, "--model", `scripted:${script}`];
+  const server = startProgram("otter", ["serve", ...flags], {}, { cwd, home });
+  await expect.poll(server.stderr, { timeout: 20_000 }).toContain("listening on unix:");
+  const client = startProgram("otter", ["acp", "--connect", `unix:${path}`], {}, { cwd, home });
+  const peer = connect(client);
+  await peer.request("initialize", { protocolVersion: 1 });
+  const { result } = await peer.request("session/new", { cwd, mcpServers: [] });
+  const prompt = [{ type: "text", text: "hello" }];
+  const answer = await peer.request("session/prompt", { sessionId: result.sessionId, prompt });
+  expect(answer.result.stopReason).toBe("end_turn");
+  client.child.stdin.end();
+  expect(await client.exited).toBe(0);
+  const nowhere = startProgram("otter", ["acp", "--connect", `unix:${path}-2`], {}, { cwd, home });
+  expect(await nowhere.exited).toBe(2);
+  expect(nowhere.stderr()).toContain("ENOENT");
+  // A server that ends takes its clients along.
+  const left = startProgram("otter", ["acp", "--connect", `unix:${path}`], {}, { cwd, home });
+  await connect(left).request("initialize", { protocolVersion: 1 });
+  server.child.kill("SIGTERM");
+  expect(await left.exited).toBe(0);
+});
+
 test("the official client over resumingFetch: 3 x 2,000 updates under 20 cuts, nothing lost, nothing doubled", {
   timeout: 120_000,
 }, async () => {

@@ -13,7 +13,7 @@ import {
   type TestDatabase,
   type TestServer,
 } from "@chimera/store-postgres/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { fileScope } from "./program.js";
 import { repositoryRoot, runTrouble, scratchTree } from "./scratch.js";
 import { type Server, startServer, until } from "./server.js";
@@ -122,6 +122,15 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     const titled = await other.ask(`POST /sessions/${id}/title`, { body: { title: "made elsewhere" } });
     expect(titled.body.title).toBe("made elsewhere");
     expect((await other.ask(`GET /sessions/${id}/snapshots`)).body.snapshots).toHaveLength(1);
+    // The node that has the snapshots says what a turn changed, with the lines.
+    for (const [query, named] of [
+      ["", "made.txt"],
+      ["?diff=true", "+made"],
+    ]) {
+      const { status, body } = await other.ask(`GET /sessions/${id}/changes${query}`);
+      expect([status, body]).toEqual([200, (await one.ask(`GET /sessions/${id}/changes${query}`)).body]);
+      expect(JSON.stringify(body)).toContain(named);
+    }
     const undone = await other.ask(`POST /sessions/${id}/undo`, { body: {} });
     expect(undone.body.files).toHaveLength(1);
     // One that runs is cancelled, and both nodes list it as live.
@@ -179,6 +188,35 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     const times: number[] = [];
     for (let i = 0; i < 5 && !times.some((ms) => ms < 1000); i++) times.push(await revokeOnce(`ann${i}`));
     expect(Math.min(...times)).toBeLessThan(1000);
+  });
+
+  test("a session's token ends with the person it was given to, though the node that gave it has restarted", async () => {
+    const env = { OTTER_SERVER_TOKEN: "master-token-of-the-cluster" };
+    const [giving, other] = await Promise.all([startNode("one", env), startNode("one", env)]);
+    const [mine, theirs] = [cli("token", "add", "mia").trim(), cli("token", "add", "tom").trim()];
+    // While somebody is on the list, every node of this database asks for a token.
+    onTestFinished(() => void cli("token", "revoke", "tom"));
+    const known = () => Promise.all([mine, theirs].map((token) => statusOf(giving, token)));
+    await expect.poll(known, { timeout: 10_000 }).toEqual([200, 200]);
+    const make = async (token: string) => (await giving.ask("POST /session", { token, body: {} })).body;
+    const [ended, cut, kept] = [await make(mine), await make(mine), await make(theirs)];
+    giving.program.child.kill("SIGTERM");
+    await giving.program.exited;
+    const again = await startNode("one", env);
+    const look = (node: Server, { session_id, session_token }: Record<string, string>) =>
+      node.ask(`GET /session/${session_id}`, { token: session_token! }).then(({ status }) => status);
+    expect(await Promise.all([again, other].map((node) => look(node, cut)))).toEqual([200, 200]);
+    const streams = [again, other].map((node) =>
+      node
+        .all(`/session/${cut.session_id}/events?until=never`, { token: cut.session_token })
+        .catch(() => "cut")
+        .then(() => "ended"),
+    );
+    cli("token", "revoke", "mia");
+    expect(await Promise.all(streams)).toEqual(["ended", "ended"]);
+    // One that no node has seen since is refused, too; the other person's is as good as before.
+    for (const node of [again, other])
+      expect(await Promise.all([ended, cut, kept].map((one) => look(node, one)))).toEqual([401, 401, 200]);
   });
 
   test("a node that is killed leaves its turn to another, whose readers go on without a gap", async () => {

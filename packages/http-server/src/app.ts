@@ -59,7 +59,7 @@ export interface App extends Hono<AppEnv> {
  */
 export function createApp(deps: AppDeps): App {
   const { sessions } = deps;
-  const tokens = createSessionTokens(deps.peers?.tokens);
+  const tokens = createSessionTokens(deps.peers?.tokens, deps.people?.lifeOf);
   const openSession = createOpenSession(sessions, deps.peers);
   const createIn =
     (all: Sessions, open: OpenSession): CreateSession =>

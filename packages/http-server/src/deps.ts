@@ -95,18 +95,34 @@ export interface Peers {
 
 /** Who calls. They are good for as long as their token is. */
 export type Caller =
-  | { readonly kind: "master"; readonly life: AbortSignal; readonly person?: undefined }
-  | { readonly kind: "user"; readonly person: Person; readonly life: AbortSignal }
+  | { readonly kind: "master"; readonly life: AbortSignal; readonly person?: undefined; readonly by?: undefined }
+  | ({ readonly kind: "user" } & Listed)
   /** Its person is absent where the master signed in. */
-  | { readonly kind: "page"; readonly id: string; readonly person?: Person | undefined; readonly life: AbortSignal }
-  | { readonly kind: "session"; readonly session: string; readonly life: AbortSignal; readonly person?: undefined };
+  | ({ readonly kind: "page"; readonly id: string; readonly person?: Person | undefined } & Omit<Listed, "person">)
+  | {
+      readonly kind: "session";
+      readonly session: string;
+      readonly life: AbortSignal;
+      readonly person?: undefined;
+      readonly by?: undefined;
+    };
+
+/** Somebody who calls under a name. */
+export interface Listed {
+  readonly person: Person;
+  readonly life: AbortSignal;
+  /** Their entry in the list of people, as every node names it; absent for somebody who is not on it. */
+  readonly by?: string | undefined;
+}
 
 /** The people who may call besides the master. */
 export interface People {
   /** Whose token has this digest. */
-  find(presented: Buffer): { readonly person: Person; readonly life: AbortSignal } | null;
+  find(presented: Buffer): Listed | null;
+  /** The life of an entry in the list; null when there is no such entry any more. @defaultValue entries have no names */
+  lifeOf?(by: string): Promise<AbortSignal | null>;
   /** Who a proxy says that it is, where the proxy is one that is believed. */
-  ofProxy(request: IncomingMessage): { readonly person: Person; readonly life: AbortSignal } | null;
+  ofProxy(request: IncomingMessage): Listed | null;
 }
 
 /** Under Node the request and the response themselves are at hand, and event streams are written straight to the latter. */
@@ -119,7 +135,7 @@ export interface AppEnv {
     /** The connection, where the request asks for another protocol on it; a handler that takes it over calls `accept`. */
     readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer; accept(): void };
     /** Another node let this caller in, and asks in their place. */
-    readonly forwarded?: Pick<Caller, "kind" | "person">;
+    readonly forwarded?: Pick<Caller, "kind" | "person" | "by">;
   };
   Variables: {
     caller: Caller;

@@ -16,6 +16,8 @@ export const LIMITS = {
   /** Codes by which a page may sign in, and how long one works. */
   pageCodes: 100,
   pageCodeMs: 60 * 60 * 1000,
+  /** Tokens of sessions that are kept in memory though the database has them and nothing is open with them. */
+  rememberedTokens: 10_000,
   /** People whose routes are kept ready. */
   rememberedPeople: 1000,
   /** Pages that are signed in, and how long one stays so without a request. */

@@ -8,6 +8,7 @@ import {
   type SessionReading,
   type Sessions,
 } from "@chimera/session";
+import type { Giver } from "./auth/token.js";
 import type { Peers } from "./deps.js";
 
 export interface OpenSession {
@@ -34,9 +35,9 @@ export interface CreatedSession {
 /**
  * Makes a session as `POST /session` does. Throws `invalid_cwd`, and what `sessions.create` throws.
  *
- * @param giver the life of the token that the session's is made for: with that one it ends too.
+ * @param giver who the session's token is made for: with their own token it ends too.
  */
-export type CreateSession = (options?: Partial<CreateOptions>, giver?: AbortSignal) => Promise<CreatedSession>;
+export type CreateSession = (options?: Partial<CreateOptions>, giver?: Giver) => Promise<CreatedSession>;
 
 export function createOpenSession(sessions: Sessions, peers?: Pick<Peers, "isElsewhere">): OpenSession {
   const attached = new WeakSet<OwnedSession>();

@@ -53,7 +53,7 @@ interface Asked {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  readonly caller: Pick<Caller, "kind" | "person">;
+  readonly caller: Pick<Caller, "kind" | "person" | "by">;
 }
 
 interface Answer {
@@ -75,7 +75,7 @@ async function describe(c: Context<AppEnv>): Promise<string> {
       return value === undefined ? [] : [[name, value]];
     }),
   );
-  const { kind, person } = c.get("caller");
-  const caller = { kind, ...(person && { person }) };
+  const { kind, person, by } = c.get("caller");
+  const caller = { kind, ...(person && { person }), ...(by !== undefined && { by }) } as Asked["caller"];
   return JSON.stringify({ method: c.req.method, target: pathname + search, headers, body, caller } satisfies Asked);
 }

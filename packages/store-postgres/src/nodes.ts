@@ -29,11 +29,20 @@ export interface SharedText {
 }
 
 export interface TokenHashes {
-  read(sid: string): Promise<Buffer | null>;
-  /** Null takes it away. Streams that were opened with the former token are cut on every node. */
-  write(sid: string, hash: Buffer | null): Promise<void>;
+  read(sid: string): Promise<TokenHash | null>;
+  /** Streams that were opened with the former token are cut on every node. */
+  write(sid: string, token: TokenHash): Promise<void>;
+  /** Takes the token away, unless it is another one than this by now. */
+  remove(sid: string, hash?: Buffer): Promise<void>;
   /** Calls back with each known session whose token is another one by now or gone, within a second, also when another node did that. */
   onVoid(known: () => ReadonlyMap<string, Buffer>, voided: (sid: string) => void): void;
+}
+
+/** The digest of a session's token. */
+export interface TokenHash {
+  readonly hash: Buffer;
+  /** Whose token it was given for, as the list of people names them; null where nobody of the list asked for it. */
+  readonly by: string | null;
 }
 
 const CHANNEL = "chimera_token";
@@ -159,12 +168,21 @@ export function createNodes(
     },
     tokens: {
       async read(sid) {
-        const [row] = await reads.sql<{ token: Buffer | null }>`SELECT token FROM chimera.session WHERE sid = ${sid}`;
-        return row?.token ?? null;
+        const [row] = await reads.sql<{ token: Buffer | null; by: string | null }>`
+          SELECT token, token_by AS by FROM chimera.session WHERE sid = ${sid}`;
+        return row?.token ? { hash: row.token, by: row.by } : null;
       },
-      async write(sid, hash) {
+      async write(sid, { hash, by }) {
         await signs.sql`
-          WITH written AS (UPDATE chimera.session SET token = ${hash} WHERE sid = ${sid}) SELECT pg_notify(${CHANNEL}, ${sid})`;
+          WITH written AS (UPDATE chimera.session SET token = ${hash}, token_by = ${by} WHERE sid = ${sid})
+          SELECT pg_notify(${CHANNEL}, ${sid})`;
+      },
+      async remove(sid, hash) {
+        await signs.sql`
+          WITH removed AS (
+            UPDATE chimera.session SET token = NULL, token_by = NULL
+            WHERE sid = ${sid} AND (${hash ?? null}::bytea IS NULL OR token = ${hash ?? null}::bytea))
+          SELECT pg_notify(${CHANNEL}, ${sid})`;
       },
       onVoid(known, voided) {
         const look = lookAgain(closed, async () => {

@@ -41,6 +41,9 @@ const VERSIONS: readonly string[] = [
   `
   ALTER TABLE chimera.node ADD COLUMN answers boolean NOT NULL DEFAULT false;
   `,
+  `
+  ALTER TABLE chimera.session ADD COLUMN token_by text;
+  `,
 ];
 
 /** Any number will do, as long as every version uses the same. */

@@ -103,7 +103,7 @@ describe("what nodes keep together", { tags: ["needs-postgres"], timeout: 60_000
     const known = new Map(ids.map((id) => [id, Buffer.from(id)]));
     for (const id of ids) {
       await other.store.create(id, {});
-      await other.tokens.write(id, known.get(id)!);
+      await other.tokens.write(id, { hash: known.get(id)!, by: "ann" });
     }
     const voided: string[] = [];
     node.tokens.onVoid(
@@ -115,8 +115,16 @@ describe("what nodes keep together", { tags: ["needs-postgres"], timeout: 60_000
     );
     await database.query("UPDATE chimera.session SET token = NULL WHERE sid = $1", [ids[1]!]);
     await expect.poll(() => voided, { timeout: 10_000 }).toEqual([ids[1]]);
-    await other.tokens.write(ids[2]!, Buffer.from("another"));
+    const another = { hash: Buffer.from("another"), by: null };
+    await other.tokens.write(ids[2]!, another);
     await expect.poll(() => voided, { timeout: 10_000 }).toEqual([ids[1], ids[2]]);
     expect([...known.keys()]).toEqual([ids[0]]);
+    expect(await node.tokens.read(ids[0]!)).toEqual({ hash: Buffer.from(ids[0]!), by: "ann" });
+    // A node that ends the token it knows leaves a newer one alone.
+    await other.tokens.remove(ids[2]!, Buffer.from(ids[2]!));
+    expect(await node.tokens.read(ids[2]!)).toEqual(another);
+    await other.tokens.remove(ids[2]!, another.hash);
+    await other.tokens.remove(ids[0]!);
+    expect(await Promise.all([node.tokens.read(ids[2]!), node.tokens.read(ids[0]!)])).toEqual([null, null]);
   });
 });

@@ -49,12 +49,23 @@ export async function openPeople(place: ListPlace, proxy: ProxyTrust | null, log
       throw error;
     }),
   );
+  const entryOf = (by: string) => {
+    const [sha256 = ""] = by.split(" ", 1);
+    const entry = known.get(sha256);
+    return entry && nameOf(sha256, entry.person) === by ? entry : undefined;
+  };
   const isTrusted = proxy && proxyCheck(proxy);
   return {
     reload,
     find(presented) {
-      const entry = known.get(presented.toString("hex"));
-      return entry ? { person: entry.person, life: entry.life.signal } : null;
+      const sha256 = presented.toString("hex");
+      const entry = known.get(sha256);
+      return entry ? { person: entry.person, life: entry.life.signal, by: nameOf(sha256, entry.person) } : null;
+    },
+    async lifeOf(by) {
+      // Somebody may have been added a moment ago, at another node.
+      if (!entryOf(by)) await reload();
+      return entryOf(by)?.life.signal ?? null;
     },
     ofProxy(request) {
       if (!proxy || !isTrusted?.(request)) return null;
@@ -66,6 +77,11 @@ export async function openPeople(place: ListPlace, proxy: ProxyTrust | null, log
 }
 
 // --- internal ---
+
+/** An entry of the list as all nodes name it: with another token, name or role it is another one. */
+function nameOf(sha256: string, { name, role }: Person): string {
+  return `${sha256} ${role} ${name}`;
+}
 
 /** The proxy ends what it no longer wants. */
 const NEVER = createLife().signal;

@@ -78,7 +78,7 @@ export function serveCommands(name: string): Command[] {
         http: { type: "boolean", help: "Serve HTTP in place of stdin and stdout" },
         connect: {
           type: "boolean",
-          help: "Speak for the server at [url], or for the one that runs here",
+          help: "Speak for the server at [url] (or unix:/path), or for the one that runs here",
         },
         "token-file": {
           type: "string",

@@ -1,4 +1,6 @@
 /** `acp --connect`: stdio on one side, `/acp` of a running server on the other. The link may break and the server restart: the client sees neither. */
+import { once } from "node:events";
+import { connect } from "node:net";
 import { resumingFetch } from "@chimera/client/acp";
 import { ErrorCode, encodeError, frameOf, streamChannel } from "@chimera/ndjson-rpc";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
@@ -13,6 +15,7 @@ const MOST_DEPTH = 64;
 /** @returns 0 when the client has gone. Throws a UsageError for a server that cannot be, or is not there. */
 export async function connectAcp(invocation: Invocation): Promise<number> {
   const { operands, process } = invocation;
+  if (operands[0]?.startsWith("unix:")) return joinSocket(operands[0].replace(/^unix:(\/\/(?=\/))?/, ""), process);
   const url = new URL(
     "acp",
     `${(operands[0] === undefined ? await localServer(invocation) : addressOf(operands[0])).replace(/\/+$/, "")}/`,
@@ -39,6 +42,23 @@ export async function connectAcp(invocation: Invocation): Promise<number> {
 }
 
 // --- internal ---
+
+/** A Unix socket takes the lines of ACP as they are, and asks for no token. */
+async function joinSocket(path: string, process: NodeJS.Process): Promise<number> {
+  const socket = connect(path);
+  await once(socket, "connect").catch((error: Error) => {
+    throw new UsageError(`--connect unix:${path}: ${error.message}`);
+  });
+  // What goes wrong from here on ends the connection.
+  socket.on("error", () => {});
+  const { output, release } = takeOverStdio();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => socket.destroy());
+  process.stdin.pipe(socket);
+  socket.setEncoding("utf8");
+  for await (const text of socket) await new Promise<void>((done) => output.write(text, () => done()));
+  release();
+  return 0;
+}
 
 type Frame = Exclude<ReturnType<typeof frameOf>, { readonly kind: "invalid" }>;
 
@@ -127,7 +147,7 @@ async function describe(response: Response): Promise<string> {
 function addressOf(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/acp\/?$/, "");
   throw new UsageError(
-    `--connect takes the address of a server, such as https://host:5173, not ${JSON.stringify(text)}`,
+    `--connect takes the address of a server, such as https://host:5173 or unix:/path, not ${JSON.stringify(text)}`,
   );
 }
 

@@ -78,7 +78,7 @@ export function createGate(options: {
 // --- internal ---
 
 /** A caller whom another node let in. */
-function forwardedCaller({ kind, person }: Pick<Caller, "kind" | "person">): Caller {
+function forwardedCaller({ kind, person, by }: Pick<Caller, "kind" | "person" | "by">): Caller {
   if (kind === "session") return { kind, session: "", life: NEVER };
-  return person ? { kind: "user", person, life: NEVER } : { kind: "master", life: NEVER };
+  return person ? { kind: "user", person, by, life: NEVER } : { kind: "master", life: NEVER };
 }

@@ -5,12 +5,13 @@
 import { randomBytes } from "node:crypto";
 import type { PageTokensReply } from "@chimera/acp-schema/http";
 import type { Person } from "@chimera/session";
+import type { Listed } from "../deps.js";
 import { LIMITS } from "../limits.js";
 import { createLife, digest } from "./token.js";
 
 export interface PageTokens {
   /** A new code. @param signer whose page it signs in, for as long as that life lasts; the master's by default. */
-  code(signer?: Signer): string;
+  code(signer?: Listed): string;
   /** Null for a code that is wrong, used or too old. */
   exchange(code: string, name: string | null): { readonly id: string; readonly token: string } | null;
   /** The page whose token has this digest; the token counts as used now. */
@@ -23,21 +24,17 @@ export interface PageTokens {
 export interface PageToken {
   readonly id: string;
   readonly person: Person | undefined;
-  readonly life: AbortSignal;
-}
-
-export interface Signer {
-  readonly person: Person;
+  readonly by: string | undefined;
   readonly life: AbortSignal;
 }
 
 /** @param first a code that was made before. */
 export function createPageTokens(first: string | undefined, clock: () => number): PageTokens {
-  const codes = new Map<string, { readonly timer: NodeJS.Timeout; readonly signer: Signer | undefined }>();
+  const codes = new Map<string, { readonly timer: NodeJS.Timeout; readonly signer: Listed | undefined }>();
   /** By the digest of the token, the one that was used longest ago first. */
   const issued = new Map<string, Issued>();
 
-  const add = (code: string, signer?: Signer) => {
+  const add = (code: string, signer?: Listed) => {
     const key = keyOf(digest(code));
     codes.set(key, { timer: after(LIMITS.pageCodeMs, () => codes.delete(key)), signer });
     for (const [oldest, { timer }] of codes) {
@@ -71,6 +68,7 @@ export function createPageTokens(first: string | undefined, clock: () => number)
         id: randomBytes(6).toString("hex"),
         name,
         person: signer?.person,
+        by: signer?.by,
         created,
         used: created,
         life: createLife(),
@@ -89,7 +87,7 @@ export function createPageTokens(first: string | undefined, clock: () => number)
       entry.idle.refresh();
       issued.delete(key);
       issued.set(key, entry);
-      return { id: entry.id, person: entry.person, life: entry.life.signal };
+      return { id: entry.id, person: entry.person, by: entry.by, life: entry.life.signal };
     },
     list: () =>
       [...issued.values()].map(({ id, name, person, created, used }) => ({
@@ -113,6 +111,7 @@ interface Issued {
   readonly id: string;
   readonly name: string | null;
   readonly person: Person | undefined;
+  readonly by: string | undefined;
   readonly created: number;
   used: number;
   readonly life: AbortController;

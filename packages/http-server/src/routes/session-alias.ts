@@ -22,7 +22,7 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
       const change = await settingsChange(deps, working_dir ?? deps.defaultCwd, named);
       const { session, sessionToken: session_token } = await createSession(
         { ...asked, settings: change.made },
-        c.get("caller").life,
+        c.get("caller"),
       );
       await change.finish(session);
       await session.durable(session.lastSeq);

@@ -24,7 +24,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
   const { sessions } = deps;
   const rotate: Handler = async (c) => {
     const session = await openSession(pathPart(c, "id"));
-    return c.json({ session_token: await tokens.issue(session, c.get("caller").life) } satisfies RotateTokenReply);
+    return c.json({ session_token: await tokens.issue(session, c.get("caller")) } satisfies RotateTokenReply);
   };
   const contentsOf = async (session_id: string, deleted: boolean): Promise<DeleteSessionReply> => {
     const session = await openSession(session_id).catch(() => null);
@@ -63,7 +63,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
           ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
         };
         const where = cwd === undefined ? {} : { cwd };
-        const { session, sessionToken } = await createSession({ ...where, persist, settings }, c.get("caller").life);
+        const { session, sessionToken } = await createSession({ ...where, persist, settings }, c.get("caller"));
         token = sessionToken;
         await change.finish(session);
         await session.prompt(input).durable;
@@ -74,7 +74,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
         throw new HttpError(422, "key_reused", "another session was made with this key");
       }
       // A caller that repeats the request did not get the first answer, so it gets a new token.
-      const session_token = token ?? (await tokens.issue(session, c.get("caller").life));
+      const session_token = token ?? (await tokens.issue(session, c.get("caller")));
       return c.json({ session_id: id, status: "running", session_token } satisfies CreateRunningSessionReply, 201);
     },
 
@@ -133,7 +133,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const parent_id = pathPart(c, "id");
       const { turn } = await readBody(c, "POST /sessions/{id}/fork");
       const child = openSession.admit(await sessions.fork(parent_id, { turn }));
-      const session_token = await tokens.issue(child, c.get("caller").life);
+      const session_token = await tokens.issue(child, c.get("caller"));
       return c.json({ session_id: child.id, parent_id, session_token } satisfies ForkReply, 201);
     },
 

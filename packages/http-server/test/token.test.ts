@@ -1,0 +1,32 @@
+import { getEventListeners } from "node:events";
+import { expect, test } from "vitest";
+import { createLife, createSessionTokens, digest, type TokenHashes } from "../src/auth/token.js";
+import { LIMITS } from "../src/limits.js";
+
+test("tokens that the database has and nobody uses are kept in a bounded number, and are good all the same", async () => {
+  const stored = new Map<string, { hash: Buffer; by: string | null }>();
+  const hashes: TokenHashes = {
+    read: async (id) => stored.get(id) ?? null,
+    write: async (id, token) => void stored.set(id, token),
+    remove: async (id) => void stored.delete(id),
+    onVoid() {},
+  };
+  const ann = createLife();
+  const tokens = createSessionTokens(hashes, async () => ann.signal);
+  const issue = async (id: string) =>
+    digest(await tokens.issue({ id, persistent: true, ended: new Promise(() => {}) }, { life: ann.signal, by: "ann" }));
+  const first = await issue("first");
+  const used = await issue("used");
+  let isCut = false;
+  (await tokens.check("used", used))?.addEventListener("abort", () => {
+    isCut = true;
+  });
+  const more = LIMITS.rememberedTokens + 10;
+  for (let n = 0; n < more; n++) await issue(`session-${n}`);
+  // Each that is kept ends with its giver's token: once by the life that was given, once by the list.
+  expect(getEventListeners(ann.signal, "abort").length).toBeLessThanOrEqual(LIMITS.rememberedTokens);
+  expect(isCut).toBe(false);
+  expect((await tokens.check("first", first))?.aborted).toBe(false);
+  ann.abort();
+  await expect.poll(() => [isCut, stored.has("first"), stored.has("used")]).toEqual([true, false, false]);
+});
