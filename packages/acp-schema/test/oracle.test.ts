@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createOracle } from "../src/oracle/oracle.js";
+import { createOracle } from "../src/oracle.js";
 
 const stable = createOracle();
 const unstable = createOracle({ unstable: true });
