@@ -2,7 +2,7 @@
  * `@chimera/client/acp`: a `fetch` under which a client of ACP's remote transport outlives lost connections and restarts of the server. The
  * client sees one connection and streams that never end.
  */
-import { pause } from "./pause.js";
+import { backoff, pause } from "./pause.js";
 
 export interface ResumingOptions {
   /** @defaultValue the global one */
@@ -20,7 +20,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
   const connections = new Map<string, Connection>();
 
   const retry = async (attempt: number, error: unknown, signal?: AbortSignal | null): Promise<void> => {
-    const waitMs = Math.min(5000, 50 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
+    const waitMs = backoff(attempt, 50);
     options.onRetry?.({ attempt, waitMs, error });
     await pause(waitMs, signal);
   };

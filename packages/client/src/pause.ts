@@ -14,3 +14,8 @@ export function pause(ms: number, signal?: AbortSignal | null): Promise<void> {
     if (signal?.aborted) leave();
   });
 }
+
+/** How long to wait before the next attempt: twice as long each time, up to five seconds, and spread, so that not all clients come at once. */
+export function backoff(attempt: number, firstMs: number): number {
+  return Math.min(5000, firstMs * 2 ** attempt) * (0.5 + Math.random() / 2);
+}

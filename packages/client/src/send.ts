@@ -1,7 +1,7 @@
 /** Requests: with a token, a time limit, a key that makes a prompt safe to repeat, and retries where repeating does no harm. */
 
 import { ClientError, errorOf } from "./error.js";
-import { pause } from "./pause.js";
+import { backoff, pause } from "./pause.js";
 import type { Input, Output, RouteName, StreamName } from "./types.js";
 
 export interface ClientOptions {
@@ -74,7 +74,7 @@ export function createSender(options: ClientOptions): Sender {
   };
 
   const retry: Sender["retry"] = async (attempt, error, signal) => {
-    const waitMs = error.retryAfterMs ?? Math.min(5000, 100 * 2 ** attempt) * (0.5 + Math.random() / 2);
+    const waitMs = error.retryAfterMs ?? backoff(attempt, 100);
     onRetry?.({ attempt, waitMs, error });
     await pause(waitMs, signal);
   };
