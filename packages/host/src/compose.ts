@@ -33,7 +33,6 @@ import type { Config } from "./config/read-config.js";
 import { settingOf } from "./config/resolve.js";
 import { createEffort } from "./effort.js";
 import { chosenEngine, createEngines, type Engines } from "./engines.js";
-import { startFileThreads } from "./file-threads.js";
 import type { AnswerRequest, JoinedNodes } from "./join-nodes.js";
 import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
@@ -44,7 +43,7 @@ import { createProjectRules } from "./project-rules.js";
 import { requireTools } from "./require-names.js";
 import { sessionFiles } from "./session-files.js";
 import { createSessionPolicy } from "./session-policy.js";
-import { openStorage, type Storage } from "./storage.js";
+import { openStorage, type Storage, startFileThreads } from "./storage.js";
 import { HOW_TO_TRUST } from "./trust.js";
 
 export interface CoreOptions {

@@ -1,9 +1,10 @@
 /** What is kept on disk for a session. */
-import { lstat, readdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { outputsIn } from "@chimera/agent/agents";
 import type { SessionFiles } from "@chimera/session";
 import type { Paths } from "./paths.js";
+import { bytesBelow } from "./storage.js";
 
 export function sessionFiles(paths: Pick<Paths, "eventlog" | "snapshots" | "outputs">): SessionFiles {
   const outputs = (id: string) => outputsIn(paths.outputs, id);
@@ -15,15 +16,4 @@ export function sessionFiles(paths: Pick<Paths, "eventlog" | "snapshots" | "outp
     },
     remove: (id) => rm(outputs(id), { recursive: true, force: true }),
   };
-}
-
-// --- internal ---
-
-/** A file that goes while this looks counts nothing. */
-async function bytesBelow(directory: string): Promise<number> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
-  const files = entries.filter((entry) => !entry.isDirectory());
-  let bytes = 0;
-  for (const { parentPath, name } of files) bytes += (await lstat(join(parentPath, name)).catch(() => null))?.size ?? 0;
-  return bytes;
 }

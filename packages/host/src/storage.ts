@@ -1,5 +1,5 @@
 /** The one place that opens storage, from one setting: a directory, or a database that several nodes share. */
-import { readdir, stat } from "node:fs/promises";
+import { lstat, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { AnswerLines, AuditChains } from "@chimera/acp-schema/policy";
@@ -9,7 +9,6 @@ import { sessionSummaries } from "@chimera/session";
 import type { PostgresStorage } from "@chimera/store-postgres";
 import { UsageError } from "./command/usage-error.js";
 import type { Config } from "./config/read-config.js";
-import { SYNCS_IN_FLIGHT } from "./file-threads.js";
 import type { Log } from "./log/log.js";
 
 export interface Storage {
@@ -63,8 +62,25 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       return { answers: answerFiles(join(root, "remembered")), chains: auditFiles(join(root, "audit")) };
     },
     pathOf: (id) => join(root, "eventlog", id),
-    sizeOf: (id) => sizeIn(join(root, "eventlog", id)),
+    sizeOf: (id) => bytesBelow(join(root, "eventlog", id)),
   };
+}
+
+/** To be called before anything waits for a file. The first use of the threads reads how many there are to be; children need not see it. */
+export function startFileThreads(env: NodeJS.ProcessEnv): void {
+  if (env[SIZE] !== undefined) return;
+  env[SIZE] = String(THREADS);
+  void stat(".").catch(() => {});
+  delete env[SIZE];
+}
+
+/** What the files below a directory take; one that goes meanwhile takes nothing. */
+export async function bytesBelow(directory: string): Promise<number> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => !entry.isDirectory());
+  let bytes = 0;
+  for (const { parentPath, name } of files) bytes += (await lstat(join(parentPath, name)).catch(() => null))?.size ?? 0;
+  return bytes;
 }
 
 // --- internal ---
@@ -93,14 +109,8 @@ async function openDatabase(address: string, { values, program, log }: StorageOp
   };
 }
 
-/** A session's directory holds files alone; one that goes meanwhile takes nothing. */
-async function sizeIn(directory: string): Promise<number> {
-  const names = await readdir(directory).catch(() => []);
-  const sizes = names.map((name) =>
-    stat(join(directory, name)).then(
-      ({ size }) => size,
-      () => 0,
-    ),
-  );
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-}
+/** Measured with 500 sessions that write: eight syncs at once take half the time of two, and reads still find four threads. */
+const THREADS = 12;
+const SYNCS_IN_FLIGHT = THREADS - 4;
+
+const SIZE = "UV_THREADPOOL_SIZE";
