@@ -134,11 +134,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     async copy(from, to, { upTo, summary, added }) {
       await lease.begin();
       const made = await writes.begin(async (tx) => {
-        const [source] = await tx<{
-          last: number;
-        }>`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${from}`;
-        if (source === undefined) throw new StoreError("not_found", `no session ${from}`);
-        const last = Math.min(upTo, source.last);
+        const last = Math.min(upTo, await headOf(tx, from));
         await insert(tx, to, summary, last, lease.node);
         await tx`
           INSERT INTO chimera.event(sid, seq, line)
@@ -161,19 +157,9 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     async has(sid) {
       return (await sql`SELECT 1 FROM chimera.session WHERE sid = ${sid}`).length > 0;
     },
-    async head(sid) {
-      const [row] = await sql<{
-        last: number;
-      }>`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
-      if (row === undefined) throw new StoreError("not_found", `no session ${sid}`);
-      return row.last;
-    },
+    head: (sid) => headOf(sql, sid),
     async read(sid, { from, to, isOver }, take) {
-      const [row] = await sql<{
-        last: number;
-      }>`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
-      if (row === undefined) throw new StoreError("not_found", `no session ${sid}`);
-      const end = Math.min(to, row.last);
+      const end = Math.min(to, await headOf(sql, sid));
       for (let cursor = from; cursor < end; ) {
         const lines = await readPage(sql, sid, cursor, end);
         const first = lines[0]?.seq ?? end + 1;
@@ -267,6 +253,12 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
 }
 
 // --- internal ---
+
+async function headOf(sql: Sql, sid: string): Promise<number> {
+  const [row] = await sql<{ last: number }>`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
+  if (row === undefined) throw new StoreError("not_found", `no session ${sid}`);
+  return row.last;
+}
 
 /** Where a session's files are, and who has it; a node of an older version says neither its program nor since when. */
 interface HolderRow {

@@ -5,6 +5,7 @@
 import { StoreError } from "@chimera/event-store";
 import { arrayOf, type Connections, untilKnown } from "./connect.js";
 import type { Lease } from "./lease.js";
+import { lookOnceMore } from "./listener.js";
 
 export interface Inbox {
   /**
@@ -51,8 +52,6 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
   const underWay = new Map<number, Promise<void>>();
   let handle: ((request: string) => Promise<string>) | null = null;
   let isClosed = false;
-  let isLooking = false;
-  let isDue = false;
   let listening: Promise<unknown> | null = null;
   let timer: NodeJS.Timeout | undefined;
 
@@ -119,17 +118,7 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
       }
     }
   };
-  const look = async (): Promise<void> => {
-    isDue = true;
-    if (isLooking) return;
-    isLooking = true;
-    while (isDue) {
-      isDue = false;
-      // The database is away: the next look is half a second later.
-      await Promise.all([takeRequests(), takeReplies()]).catch(() => {});
-    }
-    isLooking = false;
-  };
+  const look = lookOnceMore(() => Promise.all([takeRequests(), takeReplies()]));
 
   /** The node that has to do what is asked of a session; null: this one. */
   const route = async (sid: string): Promise<string | null> => {

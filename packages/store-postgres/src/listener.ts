@@ -84,3 +84,22 @@ export function createListener(open: () => ListeningClient): Listener {
     },
   };
 }
+
+/**
+ * Returns a function that runs `look`, and once more where it is called while it runs: what is told meanwhile may be missed by the look
+ * that has begun. A look that fails is left to the next one, because the database may be away.
+ */
+export function lookOnceMore(look: () => Promise<unknown>): () => Promise<void> {
+  let isDue = false;
+  let isLooking = false;
+  return async () => {
+    isDue = true;
+    if (isLooking) return;
+    isLooking = true;
+    while (isDue) {
+      isDue = false;
+      await look().catch(() => {});
+    }
+    isLooking = false;
+  };
+}

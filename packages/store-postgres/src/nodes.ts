@@ -1,6 +1,7 @@
 /** What nodes share besides logs: whose sessions have no owner left, which are held, and the hashes of session tokens. */
 import { arrayOf, type Connections, part } from "./connect.js";
 import type { Lease } from "./lease.js";
+import { lookOnceMore } from "./listener.js";
 
 export interface Nodes {
   /**
@@ -229,20 +230,9 @@ export function createNodes(
 
 // --- internal ---
 
-/** Looks now and then, and once more when asked while it looks. While the database is away, the next look is a moment later. */
+/** Looks now and then, and when asked. */
 function lookAgain(closed: AbortSignal, look: () => Promise<void>): () => void {
-  let isDue = false;
-  let isLooking = false;
-  const again = async (): Promise<void> => {
-    isDue = true;
-    if (isLooking) return;
-    isLooking = true;
-    while (isDue) {
-      isDue = false;
-      await look().catch(() => {});
-    }
-    isLooking = false;
-  };
+  const again = lookOnceMore(look);
   const timer = setInterval(() => void again(), LOOK_MS).unref();
   closed.addEventListener("abort", () => clearInterval(timer), { once: true });
   return () => void again();
