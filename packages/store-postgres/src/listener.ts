@@ -86,8 +86,8 @@ export function createListener(open: () => ListeningClient): Listener {
 }
 
 /**
- * Returns a function that runs `look`, and once more where it is called while it runs: what is told meanwhile may be missed by the look
- * that has begun. A look that fails is left to the next one, because the database may be away.
+ * Returns a function that runs `look`, and once more where it is called while it runs, because the look that has begun may miss what
+ * the caller heard of. A look that fails is left to the next one: the database may be away.
  */
 export function lookOnceMore(look: () => Promise<unknown>): () => Promise<void> {
   let isDue = false;
