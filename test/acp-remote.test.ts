@@ -141,6 +141,27 @@ test("acp --connect takes a Unix socket, and ends with its client", async () => 
   expect(await left.exited).toBe(0);
 });
 
+test("the stream of a session that is closed ends, and one that is opened again has a stream again", async () => {
+  const { cwd, home, script } = surroundings();
+  const flags = ["--port", "0", "--model", `scripted:${script}`];
+  const address = await addressOf(startProgram("otter", ["serve", ...flags], {}, { cwd, home }));
+  const peer = connect(startProgram("otter", ["acp", "--connect", address], {}, { cwd, home }));
+  await peer.request("initialize", { protocolVersion: 1 });
+  const streams = async () =>
+    Number(/^otter_streams (\d+)$/m.exec(await (await fetch(`${address}/metrics`)).text())?.[1]);
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push((await peer.request("session/new", { cwd, mcpServers: [] })).result.sessionId);
+  // One for what belongs to no session.
+  await expect.poll(streams).toBe(4);
+  for (const sessionId of ids) expect((await peer.request("session/close", { sessionId })).error).toBeUndefined();
+  await expect.poll(streams, { timeout: 20_000 }).toBe(1);
+  const [sessionId] = ids;
+  await peer.request("session/resume", { sessionId, cwd, mcpServers: [] });
+  const prompt = [{ type: "text", text: "talk" }];
+  expect((await peer.request("session/prompt", { sessionId, prompt })).result.stopReason).toBe("end_turn");
+  expect(said(peer.frames)).toBe(text);
+});
+
 test("the official client over resumingFetch: 3 x 2,000 updates under 20 cuts, nothing lost, nothing doubled", {
   timeout: 120_000,
 }, async () => {

@@ -1,6 +1,8 @@
 // Standard ACP v1, method by method; every frame both ways is held to the official schema.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore, type EventStore, StoreError } from "@chimera/event-store";
@@ -355,6 +357,27 @@ describe("the life of a session", () => {
       expect.arrayContaining(["config_option_update", "user_message_chunk", "agent_message_chunk"]),
     );
     expect(editor.updates("agent_message_chunk")).toMatchObject([{ content: { text: "allow" } }]);
+  });
+
+  test("one that was unloaded is not held in memory by the connection that shows it", async () => {
+    let now = 0;
+    const core = makeEngine(saying("ok"), { monotonic: () => now, ttl: 60 });
+    const editor = await standardClient(core);
+    await editor.prompt("hi");
+    const weakly = () => new WeakRef(core.sessions.find(editor.sessionId)!.conversation);
+    const loaded = weakly();
+    now = 100_000;
+    core.sessions.evictIdle();
+    await expect.poll(() => core.sessions.find(editor.sessionId) === undefined).toBe(true);
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    await expect
+      .poll(() => {
+        collect();
+        return loaded.deref() === undefined;
+      })
+      .toBe(true);
+    expect((await editor.prompt("again")).result).toMatchObject({ stopReason: "end_turn" });
   });
 
   test.each(["session/load", "session/resume", "session/prompt", "session/set_mode", "session/fork"])(

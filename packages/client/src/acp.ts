@@ -87,6 +87,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     const session = headers[SESSION] ?? null;
     const stop = new AbortController();
     init.signal?.addEventListener("abort", () => stop.abort(init.signal?.reason), { once: true });
+    connection.following.set(session, stop);
     let last: string | undefined;
     let { generation } = connection;
     const open = () => {
@@ -193,6 +194,10 @@ const SESSION = "acp-session-id";
 const LATER = new Set([408, 425, 429, 500, 502, 503, 504]);
 /** What may be asked twice: a prompt carries a key, and the rest changes nothing that was there. */
 const REPEATED = /^(authenticate|session\/(prompt|new|load|resume|list))$/;
+/** What a client needs no stream of a session after. */
+const LEAVING = /^session\/(close|delete)$/;
+/** How long that stream stays: a client may take its end for that of what it asked. */
+const FAREWELL_MS = 1000;
 /** How often the first message is sent again: for about two seconds. */
 const BEGINNINGS = 5;
 /** In place of a number: everything that the connection was sent of the session. */
@@ -232,6 +237,8 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
     lastPlace: {} as object,
     /** Sessions that began on it: nothing of them came before. */
     made: new Set<string>(),
+    /** Ends the stream of a session, or with null that of the rest. */
+    following: new Map<string | null, AbortController>(),
     /** A frame as the client may see it; null for an answer that it did not ask for, or has. */
     incoming(data: string): string | null {
       const [, asked = "", kind] = HEAD.exec(data) ?? [];
@@ -241,6 +248,12 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
       const known = pending.get(asked);
       if (!known) return null;
       pending.delete(asked);
+      if (known.session !== null && kind === "result" && LEAVING.test(known.method)) {
+        const stop = connection.following.get(known.session);
+        setTimeout(() => stop?.abort(), FAREWELL_MS);
+        connection.following.delete(known.session);
+        places.delete(known.session);
+      }
       const made = /"sessionId":"([^"]+)"/.exec(data)?.[1];
       if (made !== undefined && known.session === null) places.set(made, connection.lastPlace);
       if (made !== undefined && known.method === "session/new") connection.made.add(made);

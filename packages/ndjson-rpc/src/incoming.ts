@@ -59,6 +59,8 @@ export function createIncoming(options: {
     ): void {
       if (!openRequests.delete(aborting)) return;
       if (byId.get(id) === aborting) byId.delete(id);
+      // What is answered cannot be aborted. Its context may be kept for `repeat`, and would hold what the listener holds.
+      aborting.listener = undefined;
       try {
         line = encode(idText, value);
       } catch (error) {

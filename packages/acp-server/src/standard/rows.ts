@@ -260,16 +260,12 @@ function createShows(
       modes: modeState(session, known.get(session.id)!),
       configOptions: configOptions(session, known.get(session.id)!),
     }),
-    view: ({ sessions }: Core, session: Session) =>
-      standardView(session, {
-        connection,
-        capabilities,
-        sessions,
-        shown: () => known.get(session.id)!,
-        origin,
-        onNotice,
-        onCommands,
-      }),
+    view: ({ sessions }: Core, session: Session) => {
+      // The view outlives what is loaded of a session, and must not hold it.
+      const { id } = session;
+      const shown = () => known.get(id)!;
+      return standardView(session, { connection, capabilities, sessions, shown, origin, onNotice, onCommands });
+    },
     forget: (id: string) => void known.delete(id),
   };
 }

@@ -75,14 +75,16 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
     ...(connection !== null && { "acp-connection-id": connection }),
     ...(session !== null && { "acp-session-id": session }),
   });
-  /** Reads what a session, or with null the connection, is sent, for good. */
+  /** Reads what a session, or with null the connection, is sent, until the session is closed. */
   const listen = async (session: string | null): Promise<void> => {
     if (streams.has(session)) return;
     streams.add(session);
     const headers = { ...headersFor(session), accept: "text/event-stream" };
     const response = await send(url, { headers, signal });
     if (!response.ok) throw new Error(await describe(response));
-    void forward(response, session).catch(() => {});
+    void forward(response, session)
+      .catch(() => {})
+      .finally(() => streams.delete(session));
   };
   const forward = async (response: Response, session: string | null): Promise<void> => {
     const decoder = new TextDecoder();
