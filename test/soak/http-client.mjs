@@ -102,8 +102,9 @@ export function createHttpClient({ address, token, ledger, chance, counts }) {
   }
 
   /** The life of one session: a few turns, taken back now and then, sometimes forked, sometimes deleted. */
-  async function live({ cwd, model }) {
-    const created = await insist("POST", "/sessions", { prompt: "begin", model, cwd });
+  async function live({ cwd, model, engine }) {
+    const runBy = engine ? { engine } : { model };
+    const created = await insist("POST", "/sessions", { prompt: "begin", ...runBy, cwd });
     if (created.status !== 201) throw new Error(`POST /sessions: ${created.status} ${JSON.stringify(created.body)}`);
     const id = created.body.session_id;
     ledger.entry(id);

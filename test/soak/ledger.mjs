@@ -1,5 +1,10 @@
 // What every client saw of every session, to be held against what comes later and against the log at the end.
 
+/** Without the tail of what a command has said so far: it is shown while the command runs, and a replay has the whole at its end. */
+function lasting({ content, ...update }) {
+  return update.status === "in_progress" && update._meta?.["chimera.dev/output"] ? update : { content, ...update };
+}
+
 export function createLedger() {
   const sessions = new Map();
   const faults = [];
@@ -35,7 +40,7 @@ export function createLedger() {
       if (eventId < cursor) fault(id, `update ${eventId} came after ${cursor}`);
       const { updates } = entry(id);
       if (!updates.has(eventId)) updates.set(eventId, []);
-      updates.get(eventId).push(JSON.stringify(params));
+      updates.get(eventId).push(JSON.stringify({ ...params, update: lasting(params.update) }));
     },
     /** Holds the whole log, read once more, against every record seen. */
     checkRecords(id, all) {

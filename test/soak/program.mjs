@@ -1,16 +1,22 @@
 // The built program as child processes: started, asked, killed and started again.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { pause } from "./chance.mjs";
 
+/** The engine that sessions may name in place of the built-in one. */
+export const ENGINE = "inner";
+
 const here = dirname(fileURLToPath(import.meta.url));
 const cli = join(here, "..", "..", "apps", "otter", "dist", "cli.js");
 
-/** Everything a long run starts is started here, in one home. `live` holds what has not ended. `preload` is loaded before each program. */
-export function createPrograms({ root, token, preload = [], ttl = 5 }) {
+/**
+ * Everything a long run starts is started here, in one home. `live` holds what has not ended. `preload` is loaded before each program.
+ * `engine` is a model's name: a program of this kind that has it is an engine of the others, by the name ENGINE.
+ */
+export function createPrograms({ root, token, preload = [], ttl = 5, engine }) {
   const live = new Set();
   const counts = { started: 0, killed: 0, ended: 0, exits: [] };
   const gaugeFile = join(root, "gauge.json");
@@ -21,6 +27,13 @@ export function createPrograms({ root, token, preload = [], ttl = 5 }) {
     OTTER_SERVER_TOKEN: token,
     SOAK_GAUGE: gaugeFile,
   };
+
+  if (engine !== undefined) {
+    const inner = [cli, "serve", "--acp", "--no-save", "--model", engine];
+    const row = { command: process.execPath, args: inner, env: { CHIMERA_HOME: join(root, "home-of-engine") } };
+    mkdirSync(env.CHIMERA_HOME, { recursive: true });
+    writeFileSync(join(env.CHIMERA_HOME, "config.json"), JSON.stringify({ engines: { [ENGINE]: row } }));
+  }
 
   function start(args, { gauge = false } = {}) {
     const loaded = gauge ? [...preload, join(here, "gauge.mjs")] : preload;

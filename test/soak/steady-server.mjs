@@ -1,4 +1,4 @@
-// The server that lives through the whole run, on both transports at once, and is measured at rest.
+// The server that lives through the whole run, on all transports at once, and is measured at rest.
 import { connectEditor } from "./acp-client.mjs";
 import { pause } from "./chance.mjs";
 import { descriptorsOf } from "./footprint.mjs";
@@ -7,12 +7,15 @@ import { addressOf } from "./program.mjs";
 
 export async function startSteadyServer({ programs, ...shared }) {
   const program = programs.start(["serve", "--acp", "--http", "--port", "0"], { gauge: true });
-  const editor = await connectEditor({ program, cursors: new Map(), ...shared });
+  const own = await connectEditor({ program, cursors: new Map(), ...shared });
   const address = await addressOf(program);
   const http = createHttpClient({ address: async () => address, ...shared });
+  const link = programs.start(["acp", "--connect", address]);
+  const remote = await connectEditor({ program: link, cursors: new Map(), ...shared });
 
-  /** An editor's session; sometimes somebody watches it over HTTP, sometimes the editor never closes it. */
-  async function liveInEditor(chance, surroundings) {
+  /** A session of the editor that started the server, or of one that came over the network. Some are watched over HTTP. */
+  async function liveInEditor(chance, surroundings, where) {
+    const editor = where === "remote" ? remote : own;
     const sessionId = await editor.open(surroundings);
     const turns = chance.between(1, 3);
     let ended = 0;
@@ -22,7 +25,8 @@ export async function startSteadyServer({ programs, ...shared }) {
       if (chance.happens(0.1)) await editor.undo(sessionId);
     }
     await watching;
-    if (chance.happens(0.5)) await editor.close(sessionId);
+    // A session that is open over the network has a stream of its own, which is the editor's to close.
+    if (where === "remote" || chance.happens(0.5)) await editor.close(sessionId);
   }
   /** Reads along until the editor is done, coming back whenever a turn has ended the stream. */
   async function watch(sessionId, isDone) {
@@ -54,7 +58,16 @@ export async function startSteadyServer({ programs, ...shared }) {
     return { ...memory, descriptors: descriptorsOf(program.child.pid) };
   }
 
-  return { http, liveInEditor, atRest, end: () => programs.end(program, "input") };
+  return {
+    address,
+    http,
+    liveInEditor,
+    atRest,
+    async end() {
+      await programs.end(link, "input");
+      await programs.end(program, "input");
+    },
+  };
 }
 
 // --- internal ---

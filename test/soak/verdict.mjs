@@ -9,8 +9,10 @@ const DRIFT = 0.1;
 const HEAP_BYTES = 4096;
 /** What a session may take on disk besides its records: summary, headers, claims. */
 const SESSION_BYTES = 8192;
+/** What a window may hold, whatever it was shown. */
+const PAGE_BYTES = 30 * 2 ** 20;
 
-export function judge({ rests, seen, ledger, programs, mark, root, total }) {
+export function judge({ rests, nodes, window, seen, lived, ledger, programs, mark, root, total }) {
   const [baseline] = rests;
   const home = join(root, "home");
   const files = filesBelow(home);
@@ -25,12 +27,14 @@ export function judge({ rests, seen, ledger, programs, mark, root, total }) {
 
   const row = (what, found, wanted, ok) => ({ what, found, wanted, ok });
   return [
-    row("sessions lived", ledger.sessions.size, `${total} or more`, ledger.sessions.size >= total),
+    row("sessions lived", lived, `${total} or more`, lived >= total),
     row("records read once more", seen.records, "more than none", seen.records > 0),
     row("events lost, repeated or changed", ledger.faults.length, 0, ledger.faults.length === 0),
     row("polite ends that were not exit 0", programs.counts.exits.length, 0, programs.counts.exits.length === 0),
-    driftRow(rests),
+    driftRow("drift of memory in use", rests),
     growthRow(rests),
+    ...(nodes ?? []).map((one, i) => driftRow(`drift of memory in use, node ${i + 1} on PostgreSQL`, one)),
+    ...(window ? windowRows(window) : []),
     row("descriptors above the baseline", opened, 0, opened <= 0),
     row("processes left", left.length + programs.live.size, 0, left.length + programs.live.size === 0),
     row("event logs, MiB", mib(logBytes), `${mib(bound)} or less`, logBytes <= bound),
@@ -47,14 +51,14 @@ export function judge({ rests, seen, ledger, programs, mark, root, total }) {
  * each by its least: it swings upwards by chance, never down. The first rest is before any load and the second after the
  * first part; both are warm-up.
  */
-function driftRow(rests) {
+function driftRow(what, rests) {
   const measured = rests.slice(2).map(({ inUse }) => inUse);
   const half = Math.floor(measured.length / 2);
   const before = Math.min(...measured.slice(0, half));
   const after = Math.min(...measured.slice(-half));
   const drift = after / before - 1;
   const found = `${(drift * 100).toFixed(1)}% (${mib(before)} -> ${mib(after)} MiB)`;
-  return { what: "drift of memory in use", found, wanted: `under ${DRIFT * 100}%`, ok: drift < DRIFT };
+  return { what, found, wanted: `under ${DRIFT * 100}%`, ok: drift < DRIFT };
 }
 
 /** What stays on the heap for each further session. Its row in the index of stored sessions may; a leak is much more. */
@@ -63,6 +67,20 @@ function growthRow(rests) {
   const bytes = (last.heapUsed - first.heapUsed) / (last.sessions - first.sessions);
   const found = `${Math.round(bytes)} (${mib(first.heapUsed)} -> ${mib(last.heapUsed)} MiB)`;
   return { what: "heap per session, bytes", found, wanted: `under ${HEAP_BYTES}`, ok: bytes < HEAP_BYTES };
+}
+
+/** The page keeps what it shows, and the rows of a list; what it has shown goes. */
+function windowRows({ heaps, problems }) {
+  const worst = Math.max(...heaps);
+  return [
+    {
+      what: "heap of the page, MiB",
+      found: mib(worst),
+      wanted: `under ${mib(PAGE_BYTES)}`,
+      ok: worst < PAGE_BYTES,
+    },
+    { what: "errors on the page", found: problems.join("; ") || 0, wanted: 0, ok: problems.length === 0 },
+  ];
 }
 
 function mib(bytes) {

@@ -5,8 +5,8 @@ import { createLedger } from "./ledger.mjs";
 import { addressOf } from "./program.mjs";
 
 /** Holds all that was seen against all that is there; tells how many records and bytes that is. */
-export async function verify({ ledger, programs, ...shared }) {
-  const program = programs.start(["serve", "--acp", "--http", "--port", "0"]);
+export async function verify({ ledger, programs, flags = [], ...shared }) {
+  const program = programs.start(["serve", "--acp", "--http", "--port", "0", ...flags]);
   const replayed = createLedger();
   const editor = await connectEditor({ program, ledger: replayed, cursors: new Map(), ...shared });
   const address = await addressOf(program);
