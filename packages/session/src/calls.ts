@@ -63,10 +63,7 @@ export function createCallAnswerer(sessions: Sessions): (call: SessionCall) => P
   return async (call) => {
     try {
       const theirs = sessionsFor(sessions, call.person);
-      if (call.method === "prompt") {
-        await theirs.load(call.session);
-        attend(call.session);
-      }
+      if (call.method === "prompt" && !(await theirs.load(call.session)).isReadOnly) attend(call.session);
       return JSON.stringify((await perform(theirs, call)) satisfies CallOutcome);
     } catch (error) {
       return JSON.stringify({ error: failureOf(error) } satisfies CallOutcome);

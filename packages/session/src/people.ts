@@ -183,6 +183,9 @@ function asPerson(session: OwnedSession, person: Person, access: () => "write" |
     answer: asked<Parameters<OwnedSession["answer"]>, Promise<void>>(async (id, answer, origin = name, shown) =>
       session.answer(id, answer, origin, shown),
     ),
+    answerQuestion: asked<Parameters<OwnedSession["answerQuestion"]>, Promise<void>>(
+      async (id, answer, origin = name) => session.answerQuestion(id, answer, origin),
+    ),
     set: asked<Parameters<OwnedSession["set"]>, Promise<void>>(async (change, origin = name) =>
       session.set(change, origin),
     ),

@@ -1,10 +1,10 @@
-import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore, StoreError } from "@chimera/event-store";
 import { expect, test } from "vitest";
 import { createCallAnswerer, sessionsAnywhere } from "../src/anywhere.js";
-import type { SessionError } from "../src/index.js";
-import { makeSessions, recordsOf, speaking, typesOf } from "./fixture.js";
+import type { Agent, SessionError } from "../src/index.js";
+import { makeSessions, recordsOf, speaking, typesOf, until } from "./fixture.js";
 
 /** Two processes on one store: one has the session, and the other reaches it by calls that pass through `route`. */
 async function twoNodes(route: (answer: () => Promise<string>) => Promise<string | null> = (answer) => answer()) {
@@ -83,4 +83,64 @@ test("nothing but what a client may do can be called", async () => {
     const { error } = JSON.parse(await answer({ session: id, method, args: [] }));
     expect(error.message).toContain("has no method");
   }
+});
+
+test("a person who may only read a session changes nothing of it by calls", async () => {
+  const questions: Agent = async function* (_turn, { question }) {
+    yield { type: "step_start", metadata: { step: 0 } } satisfies AgentEvent;
+    await question?.({ call_id: "c1", question: "Which?", options: [{ name: "a" }, { name: "b" }] });
+  };
+  const sessions = makeSessions(questions);
+  const session = await sessions.create({ cwd: "/", owner: "ada" });
+  await session.share(true);
+  sessions.attach(session.id, { approves: true });
+  session.prompt({ text: "ask me" });
+  await until(() => session.openQuestions.size === 1);
+  const [asked = ""] = session.openQuestions.keys();
+  const before = session.lastSeq;
+  const answer = createCallAnswerer(sessions);
+  const calls: Readonly<Record<string, readonly unknown[]>> = {
+    prompt: [{ text: "hi" }],
+    cancel: [],
+    answer: ["perm-1", "allow"],
+    answerQuestion: [asked, "a"],
+    set: [{ model: "another" }],
+    setTitle: ["taken"],
+    share: [false],
+    notify: ["info", "hi"],
+    clear: [],
+    undo: [],
+    redo: [],
+    close: [],
+    delete: [],
+  };
+  for (const person of [
+    { name: "bob", role: "user" },
+    { name: "eve", role: "viewer" },
+  ] as const) {
+    for (const [method, values] of Object.entries(calls)) {
+      const args = values.map((value) => ({ value }));
+      const { error } = JSON.parse(await answer({ session: session.id, method, args, person }));
+      expect([method, error?.code]).toEqual([method, "read_only"]);
+    }
+  }
+  expect(session.lastSeq).toBe(before);
+});
+
+test("the prompt of a person who may only read leaves nobody in the session who could be asked", async () => {
+  const sessions = makeSessions(async function* (_turn, { ask }) {
+    const { decision, by } = await ask({ call_id: "c", tool: "Bash", args: { command: "ls" }, risk: "low" });
+    yield { type: "text_delta", metadata: { text: `${decision} by ${by}` } } satisfies AgentEvent;
+  });
+  const session = await sessions.create({ cwd: "/", owner: "ada" });
+  await session.share(true);
+  const args = [{ value: { text: "hi" } }];
+  const person = { name: "bob", role: "user" } as const;
+  const answer = createCallAnswerer(sessions);
+  const { error } = JSON.parse(await answer({ session: session.id, method: "prompt", args, person }));
+  expect(error.code).toBe("read_only");
+  const { turn } = session.prompt({ text: "go on" });
+  await until(() => session.openPermissions.size > 0 || session.conversation.turns[turn]?.ended === true);
+  expect([...session.openPermissions.keys()]).toEqual([]);
+  expect(session.conversation.turns[turn]?.result?.output).toBe("deny by rule");
 });
