@@ -134,6 +134,13 @@ test("acp --connect takes a Unix socket, and ends with its client", async () => 
   const nowhere = startProgram("otter", ["acp", "--connect", `unix:${path}-2`], {}, { cwd, home });
   expect(await nowhere.exited).toBe(2);
   expect(nowhere.stderr()).toContain("ENOENT");
+  // A signal ends it as quietly as its client does.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    const stopped = startProgram("otter", ["acp", "--connect", `unix:${path}`], {}, { cwd, home });
+    await connect(stopped).request("initialize", { protocolVersion: 1 });
+    stopped.child.kill(signal);
+    expect([signal, await stopped.exited, stopped.stderr()]).toEqual([signal, 0, ""]);
+  }
   // A server that ends takes its clients along.
   const left = startProgram("otter", ["acp", "--connect", `unix:${path}`], {}, { cwd, home });
   await connect(left).request("initialize", { protocolVersion: 1 });

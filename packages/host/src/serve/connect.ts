@@ -55,7 +55,11 @@ async function joinSocket(path: string, process: NodeJS.Process): Promise<number
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => socket.destroy());
   process.stdin.pipe(socket);
   socket.setEncoding("utf8");
-  for await (const text of socket) await new Promise<void>((done) => output.write(text, () => done()));
+  try {
+    for await (const text of socket) await new Promise<void>((done) => output.write(text, () => done()));
+  } catch {
+    // A signal ended the connection, or the server did not say goodbye: either way it is over.
+  }
   release();
   return 0;
 }
