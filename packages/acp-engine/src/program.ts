@@ -156,7 +156,8 @@ export function startChild({ command, args, env, cwd }: ProgramStart): ChildProg
   const kill = (signal: NodeJS.Signals) => {
     if (child.pid === undefined) return;
     try {
-      process.kill(isWindows ? child.pid : -child.pid, signal);
+      if (isWindows) spawn("taskkill", ["/pid", String(child.pid), "/T", "/F"], { stdio: "ignore" });
+      else process.kill(-child.pid, signal);
     } catch {
       // Nobody is left in the group.
     }

@@ -1,5 +1,4 @@
 /** Bash: a command in a shell of its own, without secrets. What runs long becomes a job of the session. */
-import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { startOf, visible } from "@chimera/acp-schema/text";
 import * as v from "valibot";
@@ -9,6 +8,7 @@ import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { capOutput, defineTool, failure, locate, progress } from "./define.js";
 import { cleanEnvironment, quietGit } from "./environment.js";
 import type { ProcessGroup } from "./process-group.js";
+import { findShell } from "./shell.js";
 
 export interface BashOptions {
   /** The environment to pick from; secrets in it do not reach the command. @defaultValue a path and a home only */
@@ -52,15 +52,20 @@ type BashInput = v.InferOutput<typeof input>;
 
 export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
   const env = cleanEnvironment(options.env);
-  const { patience = PATIENCE_MS } = options;
-  const confine: Confine =
-    options.confine ?? (({ command, env: more }) => ({ ...shellFor(command), env: { ...env, ...more } }));
+  const shell = findShell(options.env ?? {});
+  const unconfined: Confine = ({ command, env: more }) => ({
+    file: shell.file,
+    args: shell.args(command),
+    env: { ...env, ...more },
+  });
+  const { confine = unconfined, patience = PATIENCE_MS } = options;
   return defineTool({
     name: "Bash",
     aliases: ["run_command", "shell"],
     description:
       "Run a shell command in the workspace and return its output. It has no input and no terminal, and what it starts with & " +
-      "ends with it; a job goes on after the call, until it is stopped or the session ends.",
+      "ends with it; a job goes on after the call, until it is stopped or the session ends." +
+      (options.confine || shell.name === "bash" ? "" : ` The shell is ${shell.name}.`),
     input,
     kind: "execute",
     parallel: false,
@@ -133,12 +138,6 @@ function titleOf(command: string): string {
   const line = startOf(command.split("\n", 1)[0] ?? "", 120);
   const left = command.length - line.length;
   return left > 0 ? `${visible(line)} … (${left} more characters)` : visible(line);
-}
-
-function shellFor(command: string): { file: string; args: string[] } {
-  const bash = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path));
-  // With a socket as its input, as Node gives one, bash takes itself for a remote shell and would run the person's start-up files.
-  return bash ? { file: bash, args: ["--norc", "-c", command] } : { file: "sh", args: ["-c", command] };
 }
 
 /** Writes to the session's log how the command met the bounds. */

@@ -10,22 +10,42 @@ const NAMES = new Set(
     "NODE_EXTRA_CA_CERTS SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE JAVA_HOME GRADLE_USER_HOME ANDROID_HOME GOPATH " +
     "GOROOT GOPROXY GOFLAGS CARGO_HOME RUSTUP_HOME RUSTFLAGS GEM_HOME GEM_PATH BUNDLE_PATH RBENV_ROOT DENO_DIR BUN_INSTALL " +
     "CC CXX CFLAGS CXXFLAGS LDFLAGS MAKEFLAGS PKG_CONFIG_PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH HTTP_PROXY HTTPS_PROXY " +
-    "NO_PROXY http_proxy https_proxy no_proxy SYSTEMROOT COMSPEC PATHEXT APPDATA LOCALAPPDATA PROGRAMFILES USERPROFILE"
+    "NO_PROXY http_proxy https_proxy no_proxy SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT APPDATA LOCALAPPDATA " +
+    "PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) USERPROFILE HOMEDRIVE HOMEPATH PSMODULEPATH"
   ).split(" "),
 );
 const PREFIXES = ["LC_", "XDG_"];
 
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+type Variables = Readonly<Record<string, string | undefined>>;
+
 /** Keeps the known names of `inherited`, drops addresses that carry a password, and fills in a path and a home. */
-export function cleanEnvironment(inherited: Readonly<Record<string, string | undefined>> = {}): Record<string, string> {
-  const kept = Object.entries(inherited).filter(
-    (entry): entry is [string, string] =>
-      entry[1] !== undefined &&
-      (NAMES.has(entry[0]) || PREFIXES.some((prefix) => entry[0].startsWith(prefix))) &&
-      !/:\/\/[^/]*@/.test(entry[1]),
-  );
-  return { PATH: DEFAULT_PATH, HOME: homedir(), TERM: "dumb", ...Object.fromEntries(kept) };
+export function cleanEnvironment(
+  inherited: Variables = {},
+  platform: NodeJS.Platform = process.platform,
+): Record<string, string> {
+  const kept = Object.entries(inherited)
+    .map(([name, value]) => [nameOn(platform, name), value] as const)
+    .filter(
+      (entry): entry is readonly [string, string] =>
+        entry[1] !== undefined &&
+        (NAMES.has(entry[0]) || PREFIXES.some((prefix) => entry[0].startsWith(prefix))) &&
+        !/:\/\/[^/]*@/.test(entry[1]),
+    );
+  const path = platform === "win32" ? "C:\\Windows\\System32;C:\\Windows" : DEFAULT_PATH;
+  return { PATH: path, HOME: homedir(), TERM: "dumb", ...Object.fromEntries(kept) };
+}
+
+/** A variable by its name, which Windows writes as it likes. */
+export function variable(env: Variables, name: string, platform: NodeJS.Platform): string | undefined {
+  if (platform !== "win32") return env[name];
+  return Object.entries(env).find(([own]) => nameOn(platform, own) === nameOn(platform, name))?.[1];
+}
+
+/** On Windows `Path` and `PATH` are one variable, and only `process.env` itself knows that: a copy does not. */
+function nameOn(platform: NodeJS.Platform, name: string): string {
+  return platform === "win32" ? name.toUpperCase() : name;
 }
 
 /**

@@ -2,10 +2,12 @@
  * A child in a process group of its own, and with a mark in its environment that everything it starts inherits: ending it ends all of
  * that, also what made a group or a session of its own. Only Linux shows environments, and a program that empties its own is not found.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+// On Windows most programs that people name, `npx` among them, are scripts that only a shell can start.
+import spawn from "cross-spawn";
 
 export interface ProcessGroup {
   readonly child: ChildProcess;
