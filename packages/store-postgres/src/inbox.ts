@@ -51,38 +51,37 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
   /** By the number of the request: those that this node has begun and not answered yet. */
   const underWay = new Map<number, Promise<void>>();
   let handle: ((request: string) => Promise<string>) | null = null;
+  let taking: Promise<void> = Promise.resolve();
   let isClosed = false;
   let listening: Promise<unknown> | null = null;
   let timer: NodeJS.Timeout | undefined;
 
   const listen = async (): Promise<void> => {
-    listening ??= listener.listen(
-      CHANNEL,
-      (named) => named === node && void look(),
-      () => void look(),
-    );
-    timer ??= setInterval(() => void look(), LOOK_MS).unref();
+    listening ??= listener.listen(CHANNEL, (named) => void (named === node && look()), look);
+    timer ??= setInterval(look, LOOK_MS).unref();
     await listening;
   };
   const notify = (to: string) => signs.sql`SELECT pg_notify(${CHANNEL}, ${to})`;
 
   /** Until it is known to be done, or this node ends. */
   const surely = <T>(send: () => Promise<T>): Promise<T> => untilKnown(send, () => isClosed);
-  const answer = async (id: number, from: string, request: string): Promise<void> => {
-    const reply = (await handle?.(request)) ?? "";
+  const answer = async (id: number, from: string, reply: string): Promise<void> => {
     await surely(() => signs.sql`UPDATE chimera.inbox SET reply = ${reply} WHERE id = ${id}`);
     await notify(from);
   };
   /** What was marked as taken in a statement whose reply was lost is found again: it has no answer and is not under way. */
   const takeRequests = async (): Promise<void> => {
-    if (handle === null || underWay.size >= AT_ONCE) return;
+    const does = handle;
+    if (does === null || isClosed || underWay.size >= AT_ONCE) return;
     const rows = await signs.sql<{ id: number; from: string; request: string }>`
       UPDATE chimera.inbox SET taken = coalesce(taken, clock_timestamp()) WHERE reply IS NULL AND id IN (
         SELECT id FROM chimera.inbox WHERE to_node = ${node} AND reply IS NULL AND NOT id = ANY(${arrayOf([...underWay.keys()])}::int8[])
         ORDER BY id LIMIT ${AT_ONCE} FOR UPDATE)
       RETURNING id::float8 AS id, from_node AS from, request`;
     for (const { id, from, request } of rows.sort((a, b) => a.id - b.id)) {
-      const work = answer(id, from, request)
+      const work = Promise.resolve(request)
+        .then(does)
+        .then((reply) => answer(id, from, reply))
         .catch(() => {})
         .finally(() => underWay.delete(id));
       underWay.set(id, work);
@@ -118,7 +117,16 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
       }
     }
   };
-  const look = lookOnceMore(() => Promise.all([takeRequests(), takeReplies()]));
+  /** Each by itself: one that failed beside the other would begin anew while the other still runs, and a request would be taken twice. */
+  const lookForRequests = lookOnceMore(() => {
+    taking = takeRequests();
+    return taking;
+  });
+  const lookForReplies = lookOnceMore(takeReplies);
+  const look = (): void => {
+    void lookForRequests();
+    void lookForReplies();
+  };
 
   /** The node that has to do what is asked of a session; null: this one. */
   const route = async (sid: string): Promise<string | null> => {
@@ -173,11 +181,12 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
       await signs.sql`UPDATE chimera.node SET serves = true WHERE node = ${node}`;
     },
     async close() {
-      handle = null;
       isClosed = true;
       clearInterval(timer);
       if (listening !== null)
         await signs.sql`UPDATE chimera.node SET serves = false, answers = false WHERE node = ${node}`.catch(() => {});
+      // What is marked as taken by now is done.
+      await taking.catch(() => {});
       await Promise.all(underWay.values());
     },
   };
