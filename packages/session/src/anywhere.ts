@@ -52,11 +52,11 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
     if (error === null || (isSessionError(error) && MOVED.has(error.code))) return null;
     throw error;
   };
-  const watch = (id: string, made: Settings): Promise<AwaySession> => {
+  const watch = (id: string, told: Settings | null): Promise<AwaySession> => {
     const known = watching.get(id);
     if (known) return known;
     const command: SendCall = (method, args) => send({ session: id, method, args: args.map((value) => ({ value })) });
-    const opening = watchAway(sessions, id, made, command).then((session) => {
+    const opening = watchAway(sessions, id, told, command).then((session) => {
       away.set(id, session);
       void session.ended.then(() => forget(id, opening));
       if (isGone) session.leave();
@@ -99,7 +99,7 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
   const reach = async (id: string, seq: number): Promise<void> => {
     if (sessions.find(id)) return;
     const made = away.has(id) ? null : await askNode({ session: id, method: "made", args: [] });
-    const session = away.get(id) ?? (await watch(id, (made?.value as Settings | undefined) ?? sessions.defaults));
+    const session = away.get(id) ?? (await watch(id, (made?.value as Settings | undefined) ?? null));
     await session.durable(seq);
   };
 

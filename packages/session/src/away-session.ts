@@ -20,16 +20,16 @@ export interface AwaySession extends Session {
   leave(): void;
 }
 
-/** @param made what it was made with, as the node says that has it. */
+/** @param told what it was made with, as the node says that has it; null where none has it, and what is stored has to say it. */
 export async function watchAway(
-  { logs, prefix }: Pick<Sessions, "logs" | "prefix">,
+  { logs, prefix, defaults }: Pick<Sessions, "logs" | "prefix" | "defaults">,
   id: string,
-  made: Settings,
+  told: Settings | null,
   send: SendCall,
 ): Promise<AwaySession> {
   const stored = readSummary(id, (await logs.readSummary(id)) ?? {});
   const {
-    made: _,
+    made: remembered,
     bounds,
     cwd,
     directories,
@@ -38,7 +38,8 @@ export async function watchAway(
     owner,
     parentId,
     ...birth
-  } = rememberedBirth(stored, made);
+  } = rememberedBirth(stored, told ?? defaults);
+  const made = told ?? remembered;
   let { endedAt } = birth;
   let touchedAt = endedAt ?? createdAt;
   let lastSeq = 0;

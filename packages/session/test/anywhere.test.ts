@@ -3,8 +3,8 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore, StoreError } from "@chimera/event-store";
 import { expect, test } from "vitest";
 import { createCallAnswerer, sessionsAnywhere } from "../src/anywhere.js";
-import type { Agent, SessionError } from "../src/index.js";
-import { makeSessions, recordsOf, speaking, typesOf, until } from "./fixture.js";
+import type { Agent, SessionError, SessionsDeps } from "../src/index.js";
+import { makeSessions, recordsOf, runPrompt, speaking, typesOf, until } from "./fixture.js";
 
 /** Two processes on one store: one has the session, and the other reaches it by calls that pass through `route`. */
 async function twoNodes(route: (answer: () => Promise<string>) => Promise<string | null> = (answer) => answer()) {
@@ -143,4 +143,20 @@ test("the prompt of a person who may only read leaves nobody in the session who 
   await until(() => session.openPermissions.size > 0 || session.conversation.turns[turn]?.ended === true);
   expect([...session.openPermissions.keys()]).toEqual([]);
   expect(session.conversation.turns[turn]?.result?.output).toBe("deny by rule");
+});
+
+test("a session that was read while nobody had it has its own settings once another process has it", async () => {
+  let isHeld = true;
+  const { reachable, there, here, id } = await twoNodes(async (answer) => (isHeld ? answer() : null));
+  await runPrompt(there, id, "hello");
+  isHeld = false;
+  await there.shutdown();
+  const { close, ended } = reachable.logs.follow(id, { from: 0 }, () => {});
+  await until(() => reachable.isAway?.(id) === true);
+  const third = makeSessions(speaking("done"), { store: here.store as SessionsDeps["store"] });
+  const held = await third.load(id);
+  expect((await reachable.load(id)).settings).toEqual(held.settings);
+  expect(held.settings.maxSteps).toBe(7);
+  close();
+  await ended;
 });
