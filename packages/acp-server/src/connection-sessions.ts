@@ -321,6 +321,8 @@ function place(
     const waiting = one.pending.get(turn) ?? [];
     one.pending.set(turn, [...waiting, { session, request, updates: send, endedBy, answered, done }]);
     if (endedBy !== null && one.reached >= endedBy) settle(one, turn, null, endedBy);
+    // The session may have been hidden while the other node took the prompt: no reader comes to the end of the turn.
+    if (one.subscription === null) settle(one, turn);
     return deferred;
   };
   const isAway = one.core.sessions.isAway?.(session.id) === true;

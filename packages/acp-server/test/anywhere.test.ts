@@ -1,0 +1,61 @@
+// Sessions that another process has, as a client of this one uses them.
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { createMemoryStore } from "@chimera/event-store";
+import { createCallAnswerer, sessionsAnywhere } from "@chimera/session/anywhere";
+import { expect, test, vi } from "vitest";
+import { connect, makeEngine, saying } from "./harness.js";
+
+/** A promise that the test settles. */
+function settable() {
+  let resolve = (): void => {};
+  let reject = (_error: Error): void => {};
+  const promise = new Promise<void>((done, failed) => {
+    resolve = done;
+    reject = failed;
+  });
+  return { promise, resolve, reject };
+}
+
+test("a prompt is answered, though its log cannot be read any more when the other process says that it took it", async () => {
+  const store = createMemoryStore<SessionEvent, Summary>();
+  // Its turn goes on until somebody cancels it.
+  const there = makeEngine(
+    async function* (_turn, { signal }) {
+      yield { type: "text_delta", metadata: { text: "working" } };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    },
+    { store },
+  );
+  const here = makeEngine(saying("done here"), { store });
+  const answer = createCallAnswerer(there.sessions);
+  const taken = settable();
+  const told = settable();
+  const unreadable = settable();
+  const sessions = sessionsAnywhere(here.sessions, {
+    async ask(_id, request) {
+      const { call } = JSON.parse(request);
+      const reply = await answer(call);
+      if (call.method !== "prompt") return reply;
+      taken.resolve();
+      await told.promise;
+      return reply;
+    },
+  });
+  const follow: typeof sessions.logs.follow = (...args) => {
+    const subscription = sessions.logs.follow(...args);
+    return { ...subscription, ended: Promise.race([subscription.ended, unreadable.promise]) };
+  };
+  const { id } = await there.sessions.create({ cwd: "/" });
+  const log = vi.fn();
+  const client = connect({ ...here, sessions: { ...sessions, logs: { ...sessions.logs, follow } } }, { log });
+  await client.call("initialize", { protocolVersion: 1, clientCapabilities: {} });
+  await client.call("session/load", { sessionId: id, cwd: "/", mcpServers: [] });
+  const prompt = [{ type: "text", text: "hi" }];
+  const sent = client.start("session/prompt", { sessionId: id, prompt });
+  await taken.promise;
+  unreadable.reject(new Error("the disk is gone"));
+  await vi.waitUntil(() => log.mock.calls.length > 0, { timeout: 10_000 });
+  told.resolve();
+  expect((await sent.answer).result).toMatchObject({ stopReason: "cancelled" });
+});
