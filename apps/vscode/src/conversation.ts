@@ -108,13 +108,14 @@ export function createConversation(): Conversation {
   };
 }
 
-/** What the agent wants to know, where it asks for words instead of a permission. */
+/** What the agent wants to know, where it asks for words instead of a permission; only a permission has a digest, whatever its tool is called. */
 export function wantedOf({
   tool,
   args,
+  shown,
 }: Asked): { readonly question: string; readonly options: readonly string[] } | null {
   const { question, options } = args;
-  if (tool !== "ask" || typeof question !== "string" || !Array.isArray(options)) return null;
+  if (shown !== undefined || tool !== "ask" || typeof question !== "string" || !Array.isArray(options)) return null;
   return { question, options: options.map(String) };
 }
 

@@ -213,3 +213,13 @@ describe("edits of one file", () => {
     expect(edits.without(path, "new\nand mine\n")).toBeUndefined();
   });
 });
+
+test("a permission for a tool that is called ask is a permission: no words of a person allow it", () => {
+  const args = { question: "May I?", options: ["No"] };
+  const asked = { kind: "permission_request", id: "perm-1", tool: "ask", args, risk: "high" } as const;
+  const conversation = createConversation();
+  expect(wantedOf(asked as never)).toEqual(args);
+  const permission = { ...asked, content: [{ type: "text", text: "question: May I?" }], shown: "00" } as never;
+  expect(wantedOf(permission)).toBeNull();
+  expect(conversation.apply(permission)?.item).toMatchObject({ type: "question", title: "Allow ask?" });
+});
