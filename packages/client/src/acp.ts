@@ -88,7 +88,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     const stop = new AbortController();
     init.signal?.addEventListener("abort", () => stop.abort(init.signal?.reason), { once: true });
     connection.following.set(session, stop);
-    let last: string | undefined;
+    let last = session === null ? undefined : connection.reached.get(session);
     let { generation } = connection;
     const open = () => {
       // Numbers of records hold for ever, those of the other stream for their connection.
@@ -115,6 +115,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
           } catch {
             // The stream is opened again.
           }
+          if (stop.signal.aborted && session !== null && last !== undefined) connection.reached.set(session, last);
           if (stop.signal.aborted || connection.isEnded) return controller.close();
           try {
             await retry(attempt++, "the stream ended", stop.signal);
@@ -163,8 +164,9 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     const headers = { "idempotency-key": crypto.randomUUID(), ...headersOf(init) };
     const asked = { ...init, headers };
     const { method = "", params } = message;
+    const session = typeof params?.sessionId === "string" ? params.sessionId : null;
+    if (session !== null) connection.stay(session);
     if (message.id !== undefined) {
-      const session = typeof params?.sessionId === "string" ? params.sessionId : null;
       connection.pending.set(JSON.stringify(message.id), { init: asked, method, session });
       if (session !== null && params?.cwd !== undefined) connection.places.set(session, params);
       if (params?.cwd !== undefined) connection.lastPlace = params;
@@ -219,6 +221,7 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
     { readonly init: RequestInit; readonly method: string; readonly session: string | null }
   >();
   const places = new Map<string, object>();
+  const leaving = new Map<string, ReturnType<typeof setTimeout>>();
   const { signal: _, ...again } = initialize;
   const connection = {
     url,
@@ -237,8 +240,24 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
     lastPlace: {} as object,
     /** Sessions that began on it: nothing of them came before. */
     made: new Set<string>(),
+    /** The last record that came of a session whose stream has ended: a stream that it has again goes on after it. */
+    reached: new Map<string, string>(),
     /** Ends the stream of a session, or with null that of the rest. */
     following: new Map<string | null, AbortController>(),
+    /** Ends the stream of a session in a moment, unless the client turns to the session again. */
+    leave(session: string): void {
+      connection.stay(session);
+      const end = () => {
+        leaving.delete(session);
+        connection.following.get(session)?.abort();
+        connection.following.delete(session);
+      };
+      leaving.set(session, setTimeout(end, FAREWELL_MS));
+    },
+    stay(session: string): void {
+      clearTimeout(leaving.get(session));
+      leaving.delete(session);
+    },
     /** A frame as the client may see it; null for an answer that it did not ask for, or has. */
     incoming(data: string): string | null {
       const [, asked = "", kind] = HEAD.exec(data) ?? [];
@@ -249,10 +268,10 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
       if (!known) return null;
       pending.delete(asked);
       if (known.session !== null && kind === "result" && LEAVING.test(known.method)) {
-        const stop = connection.following.get(known.session);
-        setTimeout(() => stop?.abort(), FAREWELL_MS);
-        connection.following.delete(known.session);
-        places.delete(known.session);
+        // What was asked of the session after that is answered on the same stream.
+        const isWanted = [...pending.values()].some(({ session }) => session === known.session);
+        if (!isWanted) connection.leave(known.session);
+        if (!isWanted) places.delete(known.session);
       }
       const made = /"sessionId":"([^"]+)"/.exec(data)?.[1];
       if (made !== undefined && known.session === null) places.set(made, connection.lastPlace);
