@@ -1,4 +1,4 @@
-/** The methods of standard ACP, and our own beside them: their names are here and nowhere else. */
+/** The methods of standard ACP, and our own beside them, which `dialect.ts` names too: clients see them before this is loaded. */
 import type { MethodTraits } from "../row.js";
 
 export const METHODS = {

@@ -84,11 +84,16 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
     if (streams.has(session)) return;
     streams.add(session);
     const headers = { ...headersFor(session), accept: "text/event-stream" };
-    const response = await send(url, { headers, signal });
-    if (!response.ok) throw new Error(await describe(response));
-    void forward(response, session)
-      .catch(() => {})
-      .finally(() => streams.delete(session));
+    const left = () => streams.delete(session);
+    try {
+      const response = await send(url, { headers, signal });
+      if (!response.ok) throw new Error(await describe(response));
+      void forward(response, session).then(left, left);
+    } catch (error) {
+      // What names the session next tries again.
+      left();
+      throw error;
+    }
   };
   const forward = async (response: Response, session: string | null): Promise<void> => {
     const decoder = new TextDecoder();
