@@ -60,6 +60,17 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     }
   };
 
+  /** The last write of a summary that is on its way, by session: connections overtake each other, and what was said last counts. */
+  const summarizing = new Map<string, Promise<void>>();
+  const updateSummary = async (sid: string, summary: S): Promise<void> => {
+    const { cwd, model, state, prompted, closed, person, shared, text } = columnsOf(summary);
+    const rows = await writes.sql`
+      UPDATE chimera.session SET summary = ${text}, touched = extract(epoch FROM clock_timestamp()) * 1000,
+        cwd = ${cwd}, model = ${model}, state = ${state}, prompted = ${prompted}, closed = ${closed},
+        person = ${person}, shared = ${shared}
+      WHERE sid = ${sid} RETURNING sid`;
+    if (rows.length === 0) throw new StoreError("not_found", `no session ${sid}`);
+  };
   const hold = (sid: string, fence: number, lastSeq: number, lastTs: string): Held => {
     const lost = lease.hold(sid, fence);
     let base = lastSeq;
@@ -179,13 +190,13 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
       return row === undefined ? null : shaped(sid, row.summary);
     },
     async writeSummary(sid, summary) {
-      const { cwd, model, state, prompted, closed, person, shared, text } = columnsOf(summary);
-      const rows = await writes.sql`
-        UPDATE chimera.session SET summary = ${text}, touched = extract(epoch FROM clock_timestamp()) * 1000,
-          cwd = ${cwd}, model = ${model}, state = ${state}, prompted = ${prompted}, closed = ${closed},
-          person = ${person}, shared = ${shared}
-        WHERE sid = ${sid} RETURNING sid`;
-      if (rows.length === 0) throw new StoreError("not_found", `no session ${sid}`);
+      const before = summarizing.get(sid);
+      const mine = (async () => {
+        await before?.catch(() => {});
+        await updateSummary(sid, summary);
+      })();
+      summarizing.set(sid, mine);
+      await mine.finally(() => summarizing.get(sid) === mine && summarizing.delete(sid));
     },
     async list(options) {
       const rows = await listRows(sql, options);
