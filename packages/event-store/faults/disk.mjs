@@ -119,7 +119,7 @@ async function readOnlyRemount(at, problem) {
     code = error.code;
     if (!/EROFS/.test(error.message)) problem(`the error does not name EROFS: ${error.message}`);
   }
-  if (code !== "io") problem(`a read-only disk is reported as ${code}`);
+  if (code !== "read_only") problem(`a read-only disk is reported as ${code}`);
   run("mount", "-o", "remount,rw", at);
   writer.append([big(3)]);
   await writer.durable();
@@ -142,7 +142,7 @@ function injected(name, fault, expectation, records = 60) {
     if (acks.size !== 2) failures.push(`${acks.size} of 2 sessions acknowledged anything`);
     if (expectation === "refusals" && refused === 0) failures.push("no fault was noticed");
     const problems = await verifyStore(root, acks);
-    const lost = problems.filter((problem) => problem.includes(": damage ")).length;
+    const lost = problems.filter((problem) => problem.includes('"reason":"damaged"')).length;
     if (expectation === "damage") {
       // The kernel said it wrote what it did not: each such record is reported, and no other is missing.
       const jumps = problems.filter((problem) => problem.includes("in place of")).length;
@@ -252,7 +252,7 @@ export const disk = [
   injected("failing fdatasync", "fdatasync:error=EIO:when=3+4", "refusals"),
   injected("failing fdatasync, again and again", "fdatasync:error=EIO:when=1..5", "refusals"),
   injected("failing fdatasync, every other", "fdatasync:error=EIO:when=4+2", "refusals"),
-  injected("failing fsync of a directory", "fsync:error=EIO:when=2+5", "refusals"),
+  injected("failing fsync of a directory", "fsync:error=EIO:when=6+5", "refusals"),
   injected("failing write", "pwrite64:error=EIO:when=5+6", "refusals"),
   injected("read-only at a write", "pwrite64:error=EROFS:when=5+6", "refusals"),
   injected("full disk at a write", "pwrite64:error=ENOSPC:when=5+6", "refusals"),

@@ -14,7 +14,7 @@ test("an undo killed between the record and its end happened, and can be redone"
   tags: ["needs-files"],
 }, async () => {
   const { calls, killAt } = await killedUndo();
-  const removed = calls.findLastIndex((call) => /^unlinkSync .*restore\.json$/.test(call));
+  const removed = calls.findLastIndex((call) => /^(unlink|rm)Sync .*restore\.json$/.test(call));
   expect(await killAt(removed + 1)).toBe(true);
 });
 
