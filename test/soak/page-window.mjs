@@ -23,21 +23,28 @@ export async function openPageWindow({ address, token }) {
   const devtools = await page.context().newCDPSession(page);
 
   let isOpen = true;
+  let rests = false;
   const looking = (async () => {
     while (isOpen) {
+      await pause(3000);
+      if (rests) continue;
       // Only what this server has open: a look at any other would open it here, in the way of the server that it belongs to.
       const { sessions } = await (await fetch(`${address}/sessions?state=live&limit=1`, { headers })).json();
       const id = sessions[0]?.session_id;
       if (id) await page.goto(`${address}/#/s/${id}`).catch((error) => isOpen && problems.push(error.message));
-      await pause(3000);
     }
   })();
   return {
     heaps,
     problems,
+    /** Until it was measured: a server at rest is asked nothing. */
+    rest() {
+      rests = true;
+    },
     async atRest() {
       await devtools.send("HeapProfiler.collectGarbage");
       heaps.push((await devtools.send("Runtime.getHeapUsage")).usedSize);
+      rests = false;
     },
     async close() {
       isOpen = false;

@@ -142,6 +142,7 @@ async function load(sessions, ms) {
 }
 
 async function rest() {
+  window?.rest();
   const measured = await steady.atRest();
   await window?.atRest();
   return { ...measured, nodes: await nodes?.atRest(), sessions: ledger.sessions.size };
