@@ -24,6 +24,7 @@ export const needs = [
   // Commands in a sandbox have the system's own programs alone.
   { name: "python3", what: "python3 in /usr/bin", apt: "python3", isMet: () => canRun("/usr/bin/python3") },
   program("setsid", "util-linux"),
+  program("tar"),
   program("tmux"),
   { name: "linux", what: "Linux", isMet: () => process.platform === "linux" },
   { name: "unix", what: "Linux or macOS", isMet: () => process.platform !== "win32" },

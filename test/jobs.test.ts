@@ -25,7 +25,11 @@ test("over HTTP: a server is started, tested in the next turn, and ends with the
   const port = 20_000 + Math.floor(Math.random() * 20_000);
   const turns = [
     turn(bash(serverOn(port), { background: true })),
-    turn(bash(`curl -s http://127.0.0.1:${port} > got.txt; cat got.txt`)),
+    turn(
+      bash(
+        `node -e "fetch('http://127.0.0.1:${port}').then((r) => r.text()).then(console.log)" > got.txt; cat got.txt`,
+      ),
+    ),
   ];
   const file = join(scratchTree({ "script.json": { turns } }), "script.json");
   const server = await startServer(["--model", `scripted:${file}`, "--mode", "auto"]);
@@ -43,7 +47,7 @@ test("over HTTP: a server is started, tested in the next turn, and ends with the
 });
 
 test("in an editor: a job is a call of its own, and after kill -9 nothing runs and the log says that it ended", {
-  tags: ["needs-linux"],
+  tags: ["needs-linux", "needs-setsid"],
 }, async () => {
   const marker = `sleep 2${Date.now()}`;
   const script = { turns: [turn(bash(`echo on; setsid nohup ${marker} & ${marker}`, { background: true })), turn()] };

@@ -56,6 +56,7 @@ async function recordsIn(root: string): Promise<Map<string, string[]>> {
 const BACKUPS = Number(process.env["CHIMERA_BACKUPS"] ?? 3);
 
 test("each of many backups that are taken under load restores whole: what was there before, and nothing that is torn", {
+  tags: ["needs-tar"],
   timeout: 300_000,
 }, async () => {
   const server = await startServer();

@@ -90,13 +90,19 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
 test.each([
   ["allow", true],
   ["deny", false],
-] as const)("a question answered with %s: the command runs is %s", async (decision, runs) => {
-  const command = "touch made.txt && rm -rf nothing";
-  const { agent, cwd, updates } = await begin("ferret", [turn({ call: "Bash", args: { command } })], { decision });
-  await agent.say("run it");
-  expect(updates).toContainEqual(expect.objectContaining({ kind: "permission_request", tool: "Bash" }));
-  expect(existsSync(join(cwd, "made.txt"))).toBe(runs);
-});
+] as const)(
+  "a question answered with %s: the command runs is %s",
+  {
+    tags: ["needs-sandbox"],
+  },
+  async (decision, runs) => {
+    const command = "touch made.txt && rm -rf nothing";
+    const { agent, cwd, updates } = await begin("ferret", [turn({ call: "Bash", args: { command } })], { decision });
+    await agent.say("run it");
+    expect(updates).toContainEqual(expect.objectContaining({ kind: "permission_request", tool: "Bash" }));
+    expect(existsSync(join(cwd, "made.txt"))).toBe(runs);
+  },
+);
 
 test("a question shows all of what it asks for, and what became of it", async () => {
   const command = `echo ${"long ".repeat(100)}\nrm -rf nothing`;

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createPerson } from "./person.js";
 
-test("a backup that is made while a session is written to is restored whole, without claims and without tokens", async () => {
+test("a backup that is made while a session is written to is restored whole, without claims and without tokens", {
+  tags: ["needs-tar"],
+}, async () => {
   const person = await createPerson();
   await person.type(["-p", "list files"]);
   await person.type(["token", "add", "ann"]);
@@ -32,7 +34,9 @@ test("a backup that is made while a session is written to is restored whole, wit
   });
 });
 
-test("restore refuses a file that is not a backup, and leaves nothing on the disk", async () => {
+test("restore refuses a file that is not a backup, and leaves nothing on the disk", {
+  tags: ["needs-tar"],
+}, async () => {
   const person = await createPerson();
   await writeFile(join(person.cwd, "no.tar.gz"), "nothing of the kind");
   expect(await person.type(["restore", "no.tar.gz"])).toMatchObject({

@@ -20,6 +20,10 @@ async function setUp() {
 /** One that nobody has waited for yet has no command line. */
 const alive = (pid: number) => existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, "latin1") !== "";
 
+/** Says what a server answers; fails when none does. */
+const get = (port: string | undefined) =>
+  `node -e "fetch('http://127.0.0.1:${port}').then((r) => r.text()).then((t) => process.stdout.write(t))"`;
+
 test("a server that is left running answers the next call, is read, listed and stopped", async () => {
   const { run, job, events } = await setUp();
   const server =
@@ -29,10 +33,10 @@ test("a server that is left running answers the next call, is read, listed and s
   let output = started.output;
   for (let n = 0; n < 50 && !/\d{4,5}/.test(output); n++) output += (await job({ id: "job-0.1", wait: 0.2 })).output;
   const port = /\d{4,5}/.exec(output)?.[0];
-  expect((await run(`curl -s http://127.0.0.1:${port}`)).output).toBe("hello");
+  expect((await run(get(port))).output).toBe("hello");
   expect((await job({})).output).toContain("job-0.1 (running)");
   expect((await job({ id: "job-0.1", stop: true })).output).toContain("[job-0.1: stopped]");
-  expect((await run(`curl -s http://127.0.0.1:${port}`)).success).toBe(false);
+  expect((await run(get(port))).success).toBe(false);
   expect(events.map(({ type }) => type).filter((type) => type !== "job_output")).toEqual(["job_started", "job_ended"]);
 });
 
@@ -67,7 +71,9 @@ test("input reaches a job, and one that takes none says so", async () => {
   expect((await write("job-9.9")).error).toBe("There is no job job-9.9.");
 });
 
-test("what a job starts ends with the session, also in a session of its own", { tags: ["needs-linux"] }, async () => {
+test("what a job starts ends with the session, also in a session of its own", {
+  tags: ["needs-linux", "needs-setsid"],
+}, async () => {
   const { run, jobs } = await setUp();
   const { output } = await run("setsid nohup sleep 300 & echo $!; wait", { background: true });
   const pid = Number(/\d+/.exec(output)?.[0]);
