@@ -100,6 +100,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
     );
     one.subscription = subscription;
     one.reached = from;
+    one.isNew = true;
     subscription.ended.then(
       () => lose(one, subscription),
       (error) => {
@@ -196,6 +197,8 @@ interface Shown {
   subscription: Subscription | null;
   /** The last record whose lines were sent. */
   reached: number;
+  /** Nothing of the subscription has come yet. */
+  isNew: boolean;
 }
 
 /** How many answered turns of a session can be shown again with their answers. */
@@ -218,7 +221,18 @@ function startShowing(
       for (const turn of [...pending.keys()].filter((candidate) => !busy.has(candidate))) settle(one, turn, error);
     },
   });
-  const one: Shown = { id, core, view, isHeld, pending, answered: new Map(), detach, subscription: null, reached: 0 };
+  const one: Shown = {
+    id,
+    core,
+    view,
+    isHeld,
+    pending,
+    answered: new Map(),
+    detach,
+    subscription: null,
+    reached: 0,
+    isNew: true,
+  };
   return one;
 }
 
@@ -232,6 +246,13 @@ async function deliver(
   const { connection } = deps;
   const { id: session, view, pending, answered } = one;
   let seq = 0;
+  if (one.isNew) {
+    one.isNew = false;
+    // A prompt begins something new; anything else may go on with what was not shown here.
+    const [first] = batch;
+    if (first && first.type !== "user_message") await view.begin?.(first.seq);
+    if (!isCurrent()) return;
+  }
   for (const entry of batch) {
     const turn = promptTurn(entry);
     const own =

@@ -6,6 +6,8 @@ import type { ClientEffects, Session } from "@chimera/session";
 
 /** One session as a dialect shows it: frames for its records, and what ends a prompt. */
 export interface SessionView {
+  /** Called when the next entry does not follow the one before it: the first is shown, or some are shown again. */
+  begin?(seq: number): Promise<void>;
   /** Encoded lines for one entry, in order. `own` tells that this connection sent the turn's prompt. */
   frames(entry: LogEntry<SessionEvent>, own: boolean): readonly string[];
   /** The answer to the prompt of a turn, made when its last record passes; null when the turn failed and so does the request. */

@@ -9,7 +9,16 @@ import { createMemoryStore, type EventStore, StoreError } from "@chimera/event-s
 import type { Agent, Turn } from "@chimera/session";
 import { describe, expect, test } from "vitest";
 import { nativeError, standardError } from "../src/wire-error.js";
-import { connect, everything, makeEngine, saying, scratch, standardClient } from "./harness.js";
+import {
+  type Client,
+  connect,
+  everything,
+  type Frame,
+  makeEngine,
+  saying,
+  scratch,
+  standardClient,
+} from "./harness.js";
 
 /** An agent that keeps the turns it was given. */
 function listening(...texts: string[]) {
@@ -357,6 +366,58 @@ describe("the life of a session", () => {
       expect.arrayContaining(["config_option_update", "user_message_chunk", "agent_message_chunk"]),
     );
     expect(editor.updates("agent_message_chunk")).toMatchObject([{ content: { text: "allow" } }]);
+  });
+
+  test("a client that joins in the middle of a message, or comes back there, sees the rest of it under its name", async () => {
+    let [atHalf, goOn] = [() => {}, () => {}];
+    const half = new Promise<void>((resolve) => {
+      atHalf = resolve;
+    });
+    const joined = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const core = makeEngine(async function* () {
+      yield { type: "step_start", metadata: { step: 0 } };
+      // Longer than what is looked back at first.
+      for (let n = 0; n < 200; n++) {
+        yield { type: "text_delta", metadata: { text: `${n} ` } };
+        await new Promise((resolve) => setImmediate(resolve));
+        if (n === 120) {
+          atHalf();
+          await joined;
+        }
+      }
+      yield {
+        type: "tool_call",
+        metadata: { call_id: "c", tool: "Read", args: {}, kind: "read", title: "r", locations: [] },
+      };
+      yield { type: "text_delta", metadata: { text: "another" } };
+    });
+    const editor = await standardClient(core);
+    const { sessionId } = editor;
+    const answer = editor.prompt("talk");
+    await half;
+    const other = connect(core);
+    await other.call("initialize", { protocolVersion: 1 });
+    await other.call("session/resume", { sessionId, cwd: "/", mcpServers: [] });
+    goOn();
+    await answer;
+    const isLast = ({ params }: Frame) => JSON.stringify(params?.update ?? {}).includes("another");
+    await other.until(isLast);
+    const named = (client: Client) => {
+      const updates = client.frames.flatMap(({ params }) => (params?.update?.["messageId"] ? [params] : []));
+      return new Map(updates.map(({ update, _meta }) => [_meta["chimera.dev/eventId"], update["messageId"]]));
+    };
+    const first = named(editor);
+    expect([...named(other)].length).toBeGreaterThan(1);
+    for (const [seq, id] of named(other)) expect([seq, id]).toEqual([seq, first.get(seq)]);
+    const third = connect(core);
+    await third.call("initialize", { protocolVersion: 1 });
+    const middle = [...first.keys()].at(-3)!;
+    await third.call("_chimera.dev/session/replay", { sessionId, sinceEventId: middle });
+    await third.until(isLast);
+    expect(named(third).size).toBe(2);
+    for (const [seq, id] of named(third)) expect([seq, id]).toEqual([seq, first.get(seq)]);
   });
 
   test("one that was unloaded is not held in memory by the connection that shows it", async () => {

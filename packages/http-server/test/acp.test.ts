@@ -379,6 +379,12 @@ describe("streams", () => {
     await third.until(isReply(asked.id));
     expect(text(seen) + text(third.frames)).toBe(numbers(100));
     expect(third.frames.filter(isReply(asked.id))).toHaveLength(1);
+    // It is one message, wherever a stream begins.
+    const ids = [...seen, ...second.frames, ...third.frames].flatMap(({ message }) => {
+      const { sessionUpdate, messageId } = message.params?.update ?? {};
+      return sessionUpdate === "agent_message_chunk" ? [messageId] : [];
+    });
+    expect(new Set(ids).size).toBe(1);
   });
 
   test("V12, V13 a place that makes no sense is none; a second stream takes the place of the first", async () => {

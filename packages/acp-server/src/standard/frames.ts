@@ -2,6 +2,7 @@
 import type { ClientCapabilities, SessionUpdate, ToolCallContent } from "@chimera/acp-schema";
 import {
   describeLost,
+  isLost,
   type Location,
   type Lost,
   type RecordOf,
@@ -27,13 +28,19 @@ export function createFrames(
   const head = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":${JSON.stringify(sessionId)},"update":`;
   const messages = createMessages(head);
   /** What the client sees of a record. */
-  const updates = (record: SessionRecord): SessionUpdate[] => {
-    if (ENDS_MESSAGE.has(record.type) || isUnsealedEnd(record)) messages.end();
-    return calls.shape(record, projectAcp(record, { ...shows, messageId: messages.idOf }));
+  const projected = (record: SessionRecord): SessionUpdate[] => {
+    if (endsMessage(record)) messages.end();
+    return projectAcp(record, { ...shows, messageId: messages.idOf });
   };
+  const updates = (record: SessionRecord): SessionUpdate[] => calls.shape(record, projected(record));
 
   return {
     updates,
+    /** What comes next goes on with the messages that these records left open, and with no other. */
+    goOn(before: readonly (SessionRecord | Lost)[]) {
+      messages.end();
+      for (const record of before) isLost(record) ? messages.end() : projected(record);
+    },
     /** A line for each update; by default, for those of the record. */
     of(record: SessionRecord, shownOf: readonly SessionUpdate[] = updates(record)) {
       const { seq, origin } = record;
@@ -91,13 +98,18 @@ export function changedPlaces(content: readonly ToolContent[] | undefined): Loca
   return places.length > 0 ? places : null;
 }
 
+/** Whether the agent begins another message after it. */
+export function endsMessage({ type, metadata }: SessionRecord): boolean {
+  // The end of a text that another text may follow at once, and must not grow.
+  return ENDS_MESSAGE.has(type) || (type === "part_end" && metadata.kind !== "call" && metadata.seal === undefined);
+}
+
 // --- internal ---
 
 type Chunk = "agent_message_chunk" | "agent_thought_chunk";
 
 const CHUNKS = { text_delta: "agent_message_chunk", thought_delta: "agent_thought_chunk" } as const;
 
-/** After these the agent begins another message. */
 const ENDS_MESSAGE: ReadonlySet<string> = new Set([
   "user_message",
   "turn_start",
@@ -106,11 +118,6 @@ const ENDS_MESSAGE: ReadonlySet<string> = new Set([
   "notice",
   "sandbox_violation",
 ]);
-
-/** The end of a text that another text may follow at once, and must not grow. */
-function isUnsealedEnd({ type, metadata }: SessionRecord): boolean {
-  return type === "part_end" && metadata.kind !== "call" && metadata.seal === undefined;
-}
 
 /** The messages that the agent is writing, one of each kind, named by the record that began it; what their pieces share is encoded once. */
 function createMessages(head: string) {

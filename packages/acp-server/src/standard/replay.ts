@@ -3,7 +3,7 @@ import { createUpgrade } from "@chimera/acp-schema/conversation";
 import { isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { SessionLogs } from "@chimera/session";
-import type { Frames } from "./frames.js";
+import { endsMessage, type Frames } from "./frames.js";
 
 /** Sends what the client sees of the records; returns how many updates that were. */
 export async function replay(
@@ -21,6 +21,19 @@ export async function replay(
   }
   return replayed;
 }
+
+/** The records up to one, as many as say which messages are open after it. */
+export async function readBefore(logs: SessionLogs, id: string, to: number): Promise<(SessionRecord | Lost)[]> {
+  for (let count = LOOK_BACK; ; count *= 4) {
+    const from = Math.max(0, to - count);
+    const records: (SessionRecord | Lost)[] = [];
+    for await (const record of readRaw(logs, id, { from, to })) records.push(record);
+    if (from === 0 || records.some((record) => isLost(record) || endsMessage(record))) return records;
+  }
+}
+
+/** Most messages are shorter. */
+const LOOK_BACK = 64;
 
 /** Every record of a range, with the names of today. */
 export async function* readRaw(

@@ -19,7 +19,7 @@ import {
 import { type Rows, rowsOf } from "../row.js";
 import { commandsUpdate, createFrames } from "./frames.js";
 import { METHODS } from "./methods.js";
-import { readRaw, replay } from "./replay.js";
+import { readBefore, readRaw, replay } from "./replay.js";
 import { configOptions, modeState, plainModes, requireMode, type SettingsShown, setConfigOption } from "./settings.js";
 import { standardView } from "./view.js";
 
@@ -220,8 +220,10 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const session = await load(sessionId);
       await shows.settings(core, session);
       const to = session.lastSeq;
-      const records = readRaw(logs, sessionId, { from: parseCursor(sinceEventId), to });
-      const replayed = await replay(connection, createFrames(sessionId, capabilities), sessionId, records);
+      const from = parseCursor(sinceEventId);
+      const frames = createFrames(sessionId, capabilities);
+      frames.goOn(await readBefore(logs, sessionId, Math.min(from, to)));
+      const replayed = await replay(connection, frames, sessionId, readRaw(logs, sessionId, { from, to }));
       // Opened where the replay ended: a client that starts with this call sees every record once and in order.
       show(core, session, to, true);
       return { sessionId, replayed, lastEventId: to, truncated: false };

@@ -8,6 +8,7 @@ import type { SessionView } from "../session-view.js";
 import { clientEffects } from "./client-effects.js";
 import { createFrames } from "./frames.js";
 import { createElicitations, createPermissionPrompts } from "./questions.js";
+import { readBefore } from "./replay.js";
 import { configOptions, type SettingsShown } from "./settings.js";
 
 const CONFIG_RECORDS = new Set([
@@ -57,8 +58,15 @@ export function standardView(
   for (const permission of session.openPermissions.values()) prompts.ask(permission);
   for (const question of session.openQuestions.values()) elicitations.ask(question);
 
+  let beginnings = 0;
+
   return {
     ...(effects && { effects }),
+    async begin(seq) {
+      const beginning = ++beginnings;
+      const before = await readBefore(deps.sessions.logs, id, seq - 1);
+      if (beginning === beginnings) frames.goOn(before);
+    },
     frames(entry, own) {
       if (isLost(entry)) return [frames.lost(entry)];
       const delta = frames.delta(entry);
