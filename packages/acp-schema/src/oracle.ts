@@ -207,8 +207,8 @@ const within = (min: number, max: number) => ({
   validate: (value: number) => value >= min && value <= max,
 });
 
-/** The formats the schema names; 64-bit integers have been rounded by `JSON.parse` already. */
-const formats = {
+/** The formats the schema names, for ajv; 64-bit integers have been rounded by `JSON.parse` already. */
+export const formats = {
   uint16: within(0, 0xffff),
   uint32: within(0, 0xffff_ffff),
   uint64: within(0, Number.POSITIVE_INFINITY),

@@ -6,25 +6,12 @@ import * as fc from "fast-check";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import * as stable from "../../src/index.js";
+import { formats } from "../../src/oracle.js";
 import * as unstable from "../../src/unstable/index.js";
 import { schemasOf } from "../drift.js";
 import { canonical } from "../model/model.js";
 import { isEnvelope, officialModel, readOfficial } from "../model/official.js";
 import { bent } from "./arbitrary.js";
-
-const range = (min: number, max: number) => ({
-  type: "number" as const,
-  validate: (value: number) => value >= min && value <= max,
-});
-const formats = {
-  uint16: range(0, 65_535),
-  uint32: range(0, 4_294_967_295),
-  uint64: range(0, Number.POSITIVE_INFINITY),
-  int32: range(-2_147_483_648, 2_147_483_647),
-  int64: true as const,
-  double: true as const,
-  uri: (value: string) => URL.canParse(value),
-};
 
 interface Reader {
   safeParse(value: unknown): { success: boolean; data?: unknown };
