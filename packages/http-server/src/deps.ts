@@ -119,7 +119,7 @@ export interface Listed {
 export interface People {
   /** Whose token has this digest. */
   find(presented: Buffer): Listed | null;
-  /** The life of an entry in the list; null when there is no such entry any more. @defaultValue entries have no names */
+  /** The life of an entry in the list; null once the entry is gone. @defaultValue entries have no names */
   lifeOf?(by: string): Promise<AbortSignal | null>;
   /** Who a proxy says that it is, where the proxy is one that is believed. */
   ofProxy(request: IncomingMessage): Listed | null;

@@ -131,7 +131,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     if (isFirst) notices.push(...(await complaintsIn(cwd)));
     const definition = definitionOf(turn.settings.agent, around.agents);
     if (definition.name !== turn.settings.agent)
-      notices.push(`There is no agent named ${JSON.stringify(turn.settings.agent)}; build takes its place.`);
+      notices.push(`No agent is called ${JSON.stringify(turn.settings.agent)}; build takes its place.`);
     const configured = options.mcp === false ? null : around.mcp;
     if (isFirst) notices.push(...(configured?.notices ?? []));
     session.asksServers ||= turn.settings.mcpServers.length > 0 || Boolean(configured?.servers.length);

@@ -63,7 +63,7 @@ export function createSkillTool(skills: readonly Skill[]): Tool {
       if (!skill)
         throw new AgentError(
           "unknown_skill",
-          `There is no skill named ${JSON.stringify(startOf(name, 80))}: ${skills.map((each) => each.name).join(", ")}.`,
+          `No skill is called ${JSON.stringify(startOf(name, 80))}. Known skills: ${skills.map((each) => each.name).join(", ")}.`,
         );
       const text = await readTextBeneath(join(skill.root, skill.folder), file);
       const files = await filesOf(skill);

@@ -24,7 +24,7 @@ export async function runTask(
   const takers = agents.filter(({ hidden }) => !hidden);
   const definition = takers.find((one) => one.name === name);
   if (!definition) {
-    const output = `There is no agent named ${JSON.stringify(name)}. There are: ${takers.map((one) => one.name).join(", ")}.`;
+    const output = `No agent is called ${JSON.stringify(name)}. Known agents: ${takers.map((one) => one.name).join(", ")}.`;
     return { success: false, output, error: "unknown_agent" };
   }
   const idOf = (id: string) => `${callId}/${id}`;

@@ -130,7 +130,7 @@ function parseArgs(text: string): { args: Record<string, unknown>; problem?: str
 function unknownTool(name: string, toolbox: Toolbox): string {
   const near = toolbox.nearest(name);
   const hint = near === undefined ? "" : ` Did you mean ${near}?`;
-  return `There is no tool named ${JSON.stringify(startOf(name, 120))}.${hint} The tools are: ${toolbox.tools.map((t) => t.name).join(", ") || "none"}.`;
+  return `No tool is called ${JSON.stringify(startOf(name, 120))}.${hint} Known tools: ${toolbox.tools.map((t) => t.name).join(", ") || "none"}.`;
 }
 
 function invalid(tool: Tool, issues: NonNullable<InputResult<unknown>["issues"]>): string {

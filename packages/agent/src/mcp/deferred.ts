@@ -56,7 +56,7 @@ const useTool = {
     parallel: false,
     describe: ({ name }) => describeCall(name),
     run: async ({ name }) => {
-      const output = `There is no tool named ${JSON.stringify(startOf(name, 120))}: find one with search_tools.`;
+      const output = `No tool is called ${JSON.stringify(startOf(name, 120))}: find one with search_tools.`;
       return { success: false, output, error: output };
     },
   }),
@@ -80,7 +80,7 @@ function found(query: string, tools: readonly Tool[]): string {
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
     .slice(0, MOST_FOUND);
-  if (ranked.length === 0) return `No tool fits. Try other words. There are: ${serversOf(tools).join(", ")}.`;
+  if (ranked.length === 0) return `No tool fits. Try other words. Known servers: ${serversOf(tools).join(", ")}.`;
   const texts = ranked.map(({ tool }) => `${tool.name}\n${tool.description}\n${JSON.stringify(tool.inputSchema)}`);
   return startOf(texts.join("\n\n"), LONGEST_RESULT);
 }

@@ -70,7 +70,7 @@ export function resourceTools(servers: readonly ResourceServer[]): Tool[] {
         const found = servers.find(({ name }) => name === server);
         if (!found)
           return failure(
-            `There is no MCP server named ${JSON.stringify(server)} with resources. There are: ${names.join(", ")}.`,
+            `No MCP server with resources is called ${JSON.stringify(server)}. Known servers: ${names.join(", ")}.`,
           );
         const text =
           uri === undefined

@@ -236,7 +236,7 @@ describe("the coding agent", () => {
     const first = await take([end], { settings: { agent: "gone" } });
     expect(first.of("notice").map(({ text }) => text)).toEqual([
       expect.stringContaining("not valid JSON"),
-      expect.stringContaining("no agent named"),
+      expect.stringContaining("No agent is called"),
     ]);
     const again: AgentEvent[] = [];
     const context = contextOf({ context: { workspace } });
@@ -273,7 +273,7 @@ describe("skills and pages", () => {
       expect(of("tool_result")).toMatchObject([
         isGiven
           ? { success: true, output: "Use pdftotext." }
-          : { success: false, output: expect.stringMatching(/^There is no tool named "skill"/) },
+          : { success: false, output: expect.stringMatching(/^No tool is called "skill"/) },
       ]);
     }
   });
@@ -292,7 +292,7 @@ describe("skills and pages", () => {
     const offline = await setUp({ mcpNetwork: () => false });
     const refused = await offline.take([call("web_fetch", { url: "http://a.test/" }), end]);
     expect(refused.of("tool_result")).toMatchObject([
-      { success: false, output: expect.stringMatching(/^There is no tool named "web_fetch"/) },
+      { success: false, output: expect.stringMatching(/^No tool is called "web_fetch"/) },
     ]);
   });
 

@@ -55,7 +55,7 @@ describe("skills", () => {
       /^Use pdftotext\.\n\n\[Other files of this skill, in .*pdf: ref\/forms\.md\]$/,
     );
     expect(await read({ name: "pdf", file: "ref/forms.md" })).toBe("Forms.");
-    expect(await read({ name: "other" })).toBe('There is no skill named "other": pdf.');
+    expect(await read({ name: "other" })).toBe('No skill is called "other". Known skills: pdf.');
     for (const file of ["../../../canary", "link.md", join(home, "canary"), "/etc/passwd", "none.md"]) {
       expect(await read({ name: "pdf", file })).toContain("pdf has no text file");
     }

@@ -117,7 +117,7 @@ describe("tool calls", () => {
     const events = await takeTurn(calling([{ call: "long" }, { call: named }], [long]));
     const outputs = of(events, "tool_result").map((result) => result.output);
     expect(outputs.join()).toContain("more characters were left out");
-    expect(outputs.join()).toContain("no tool named");
+    expect(outputs.join()).toContain("No tool is called");
     // Throws where half a character is left.
     for (const event of events) encodeURIComponent(Object.values(event.metadata).join(""));
   });
@@ -187,7 +187,7 @@ describe("tool calls", () => {
     const results = resultsOf(events);
     expect(results.map((result) => result.success)).toEqual(Array(8).fill(false));
     const outputs = results.map((result) => result.output);
-    expect(outputs[0]).toMatch(/no tool named "nothing".*strict, echo/s);
+    expect(outputs[0]).toMatch(/No tool is called "nothing".*strict, echo/s);
     expect(outputs[1]).toMatch(/path.*string/is);
     expect(outputs[2]).toMatch(/not valid JSON/);
     expect(outputs[3]).toMatch(/JSON object/);
