@@ -6,7 +6,6 @@ import type { Json, Part } from "@chimera/acp-schema/events";
 import { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
 import { asText, isJsonObject, type JsonObject } from "./json.js";
 import { withSight } from "./providers/begin-again.js";
-import type { PicturesMessage, PromptPart } from "./providers/exchange.js";
 import { calledBy, promptParts, withPictures, writtenCall } from "./providers/exchange.js";
 import type {
   Model,
@@ -104,22 +103,12 @@ function promptOf({ system, messages }: ModelRequest, version: string): object[]
   return system === "" ? said : [{ role: "system", content: system }, ...said];
 }
 
-function messageOf(
-  message: ModelMessage | PicturesMessage,
-  version: string,
-  called: ReturnType<typeof calledBy>,
-): object {
-  const said = (parts: readonly PromptPart[]) => ({
-    role: "user",
-    content: parts.map((part) => (part.type === "text" ? part : pictureOf(part, version))),
-  });
+function messageOf(message: ModelMessage, version: string, called: ReturnType<typeof calledBy>): object {
   switch (message.role) {
-    case "user":
-      return said(promptParts(message));
-    case "pictures":
-      return said(message.parts);
-    case "summary":
-      return { role: "user", content: [{ type: "text", text: message.text }] };
+    case "user": {
+      const parts = promptParts(message);
+      return { role: "user", content: parts.map((part) => (part.type === "text" ? part : pictureOf(part, version))) };
+    }
     case "assistant":
       return { role: "assistant", content: message.parts.map(partOf) };
     case "tool": {
@@ -149,25 +138,17 @@ function optionsOf(sealed: Json | JsonObject | undefined): object {
 
 // The reply as the SDK gives it.
 
+/** A reader that leaves early cancels the stream. */
 async function* eventsOf(stream: ReadableStream<unknown>, tools: readonly ModelTool[]): AsyncGenerator<ModelEvent[]> {
-  const reader = stream.getReader();
-  const reply = createPartReader(tools);
-  let isDone = false;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      isDone = done;
-      if (done) return;
-      const events = reply.take(value);
-      if (events.length > 0) yield events;
-      if (events.at(-1)?.type === "stop") return;
-    }
-  } finally {
-    if (!isDone) await reader.cancel().catch(() => {});
+  const read = createPartReader(tools);
+  for await (const part of stream) {
+    const events = read(part);
+    if (events.length > 0) yield events;
+    if (events.at(-1)?.type === "stop") return;
   }
 }
 
-function createPartReader(tools: readonly ModelTool[]) {
+function createPartReader(tools: readonly ModelTool[]): (part: unknown) => ModelEvent[] {
   /** What was said of each open block so far; only the last of it may hold the signature. */
   const open = new Map<unknown, JsonObject>();
   const calls: { name: string; args: string }[] = [];
@@ -209,13 +190,11 @@ function createPartReader(tools: readonly ModelTool[]) {
     open.delete(part["id"]);
     return [{ type: "part_end", kind, ...(seal !== undefined && { seal }) }];
   };
-  return {
-    take(part: unknown): ModelEvent[] {
-      if (!isJsonObject(part) || typeof part["type"] !== "string") return [];
-      const block = /^(text|reasoning)-(start|delta|end)$/.exec(part["type"]);
-      if (block) return blocks(part, block[1] as "text" | "reasoning", block[2] as string);
-      return Object.hasOwn(rows, part["type"]) ? (rows[part["type"]]?.(part) ?? []) : [];
-    },
+  return (part) => {
+    if (!isJsonObject(part) || typeof part["type"] !== "string") return [];
+    const block = /^(text|reasoning)-(start|delta|end)$/.exec(part["type"]);
+    if (block) return blocks(part, block[1] as "text" | "reasoning", block[2] as string);
+    return Object.hasOwn(rows, part["type"]) ? (rows[part["type"]]?.(part) ?? []) : [];
   };
 }
 

@@ -151,7 +151,7 @@ async function compact(run: RunningTurn, { from, upTo, fits, focus = "" }: Cut):
   const prompt = from < context.messages.length || !run.turn.compact ? promptAt(context, from) : undefined;
   const kept = context.messages.slice(from);
   const first = prompt && prompt !== kept[0] ? [prompt] : [];
-  context.messages = [{ role: "summary", text: framed(summary) }, ...first, ...kept];
+  context.messages = [framed(summary), ...first, ...kept];
   context.accepted = 0;
   run.emit({ type: "compaction", metadata });
   run.spending.fill(window.tokens(context.messages));

@@ -43,12 +43,12 @@ export const summarise: Compact = async (request) => {
 };
 
 /** A summary as the model reads it: what it is, and how to use it. */
-export function framed(summary: string): string {
-  return (
+export function framed(summary: string): ModelMessage {
+  const text =
     "The conversation up to here was long, so it was summed up. The summary below takes its place; what it does not say is gone. " +
     "It is what you know, not a new request: go on with the work from where it stands. Files may differ from what it says, so read " +
-    `what you are about to change.\n\n<summary>\n${summary}\n</summary>`
-  );
+    `what you are about to change.\n\n<summary>\n${summary}\n</summary>`;
+  return { role: "user", text, note: true };
 }
 
 // --- internal ---

@@ -22,7 +22,7 @@ export function openModelContext(
   model: ModelName,
 ): ModelContext {
   const messages = wellFormed(turn.history, model);
-  const prompts = messages.filter((message) => message.role === "user");
+  const prompts = messages.filter((message) => message.role === "user" && !message.note);
   const { seen = [] } = turn;
   const numbers = new Map<ModelMessage, number>();
   // A number that belonged to another prompt would make the log say what did not happen.
@@ -170,7 +170,7 @@ function wellFormed(history: readonly Message[], model: ModelName): ModelMessage
   for (const message of history) {
     if (message.role === "tool") continue;
     if (message.role !== "assistant") {
-      messages.push(message.role === "summary" ? { ...message, text: framed(message.text) } : message);
+      messages.push(message.role === "summary" ? framed(message.text) : message);
       continue;
     }
     const begun = beginningOf(messages.at(-1));
@@ -258,8 +258,6 @@ function count(message: ModelMessage): number {
       return message.parts.reduce((sum, part) => sum + partLength(part), 0);
     case "tool":
       return message.output.length + (message.images?.length ?? 0) * PICTURE_CHARACTERS;
-    case "summary":
-      return message.text.length;
     case "user":
       return message.content?.length
         ? message.content.reduce((sum, block) => sum + blockLength(block), 0)

@@ -31,26 +31,23 @@ export function promptContent<T>(
   return parts.every((part) => part.type === "text") ? parts.map((part) => part.text).join("\n") : parts.map(wirePart);
 }
 
-/** Pictures that tools brought, as a person's message. */
-export interface PicturesMessage {
-  readonly role: "pictures";
-  readonly parts: readonly PromptPart[];
-}
-
-/** For wires whose results are text: results follow their calls without a gap, so pictures wait for the last one of a group. */
-export function* withPictures(messages: readonly ModelMessage[]): Generator<ModelMessage | PicturesMessage> {
-  let parts: PromptPart[] = [];
+/**
+ * Pictures that tools brought, in messages of their own, for wires whose results are text. Results follow their calls without a gap, so
+ * pictures wait for the last one of a group.
+ */
+export function* withPictures(messages: readonly ModelMessage[]): Generator<ModelMessage> {
+  let content: PromptBlock[] = [];
   for (const message of messages) {
-    if (message.role !== "tool" && parts.length > 0) {
-      yield { role: "pictures", parts };
-      parts = [];
+    if (message.role !== "tool" && content.length > 0) {
+      yield { role: "user", text: "", content };
+      content = [];
     }
     yield message;
     if (message.role !== "tool" || !message.images?.length) continue;
-    parts.push({ type: "text", text: `Pictures from ${message.name}:` });
-    parts.push(...message.images.map((image) => ({ type: "image" as const, ...image })));
+    content.push({ type: "text", text: `Pictures from ${message.name}:` });
+    content.push(...message.images.map((image) => ({ type: "image" as const, ...image })));
   }
-  if (parts.length > 0) yield { role: "pictures", parts };
+  if (content.length > 0) yield { role: "user", text: "", content };
 }
 
 /** A name that every provider takes. */

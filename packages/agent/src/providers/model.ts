@@ -45,8 +45,8 @@ export interface ModelTool {
 
 /** The conversation as a provider gets it: the log's messages and a turn's notes; seals only of the model asked. */
 export type ModelMessage =
-  | Extract<Message, { role: "summary" | "assistant" }>
-  /** A note comes from the program and not from the person. */
+  | Extract<Message, { role: "assistant" }>
+  /** A note comes from the program and not from the person; a summary is one. */
   | (Extract<Message, { role: "user" }> & { readonly note?: boolean })
   | (Extract<Message, { role: "tool" }> & { readonly images?: readonly ToolImage[] });
 

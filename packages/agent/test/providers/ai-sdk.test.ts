@@ -1,10 +1,10 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import type { Message } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "../../src/ai-sdk.js";
 import { type AgentOptions, createAgent, createConversation } from "../../src/index.js";
+import type { ModelMessage } from "../../src/providers/index.js";
 import { contextOf, of, takeTurn, toolNamed } from "../take-turn.js";
 import { serveWire, type WireReply } from "./wire-server.js";
 import { anthropic, chat, said, type WireFormat } from "./wires.js";
@@ -126,13 +126,12 @@ describe.each(Object.entries(packages))("a model of %s", (_name, { wire, model, 
 test("pictures of tools come in a message of their own, which every package sends as pictures", async () => {
   const server = await serveWire([{ writes: [chat.closing] }]);
   const picture = { mimeType: "image/png" as const, data: "iVBORw0KGgo=" };
-  const history: Message[] = [
+  const messages: ModelMessage[] = [
     { role: "user", text: "look" },
     { role: "assistant", parts: [{ type: "call", id: "c1", name: "look", args: { path: "a.png" } }] },
-    { role: "tool", id: "c1", name: "look", success: true, output: "a picture" },
+    { role: "tool", id: "c1", name: "look", success: true, output: "a picture", images: [picture] },
   ];
   const { stream } = fromAiSdk(packages["@ai-sdk/openai-compatible, v4"]?.model(server.url) as AiSdkModel);
-  const messages = history.map((message) => (message.role === "tool" ? { ...message, images: [picture] } : message));
   for await (const _ of stream({ system: "", messages, tools: [], signal: new AbortController().signal }));
   const sent = server.requests[0]?.body["messages"] as { role: string; content: unknown }[];
   expect(sent.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);

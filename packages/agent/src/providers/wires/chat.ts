@@ -5,15 +5,7 @@
 import type { Json } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
-import {
-  oddEnding,
-  type PicturesMessage,
-  type PromptPart,
-  promptContent,
-  type Reply,
-  withPictures,
-  writtenCall,
-} from "../exchange.js";
+import { oddEnding, type PromptPart, promptContent, type Reply, withPictures, writtenCall } from "../exchange.js";
 import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
 import { effortOf, usageFrom } from "../model.js";
 import { providerError } from "../provider-error.js";
@@ -101,14 +93,10 @@ function wireTool({ name, description, inputSchema }: ModelRequest["tools"][numb
   return { type: "function" as const, function: { name, description, parameters: { ...inputSchema } } };
 }
 
-function wireMessage(message: ModelMessage | PicturesMessage, fillReasoning: boolean) {
+function wireMessage(message: ModelMessage, fillReasoning: boolean) {
   switch (message.role) {
     case "user":
       return { role: "user" as const, content: promptContent(message, wirePart) };
-    case "summary":
-      return { role: "user" as const, content: message.text };
-    case "pictures":
-      return { role: "user" as const, content: message.parts.map(wirePart) };
     case "assistant":
       return wireReply(message, fillReasoning);
     case "tool":

@@ -100,17 +100,13 @@ function contentsOf(messages: readonly ModelMessage[], signed: boolean): Content
       at += results.length - 1;
       continue;
     }
-    const parts = message.role === "assistant" ? replyParts(message.parts, signed) : userParts(message);
+    const parts = message.role === "user" ? promptParts(message).map(partOf) : replyParts(message.parts, signed);
     if (parts.length > 0) contents.push({ role: message.role === "assistant" ? "model" : "user", parts });
   }
   return contents;
 }
 
 type Said<R> = Extract<ModelMessage, { role: R }>;
-
-function userParts(message: Said<"user"> | Said<"summary">): WirePart[] {
-  return message.role === "summary" ? [{ text: message.text }] : promptParts(message).map(partOf);
-}
 
 function resultOf({ id, name, output, success }: Said<"tool">, called: ReturnType<typeof calledBy>): WirePart {
   const text = output || "(no output)";

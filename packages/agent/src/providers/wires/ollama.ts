@@ -2,7 +2,7 @@
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { AgentError, isAgentError } from "../../errors.js";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
-import type { PicturesMessage, PromptPart, Reply } from "../exchange.js";
+import type { Reply } from "../exchange.js";
 import { calledBy, ownName, promptParts, withPictures, writtenCall } from "../exchange.js";
 import { type Efforts, effortOf, type Model, type ModelMessage, type ModelRequest, usageFrom } from "../model.js";
 import type { Post } from "../post.js";
@@ -118,14 +118,14 @@ interface WireMessage {
   tool_call_id?: string;
 }
 
-function wireMessage(message: ModelMessage | PicturesMessage, called: ReturnType<typeof calledBy>): WireMessage {
+function wireMessage(message: ModelMessage, called: ReturnType<typeof calledBy>): WireMessage {
   switch (message.role) {
-    case "user":
-      return promptOf(promptParts(message));
-    case "pictures":
-      return promptOf(message.parts);
-    case "summary":
-      return { role: "user", content: message.text };
+    case "user": {
+      const parts = promptParts(message);
+      const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+      const images = parts.flatMap((part) => (part.type === "image" ? [part.data] : []));
+      return { role: "user", content: texts.join("\n"), ...(images.length > 0 && { images }) };
+    }
     case "assistant":
       return replyOf(message);
     case "tool": {
@@ -134,12 +134,6 @@ function wireMessage(message: ModelMessage | PicturesMessage, called: ReturnType
       return { role: "tool", content, tool_name: name, ...(id !== undefined && { tool_call_id: id }) };
     }
   }
-}
-
-function promptOf(parts: readonly PromptPart[]): WireMessage {
-  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  const images = parts.flatMap((part) => (part.type === "image" ? [part.data] : []));
-  return { role: "user", content: texts.join("\n"), ...(images.length > 0 && { images }) };
 }
 
 function replyOf(message: Extract<ModelMessage, { role: "assistant" }>): WireMessage {

@@ -101,8 +101,6 @@ function itemsOf(message: ModelMessage): Item[] {
   switch (message.role) {
     case "user":
       return [{ role: "user", content: promptContent(message, contentOf) }];
-    case "summary":
-      return [{ role: "user", content: message.text }];
     case "tool": {
       const output = message.output || "(no output)";
       const pictures = (message.images ?? []).map((image) => contentOf({ type: "image", ...image }));

@@ -147,24 +147,11 @@ function wireMessages(
 }
 
 function userBlocks(message: Exclude<ModelMessage, { role: "assistant" }>): UserBlock[] {
-  switch (message.role) {
-    case "user":
-      return promptParts(message).map((part) => (part.type === "text" ? textBlock(part.text) : imageBlock(part)));
-    case "summary":
-      return [textBlock(message.text)];
-    case "tool":
-      return [
-        {
-          type: "tool_result",
-          tool_use_id: message.id,
-          is_error: !message.success,
-          content: [
-            textBlock(message.output.trim() ? message.output : "(no output)"),
-            ...(message.images ?? []).map(imageBlock),
-          ],
-        },
-      ];
-  }
+  if (message.role === "user")
+    return promptParts(message).map((part) => (part.type === "text" ? textBlock(part.text) : imageBlock(part)));
+  const { id, success, output, images = [] } = message;
+  const content = [textBlock(output.trim() ? output : "(no output)"), ...images.map(imageBlock)];
+  return [{ type: "tool_result", tool_use_id: id, is_error: !success, content }];
 }
 
 type Parts = Extract<ModelMessage, { role: "assistant" }>["parts"];
