@@ -164,78 +164,60 @@ function openPackaged(name: string, env: Env, packages: ProviderPackages | undef
 const OPENERS: Readonly<
   Record<ModelAddress["wire"], (address: ModelAddress, env: Env, post: () => Post) => Promise<Model>>
 > = {
-  messages: openMessages,
-  chat: openChat,
-  responses: openResponses,
-  gemini: openGemini,
-  ollama: openOllama,
+  async messages(address, env, post) {
+    const { createMessagesModel } = await import("./wires/messages/model.js");
+    const { maxOutput = ASSUMED_OUTPUT, thinking: form = "budget" } = address.facts ?? {};
+    // Other vendors' models are asked as Claude was when they learned its format.
+    const thinking = form === "none" ? null : form === "adaptive" ? form : "budget";
+    return createMessagesModel({ ...endpoint(address, env, post), maxOutput, thinking });
+  },
+  async chat(address, env, post) {
+    const { createChatModel } = await import("./wires/chat.js");
+    const { limitField, provider, facts } = address;
+    const settings = { limitField, cacheKey: provider === "openai", efforts: facts?.thinking !== "none" };
+    const chat = createChatModel({ ...endpoint(address, env, post), ...settings });
+    const url = address.url.replace(/\/chat\/completions$/, "/responses");
+    return createSwitch(chat, WANTS_RESPONSES, () => OPENERS.responses({ ...address, url }, env, post));
+  },
+  async responses(address, env, post) {
+    const { createResponsesModel } = await import("./wires/responses.js");
+    return createResponsesModel({ ...endpoint(address, env, post), reasoning: address.facts?.thinking !== "none" });
+  },
+  async gemini(address, env, post) {
+    const { createGeminiModel } = await import("./wires/gemini.js");
+    const form = address.facts?.thinking ?? "level";
+    const thinking = form === "none" ? null : form === "budget" ? form : "level";
+    // What is asked by levels signs its calls too.
+    return createGeminiModel({ ...endpoint(address, env, post), thinking, signed: thinking === "level" });
+  },
+  async ollama(address, env, post) {
+    const { createOllamaModel, showModel } = await import("./wires/ollama.js");
+    const url = address.url.replace(/\/api\/chat$/, "/api/show");
+    const { contextLength, thinks, sees } = await showModel({ ...address, url }, post(), AbortSignal.timeout(SHOW_MS));
+    // Ollama's own variable, for machines that have less.
+    const most = Number(env["OLLAMA_CONTEXT_LENGTH"]) || Math.max(MOST_CONTEXT, address.contextWindow);
+    const contextWindow = Math.min(contextLength ?? ASSUMED_CONTEXT, most);
+    const shown = { contextWindow, thinking: thinks ? ("level" as const) : null, ...(sees !== undefined && { sees }) };
+    return createOllamaModel({ ...endpoint(address, env, post), ...shown });
+  },
   offline: async () => (await import("./offline.js")).createOfflineModel(),
-  scripted: openScripted,
+  async scripted({ model: path }) {
+    const { createScriptedModel, readScript } = await import("../scripted.js");
+    return createScriptedModel(await readScript(path));
+  },
 };
 
 /** Models at Claude's endpoint that nothing is known of. */
 const ASSUMED_OUTPUT = 32_000;
 
-async function openMessages(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
-  const { createMessagesModel } = await import("./wires/messages/model.js");
-  const { maxOutput = ASSUMED_OUTPUT, thinking: form = "budget" } = address.facts ?? {};
-  // Other vendors' models are asked as Claude was when they learned its format.
-  const thinking = form === "none" ? null : form === "adaptive" ? form : "budget";
-  return createMessagesModel({ ...endpoint(address, env, post), maxOutput, thinking });
-}
-
 /** How servers say that a model wants the other endpoint. */
 const WANTS_RESPONSES = /v1\/responses|responses (?:api|endpoint)/i;
-
-async function openChat(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
-  const { createChatModel } = await import("./wires/chat.js");
-  const { limitField, provider, facts } = address;
-  const settings = { limitField, cacheKey: provider === "openai", efforts: facts?.thinking !== "none" };
-  const chat = createChatModel({ ...endpoint(address, env, post), ...settings });
-  const url = address.url.replace(/\/chat\/completions$/, "/responses");
-  return createSwitch(chat, WANTS_RESPONSES, () => openResponses({ ...address, url }, env, post));
-}
-
-async function openResponses(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
-  const { createResponsesModel } = await import("./wires/responses.js");
-  return createResponsesModel({ ...endpoint(address, env, post), reasoning: address.facts?.thinking !== "none" });
-}
-
-async function openGemini(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
-  const { createGeminiModel } = await import("./wires/gemini.js");
-  const form = address.facts?.thinking ?? "level";
-  const thinking = form === "none" || form === "budget" ? form : "level";
-  // What is asked by levels signs its calls too.
-  const signed = thinking === "level";
-  return createGeminiModel({
-    ...endpoint(address, env, post),
-    thinking: thinking === "none" ? null : thinking,
-    signed,
-  });
-}
 
 /** More than this takes more memory than most machines have. */
 const MOST_CONTEXT = 131_072;
 /** For a model that its server says nothing of: Ollama itself would cut at 4,096, and nobody would notice. */
 const ASSUMED_CONTEXT = 32_768;
 const SHOW_MS = 10_000;
-
-async function openOllama(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
-  const { createOllamaModel, showModel } = await import("./wires/ollama.js");
-  const url = address.url.replace(/\/api\/chat$/, "/api/show");
-  const shown = await showModel({ ...address, url }, post(), AbortSignal.timeout(SHOW_MS));
-  // Ollama's own variable, for machines that have less.
-  const most = Number(env["OLLAMA_CONTEXT_LENGTH"]) || Math.max(MOST_CONTEXT, address.contextWindow);
-  const contextWindow = Math.min(shown.contextLength ?? ASSUMED_CONTEXT, most);
-  const thinking = shown.thinks ? "level" : null;
-  const { sees } = shown;
-  return createOllamaModel({
-    ...endpoint(address, env, post),
-    contextWindow,
-    thinking,
-    ...(sees !== undefined && { sees }),
-  });
-}
 
 /**
  * The model with failures that say what to do: where a key was refused, which one; on a person's own server what the name was taken for,
@@ -270,11 +252,6 @@ async function explained(opening: Promise<Model>, { remedy, refusal }: ModelAddr
 }
 
 const UNSERVED: ReadonlySet<AgentErrorCode> = new Set(["model_unavailable", "connection_lost", "stalled"]);
-
-async function openScripted({ model: path }: ModelAddress): Promise<Model> {
-  const { createScriptedModel, readScript } = await import("../scripted.js");
-  return createScriptedModel(await readScript(path));
-}
 
 /** What every wire is opened with. */
 function endpoint({ facts, ...address }: ModelAddress, env: Env, post: () => Post) {
