@@ -147,7 +147,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const common = {
       ...options,
       ...(outputsDirectory !== undefined && { spill: keepOutputs(outputsDirectory) }),
-      ...(isInstructed && { annotate: lazyRules(turn, cwd) }),
+      ...(isInstructed && { annotate: folderRules(turn, cwd) }),
       jobs: own,
     };
     const outfit = (taker: AgentDefinition) => {
@@ -282,15 +282,6 @@ function settingsFor(
 }
 
 const NO_SERVERS: McpOffer = { tools: [], instructions: [] };
-
-/** Most turns call nothing. */
-function lazyRules(turn: Turn, cwd: string): NonNullable<AgentOptions["annotate"]> {
-  let rules: ReturnType<typeof folderRules> | undefined;
-  return (outcome, context) => {
-    rules ??= folderRules(turn, cwd);
-    return rules(outcome, context);
-  };
-}
 
 /** A turn that is cancelled meanwhile goes on without them: the loop then ends it as it ends every cancelled turn. */
 async function mcpOffer(

@@ -61,13 +61,14 @@ export async function writeCanonical(path: string, text: string): Promise<void> 
     const pieces = [...(await encoded(path, text, present !== null))];
     const draft = at(draftName());
     try {
-      await writeNew(draft, pieces, present);
+      const mode = present ? present.mode & 0o777 : 0o666;
+      await writePieces(await open(draft, O_WRONLY | O_CREAT | O_EXCL | (O_NOFOLLOW ?? 0), mode), pieces, present);
       await rename(draft, target);
     } catch (error) {
       await unlink(draft).catch(() => {});
       // A directory that may not be written, or a file mounted on its own, can still hold a file that may.
       if (present?.nlink !== 1 || !["EACCES", "EPERM", "EBUSY"].includes(codeOf(error))) throw error;
-      await overwrite(target, pieces);
+      await writePieces(await open(target, O_WRONLY | O_TRUNC | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0)), pieces);
     }
     if (isFirstIn(dirname(path))) await sweepDrafts(at);
   });
@@ -241,8 +242,12 @@ async function verifyLocation(handle: FileHandle, path: string): Promise<void> {
   if (actual !== path) throw movedAway(path);
 }
 
-async function writeNew(path: string, pieces: readonly (string | Buffer)[], like: Stats | null): Promise<void> {
-  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | (O_NOFOLLOW ?? 0), like ? like.mode & 0o777 : 0o666);
+/** Writes all of it to the disk and closes the file; a new one gets the owner and the mode of the one that it replaces. */
+async function writePieces(
+  file: FileHandle,
+  pieces: readonly (string | Buffer)[],
+  like: Stats | null = null,
+): Promise<void> {
   try {
     for (const piece of pieces) await file.writeFile(piece);
     if (like) {
@@ -251,15 +256,6 @@ async function writeNew(path: string, pieces: readonly (string | Buffer)[], like
       await file.chmod(like.mode & 0o7777);
     }
     await file.datasync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function overwrite(path: string, pieces: readonly (string | Buffer)[]): Promise<void> {
-  const file = await open(path, O_WRONLY | O_TRUNC | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0));
-  try {
-    for (const piece of pieces) await file.writeFile(piece);
   } finally {
     await file.close();
   }

@@ -28,12 +28,9 @@ export function announcement({ id, name, args, kind, title, locations }: Call): 
 
 /** Runs calls that were announced and returns their results as messages, in the order of the calls. Never throws. */
 export async function runCalls(run: RunningTurn, calls: readonly Call[]): Promise<ModelMessage[]> {
-  const results = new Map<Call, ModelMessage>();
-  const runOne = async (call: Call): Promise<void> => {
-    results.set(call, await runCall(run, call));
-  };
-  for (const group of groupsOf(calls)) await Promise.all(group.map(runOne));
-  return calls.map((call) => results.get(call) as ModelMessage);
+  const results: ModelMessage[] = [];
+  for (const group of groupsOf(calls)) results.push(...(await Promise.all(group.map((call) => runCall(run, call)))));
+  return results;
 }
 
 // --- internal ---

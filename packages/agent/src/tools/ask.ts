@@ -1,7 +1,6 @@
 /** ask: a question to the person, answered by one of the options or in their own words. */
-import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
-import { defineTool, failure } from "./define.js";
+import { defineTool, describeCall, failure } from "./define.js";
 
 export const askTool = defineTool({
   name: "ask",
@@ -20,11 +19,7 @@ export const askTool = defineTool({
   }),
   kind: "think",
   parallel: false,
-  describe: ({ question }) => ({
-    title: startOf(question.split("\n", 1)[0] ?? "", 120),
-    locations: [],
-    touches: { reads: [], writes: [] },
-  }),
+  describe: ({ question }) => describeCall(question.split("\n", 1)[0] ?? ""),
   run: async ({ question, options }, { callId, question: put }) => {
     if (!put) return failure("There is nobody to ask. Decide yourself, and say what you decided.");
     const { answer, by } = await put({ call_id: callId, question, options: options.map((name) => ({ name })) });

@@ -1,7 +1,7 @@
 /** task: hands a piece of work to another agent, which works on it in a context of its own. */
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
-import { defineTool, failure } from "./define.js";
+import { defineTool, describeCall, failure } from "./define.js";
 
 export const taskTool = defineTool({
   name: "task",
@@ -18,11 +18,7 @@ export const taskTool = defineTool({
   }),
   kind: "think",
   parallel: true,
-  describe: ({ prompt, agent }) => ({
-    title: `${startOf(agent, 40)}: ${startOf(prompt.split("\n", 1)[0] ?? "", 80)}`,
-    locations: [],
-    touches: { reads: [], writes: [] },
-  }),
+  describe: ({ prompt, agent }) => describeCall(`${startOf(agent, 40)}: ${prompt.split("\n", 1)[0] ?? ""}`),
   run: async (input, { callId, delegate }) =>
     delegate ? delegate({ callId, ...input }) : failure("Nobody else is here to work on it."),
 });
