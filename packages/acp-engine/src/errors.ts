@@ -1,12 +1,5 @@
 /** Why an engine could not do what it was asked: the turn ends with it, and the next one starts the program again. */
-export type EngineErrorCode =
-  | "start_failed"
-  | "ended"
-  | "bad_answer"
-  | "no_answer"
-  | "login_needed"
-  | "refused"
-  | "waiting";
+export type EngineErrorCode = "start_failed" | "ended" | "bad_answer" | "no_answer" | "login_needed" | "refused";
 
 export class EngineError extends Error {
   override readonly name = "EngineError";

@@ -45,7 +45,6 @@ export type AgentErrorCode =
   /** Work that was ended at its time limit. */
   | "too_slow"
   /** What an MCP server or its configuration does wrong. */
-  | "mcp_config"
   | "mcp_connect"
   | "mcp_closed"
   | "mcp_call";
