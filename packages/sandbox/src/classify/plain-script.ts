@@ -65,9 +65,14 @@ type Token =
   | { readonly kind: "redirect"; readonly operator: string }
   | { readonly kind: "connector"; readonly text: string };
 
-const BARE = /[A-Za-z0-9_./:=@%+,^!#~-]/;
-const CONNECTORS = ["&&", "||", "|&", "|", ";", "\n"];
-const REDIRECTS = ["&>>", "&>", "<>", "<<", "<&", ">>", ">&", ">|", "<", ">"];
+/** Blanks and remarks, which stand for nothing; a redirection, with its descriptor; what ends a command. */
+const OPERATOR = /[ \t]+|#[^\n]*|(?:\d{1,2}(?=[<>]))?(&>>?|<[>&<]?|>[>&|]?)|(&&|\|[|&]?|;|\n)/y;
+/**
+ * A part of a word: an escaped character, a text in quotes, or what stands for itself. A tilde does where it is not expanded, which it
+ * is at the start of a word and after `:` or `=`.
+ */
+const PIECE =
+  /\\([^\n])|'([^']*)'|"((?:[^"\\`$]|\\[^\n]|\$(?=[" ]))*)"|([A-Za-z0-9_./:=@%+,^!#*?[\]-]|[^\0-\x7f]|(?<=[A-Za-z0-9_^@}])~|\{[A-Za-z0-9_-]{0,62}\})/y;
 const KEYWORDS = new Set(
   "! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while".split(" "),
 );
@@ -78,93 +83,30 @@ function isKeyword(token: { text: string; bare: boolean }): boolean {
 
 function tokenize(source: string): Token[] | undefined {
   const tokens: Token[] = [];
-  let at = 0;
-  while (at < source.length) {
-    const character = source[at]!;
-    if (character === " " || character === "\t") {
-      at += 1;
-      continue;
-    }
-    if (character === "#") {
-      const newline = source.indexOf("\n", at);
-      at = newline === -1 ? source.length : newline;
-      continue;
-    }
-    const descriptor = /^\d+(?=[<>])/.exec(source.slice(at, at + 3))?.[0] ?? "";
-    const redirect = REDIRECTS.find((operator) => source.startsWith(operator, at + descriptor.length));
-    if (redirect) {
-      tokens.push({ kind: "redirect", operator: redirect });
-      at += descriptor.length + redirect.length;
-      continue;
-    }
-    const connector = CONNECTORS.find((operator) => source.startsWith(operator, at));
-    if (connector) {
-      tokens.push({ kind: "connector", text: connector });
-      at += connector.length;
-      continue;
-    }
-    const word = readWord(source, at);
-    if (!word) return undefined;
-    tokens.push(word.token);
-    at = word.end;
+  for (let at = 0; at < source.length; ) {
+    OPERATOR.lastIndex = at;
+    const [found, redirect, connector] = OPERATOR.exec(source) ?? [];
+    if (redirect !== undefined) tokens.push({ kind: "redirect", operator: redirect });
+    if (connector !== undefined) tokens.push({ kind: "connector", text: connector });
+    const word = found === undefined ? readWord(source, at) : undefined;
+    if (word) tokens.push(word.token);
+    else if (found === undefined) return undefined;
+    at = word?.end ?? OPERATOR.lastIndex;
   }
   return tokens;
 }
 
 function readWord(source: string, start: number): { token: Extract<Token, { kind: "word" }>; end: number } | undefined {
-  let text = "";
-  let glob = false;
-  let bare = true;
-  let at = start;
-  while (at < source.length) {
-    const character = source[at]!;
-    if (" \t\n;|&<>".includes(character)) break;
-    const quoted = readQuoted(source, at);
-    if (quoted === "unsupported") return undefined;
-    if (quoted) {
-      text += quoted.text;
-      at = quoted.end;
-      bare = false;
-      continue;
-    }
-    const braces = /^\{[A-Za-z0-9_-]*\}/.exec(source.slice(at, at + 64))?.[0];
-    const piece = braces ?? character;
-    const isGlob = "*?[]".includes(character);
-    // A tilde expands at the start of a word and after `:` or `=`.
-    if (character === "~" && (at === start || !/[A-Za-z0-9_^@}]/.test(source[at - 1]!))) return undefined;
-    if (!braces && !isGlob && !BARE.test(character) && character <= "\x7f") return undefined;
-    glob ||= isGlob;
-    text += piece;
-    at += piece.length;
+  let [text, glob, bare, end] = ["", false, true, start];
+  PIECE.lastIndex = start;
+  for (let piece = PIECE.exec(source); piece; piece = PIECE.exec(source)) {
+    const [, escaped, single, double, plain] = piece;
+    text += plain ?? escaped ?? single ?? double!.replace(/\\([$`"\\])/g, "$1");
+    glob ||= plain !== undefined && "*?[]".includes(plain);
+    bare &&= plain !== undefined;
+    end = PIECE.lastIndex;
   }
-  if (at === start) return undefined;
+  if (end === start || !/[ \t\n;|&<>]/.test(source[end] ?? " ")) return undefined;
   if (text === "[" || text === "]") glob = false;
-  return { token: { kind: "word", text, glob, bare }, end: at };
-}
-
-function readQuoted(source: string, at: number): { text: string; end: number } | "unsupported" | undefined {
-  const character = source[at];
-  if (character === "\\") {
-    const next = source[at + 1];
-    return next === undefined || next === "\n" ? "unsupported" : { text: next, end: at + 2 };
-  }
-  if (character === "'") {
-    const close = source.indexOf("'", at + 1);
-    return close === -1 ? "unsupported" : { text: source.slice(at + 1, close), end: close + 1 };
-  }
-  if (character !== '"') return undefined;
-  let text = "";
-  for (let index = at + 1; index < source.length; index += 1) {
-    const inner = source[index]!;
-    const next = source[index + 1] ?? "";
-    if (inner === '"') return { text, end: index + 1 };
-    if (inner === "`" || (inner === "$" && next !== '"' && next !== " ")) return "unsupported";
-    if (inner !== "\\") text += inner;
-    else if (next === "\n") return "unsupported";
-    else {
-      text += '$`"\\'.includes(next) ? next : `\\${next}`;
-      index += 1;
-    }
-  }
-  return "unsupported";
+  return { token: { kind: "word", text, glob, bare }, end };
 }
