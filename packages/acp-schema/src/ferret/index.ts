@@ -1,7 +1,7 @@
 /** `@chimera/acp-schema/ferret`: what the native dialect of ferret adds to otter's or changes in it. The method tables are whole. */
 import * as v from "valibot";
 import { methodsOf } from "../define/method.js";
-import { json, plain, variant } from "../define/shape.js";
+import { json, type ObjectOf, plain, variant } from "../define/shape.js";
 import { metadata } from "../events/metadata.js";
 import { Decision, Risk, StopReason } from "../events/value.js";
 import * as otter from "../otter/index.js";
@@ -130,32 +130,28 @@ export type Notice = v.InferOutput<typeof Notice>;
 export const TurnEnd = plain(() => ({ id: text, stop_reason: StopReason }));
 export type TurnEnd = v.InferOutput<typeof TurnEnd>;
 
-export const kinds = {
-  agent_message_chunk: AgentMessageChunk,
-  tool_call_start: ToolCallStart,
+/** The kinds that otter does not have. */
+const own = {
   tool_call_progress: ToolCallProgress,
-  tool_call_end: ToolCallEnd,
-  permission_request: PermissionRequest,
   sandbox_violation: SandboxViolation,
   approval_changed: ApprovalChanged,
-  cost_update: CostUpdate,
   file_edit: FileEdit,
   file_open: FileOpen,
   notice: Notice,
   turn_end: TurnEnd,
 };
 
+export const kinds = {
+  agent_message_chunk: AgentMessageChunk,
+  tool_call_start: ToolCallStart,
+  tool_call_end: ToolCallEnd,
+  permission_request: PermissionRequest,
+  cost_update: CostUpdate,
+  ...own,
+};
+
 /** What `update` holds: otter's kinds, and under the same name the kinds that otter does not have. */
-export const SessionUpdate = variant("sessionUpdate", () => ({
-  ...otter.updates,
-  tool_call_progress: ToolCallProgress,
-  sandbox_violation: SandboxViolation,
-  approval_changed: ApprovalChanged,
-  file_edit: FileEdit,
-  file_open: FileOpen,
-  notice: Notice,
-  turn_end: TurnEnd,
-}));
+export const SessionUpdate = variant("sessionUpdate", () => ({ ...otter.updates, ...own }));
 export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
 
 const frame = {
@@ -164,24 +160,15 @@ const frame = {
   update: SessionUpdate,
 };
 
-// @__NO_SIDE_EFFECTS__
-const framed = <E extends v.ObjectEntries>(payload: v.ObjectSchema<E, undefined>) =>
-  plain(() => ({ ...payload.entries, ...frame }));
+type Framed<T extends Record<string, ObjectOf>> = { [K in keyof T]: ObjectOf<T[K]["entries"] & typeof frame> };
 
-export const SessionNotification = variant("kind", () => ({
-  agent_message_chunk: framed(AgentMessageChunk),
-  tool_call_start: framed(ToolCallStart),
-  tool_call_progress: framed(ToolCallProgress),
-  tool_call_end: framed(ToolCallEnd),
-  permission_request: framed(PermissionRequest),
-  sandbox_violation: framed(SandboxViolation),
-  approval_changed: framed(ApprovalChanged),
-  cost_update: framed(CostUpdate),
-  file_edit: framed(FileEdit),
-  file_open: framed(FileOpen),
-  notice: framed(Notice),
-  turn_end: framed(TurnEnd),
-}));
+export const SessionNotification = variant("kind", () => {
+  const framed = Object.entries<ObjectOf>(kinds).map(([kind, { entries }]) => [
+    kind,
+    plain(() => ({ ...entries, ...frame })),
+  ]);
+  return Object.fromEntries(framed) as Framed<typeof kinds>;
+});
 export type SessionNotification = v.InferOutput<typeof SessionNotification>;
 
 // The methods of the native ferret dialect: otter's, and its own.
