@@ -24,6 +24,8 @@ export interface Inbox {
 const CHANNEL = "chimera_inbox";
 const LOOK_MS = 500;
 const AT_ONCE = 64;
+/** The longest pause before a request is tried again whose handler failed; the first is as long as that between two looks. */
+const LONGEST_PAUSE_MS = 60_000;
 
 /** Who could do what is asked of a session. */
 interface Route {
@@ -50,9 +52,12 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
   const waiting = new Map<number, Waiting>();
   /** By the number of the request: those that this node has begun and not answered yet. */
   const underWay = new Map<number, Promise<void>>();
+  /** Requests whose handler failed, and when each is tried again. */
+  const failed = new Map<number, { readonly pauseMs: number; readonly until: number }>();
   let handle: ((request: string) => Promise<string>) | null = null;
   let taking: Promise<void> = Promise.resolve();
   let isClosed = false;
+  let announcing: Promise<unknown> | null = null;
   let listening: Promise<unknown> | null = null;
   let timer: NodeJS.Timeout | undefined;
 
@@ -73,16 +78,25 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
   const takeRequests = async (): Promise<void> => {
     const does = handle;
     if (does === null || isClosed || underWay.size >= AT_ONCE) return;
+    const due = performance.now();
+    const resting = [...failed].filter(([, { until }]) => until > due).map(([id]) => id);
+    const notNow = arrayOf([...underWay.keys(), ...resting]);
     const rows = await signs.sql<{ id: number; from: string; request: string }>`
       UPDATE chimera.inbox SET taken = coalesce(taken, clock_timestamp()) WHERE reply IS NULL AND id IN (
-        SELECT id FROM chimera.inbox WHERE to_node = ${node} AND reply IS NULL AND NOT id = ANY(${arrayOf([...underWay.keys()])}::int8[])
+        SELECT id FROM chimera.inbox WHERE to_node = ${node} AND reply IS NULL AND NOT id = ANY(${notNow}::int8[])
         ORDER BY id LIMIT ${AT_ONCE} FOR UPDATE)
       RETURNING id::float8 AS id, from_node AS from, request`;
+    // One that was due and did not come has been taken back.
+    const come = new Set([...resting, ...underWay.keys(), ...rows.map(({ id }) => id)]);
+    for (const id of failed.keys()) if (!come.has(id)) failed.delete(id);
     for (const { id, from, request } of rows.sort((a, b) => a.id - b.id)) {
       const work = Promise.resolve(request)
         .then(does)
         .then((reply) => answer(id, from, reply))
-        .catch(() => {})
+        .catch(() => {
+          const pauseMs = Math.min(2 * (failed.get(id)?.pauseMs ?? LOOK_MS / 2), LONGEST_PAUSE_MS);
+          failed.set(id, { pauseMs, until: performance.now() + pauseMs });
+        })
         .finally(() => underWay.delete(id));
       underWay.set(id, work);
     }
@@ -128,6 +142,14 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
     void lookForReplies();
   };
 
+  /** Says that this node does what is asked of it. */
+  const announce = async (): Promise<void> => {
+    await lease.begin();
+    await signs.sql`UPDATE chimera.node SET answers = true WHERE node = ${node}`;
+    // What was asked long ago has nobody left to answer to.
+    await signs.sql`DELETE FROM chimera.inbox WHERE sent < clock_timestamp() - interval '1 hour'`;
+    await signs.sql`DELETE FROM chimera.node WHERE lease_until < clock_timestamp() - interval '1 hour'`;
+  };
   /** The node that has to do what is asked of a session; null: this one. */
   const route = async (sid: string): Promise<string | null> => {
     const [row] = await reads.sql<Route>`
@@ -169,12 +191,9 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
     },
     async answer(handler) {
       handle = handler;
-      await lease.begin();
-      await signs.sql`UPDATE chimera.node SET answers = true WHERE node = ${node}`;
-      // What was asked long ago has nobody left to answer to.
-      await signs.sql`DELETE FROM chimera.inbox WHERE sent < clock_timestamp() - interval '1 hour'`;
-      await signs.sql`DELETE FROM chimera.node WHERE lease_until < clock_timestamp() - interval '1 hour'`;
-      await listen();
+      announcing = announce();
+      await announcing;
+      if (!isClosed) await listen();
     },
     async serve() {
       await lease.begin();
@@ -183,7 +202,9 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
     async close() {
       isClosed = true;
       clearInterval(timer);
-      if (listening !== null)
+      // It may be on its way: the other nodes would ask one that has gone.
+      await announcing?.catch(() => {});
+      if (announcing !== null || listening !== null)
         await signs.sql`UPDATE chimera.node SET serves = false, answers = false WHERE node = ${node}`.catch(() => {});
       // What is marked as taken by now is done.
       await taking.catch(() => {});

@@ -1,15 +1,15 @@
 // What one node asks of another while the database is slow with some statements and fails others, against a real server.
 import type { EventBody } from "@chimera/event-store";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresStorage } from "../src/index.js";
-import { startPostgres, type TestDatabase, type TestServer } from "../src/testing.js";
+import { startPostgres, type TestDatabase } from "../src/testing.js";
+import { withDatabase } from "./with-database.js";
 
 type Storage = PostgresStorage<EventBody, object>;
 
 const NEAR = "otter-20260425T120300-aaaa1111";
 const FAR = "otter-20260425T120300-bbbb2222";
-let server: TestServer;
 let database: TestDatabase;
 let storages: Storage[];
 let locker: pg.Client;
@@ -51,14 +51,7 @@ const blocked = async (statement: string, except?: number): Promise<number> => {
 const replies = async () => (await database.query("SELECT reply FROM chimera.inbox")).map(({ reply }) => reply);
 
 describe("the inbox of a node", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
-  beforeAll(async () => {
-    server = await startPostgres(process.env);
-    database = await server.database();
-  });
-  afterAll(async () => {
-    await database?.drop();
-    await server?.stop();
-  });
+  withDatabase(startPostgres, (made) => (database = made));
   beforeEach(async () => {
     storages = [];
     await database.clear();
@@ -110,5 +103,26 @@ describe("the inbox of a node", { tags: ["needs-postgres"], timeout: 60_000 }, (
     await locker.query("COMMIT");
     await closed;
     expect(await replies()).toEqual(["did once"]);
+  });
+
+  it("tries a request whose handler fails again, after pauses that grow", async () => {
+    const [near, far] = [await open(), await open()];
+    await near.store.create(NEAR, {});
+    const tried: number[] = [];
+    await near.inbox.answer(async (request) => {
+      tried.push(performance.now());
+      if (tried.length < 4) throw new Error("not yet");
+      return `did ${request}`;
+    });
+    expect(await far.inbox.ask(NEAR, "it")).toBe("did it");
+    const pauses = tried.slice(1).map((at, i) => at - tried[i]!);
+    for (const [i, least] of [500, 1000, 2000].entries()) expect(pauses[i]).toBeGreaterThanOrEqual(least);
+  });
+
+  it("is closed with nothing of its announcement on the way, so that no node asks it any more", async () => {
+    const near = await open();
+    void near.inbox.answer(async () => "");
+    await near.inbox.close();
+    expect(await database.query("SELECT answers FROM chimera.node")).toEqual([{ answers: false }]);
   });
 });
