@@ -1,20 +1,13 @@
 import { describeEventStore, type SuiteEvent, type SuiteSummary } from "@chimera/event-store/conformance";
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { describe, it } from "vitest";
 import { openPostgres } from "../src/index.js";
-import { startPostgres, type TestDatabase, type TestServer } from "../src/testing.js";
+import { startPostgres, type TestDatabase } from "../src/testing.js";
+import { withDatabase } from "./with-database.js";
 
 const needed = { tags: ["needs-postgres"] };
-let server: TestServer;
 let database: TestDatabase;
 
-beforeAll(async () => {
-  server = await startPostgres(process.env);
-  database = await server.database();
-});
-afterAll(async () => {
-  await database?.drop();
-  await server?.stop();
-});
+withDatabase(startPostgres, (made) => (database = made));
 
 describeEventStore(
   { describe: (name, body) => describe(name, needed, body), it },

@@ -1,9 +1,10 @@
 // What is promised when connections, nodes and the database itself fail, against a real server.
 import type { EventBody, EventStore } from "@chimera/event-store";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresOptions, type PostgresStorage } from "../src/index.js";
 import { type OwnServer, startOwnPostgres, type TestDatabase } from "../src/testing.js";
 import { type Cable, startCable } from "./cable.js";
+import { withDatabase } from "./with-database.js";
 
 interface Note extends EventBody {
   readonly text: string;
@@ -39,13 +40,9 @@ const textsOf = async (store: EventStore<Note, object>, id = ID): Promise<string
 const upTo = (count: number): string[] => Array.from({ length: count }, (_, i) => String(i));
 
 describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
-  beforeAll(async () => {
-    server = await startOwnPostgres(process.env);
-    database = await server.database();
-  });
-  afterAll(async () => {
-    await database?.drop();
-    await server?.stop();
+  withDatabase(startOwnPostgres, (made, started) => {
+    database = made;
+    server = started;
   });
   beforeEach(async () => {
     storages = [];

@@ -1,12 +1,12 @@
 // Remembered answers and the chain of decisions, which all nodes share, against a real server.
 import type { AuditChain } from "@chimera/acp-schema/policy";
 import type { EventBody } from "@chimera/event-store";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresStorage } from "../src/index.js";
-import { startPostgres, type TestDatabase, type TestServer } from "../src/testing.js";
+import { startPostgres, type TestDatabase } from "../src/testing.js";
 import { startCable } from "./cable.js";
+import { withDatabase } from "./with-database.js";
 
-let server: TestServer;
 let database: TestDatabase;
 let storages: PostgresStorage<EventBody, object>[] = [];
 
@@ -25,17 +25,10 @@ async function add(chain: AuditChain, text: string): Promise<void> {
 }
 
 describe("what nodes keep together", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
-  beforeAll(async () => {
-    server = await startPostgres(process.env);
-    database = await server.database();
-  });
+  withDatabase(startPostgres, (made) => (database = made));
   afterEach(async () => {
     await Promise.all(storages.map((storage) => storage.close().catch(() => {})));
     storages = [];
-  });
-  afterAll(async () => {
-    await database?.drop();
-    await server?.stop();
   });
 
   it("shows every node each answer, and by a mark that there are more", async () => {
