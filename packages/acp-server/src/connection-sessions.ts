@@ -28,7 +28,7 @@ export interface ConnectionSessions {
   ): Promise<typeof deferred>;
   /** Resolves when the prompts sent so far have their place in the queue. A cancel that did not wait could overtake its prompt. */
   arrived(id: string): Promise<void>;
-  /** Unloads a session, or deletes it; its last updates go out, then it is no longer shown. */
+  /** Unloads or deletes a session. Its last updates are sent first; after that it is no longer shown. */
   close(id: string, how: "close" | "delete"): Promise<void>;
 }
 
@@ -141,7 +141,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
     view: (id) => shown.get(id)?.view,
     lend: (id, servers) => void lent.set(id, servers),
     prompt(id, request, opening, key) {
-      if (key !== undefined) keys.add(key);
+      remember(keys, key);
       const before = arriving.get(id);
       const placing = opening().then(async (prompt): Promise<typeof deferred> => {
         // Prompts run in the order they were sent, whichever of them was ready first.
@@ -302,8 +302,7 @@ function settle({ id, pending, answered, view }: Shown, turn: number, failure: u
   // Only a turn that is in the log can pass again.
   if (failure !== null || seq === undefined) return;
   answered.set(turn, [...(answered.get(turn) ?? []), ...waiting.map(({ request }) => request)]);
-  const [oldest] = answered.keys();
-  if (answered.size > REPEATED && oldest !== undefined) answered.delete(oldest);
+  if (answered.size > REPEATED) answered.delete(answered.keys().next().value!);
 }
 
 /** A turn that is answered before it ended was left: its session, or its connection, was closed. */
@@ -349,9 +348,18 @@ function place(
   const isAway = one.core.sessions.isAway?.(session.id) === true;
   // The record of a prompt may be read here before the other node answers: its key says whose prompt it is.
   const key = input.key ?? (isAway ? randomUUID() : undefined);
-  if (key !== undefined) keys.add(key);
+  remember(keys, key);
   accepted = session.prompt({ ...input, key, origin: deps.origin });
   return accepted instanceof Promise ? accepted.then(wait) : wait(accepted);
+}
+
+/** A prompt is far from its record only while other prompts are under way, so the newest keys are enough. */
+const MOST_KEYS = 1000;
+
+function remember(keys: Set<string>, key: string | undefined): void {
+  if (key === undefined) return;
+  keys.add(key);
+  if (keys.size > MOST_KEYS) keys.delete(keys.keys().next().value!);
 }
 
 /** Whether this connection sent the prompt, perhaps over a channel of before. */

@@ -115,7 +115,8 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
           } catch {
             // The stream is opened again.
           }
-          if (stop.signal.aborted && session !== null && last !== undefined) connection.reached.set(session, last);
+          if (stop.signal.aborted && session !== null && last !== undefined)
+            keepNewest(connection.reached.set(session, last));
           if (stop.signal.aborted || connection.isEnded) return controller.close();
           try {
             await retry(attempt++, "the stream ended", stop.signal);
@@ -275,7 +276,7 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
       }
       const made = /"sessionId":"([^"]+)"/.exec(data)?.[1];
       if (made !== undefined && known.session === null) places.set(made, connection.lastPlace);
-      if (made !== undefined && known.method === "session/new") connection.made.add(made);
+      if (made !== undefined && known.method === "session/new") keepNewest(connection.made.add(made));
       return data;
     },
     /** The id by which the server asked; undefined when that was on a connection of before. */
@@ -286,6 +287,13 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
     },
   };
   return connection;
+}
+
+/** Sessions that a connection remembers something of, once their streams have ended. */
+const MOST_SESSIONS = 1000;
+
+function keepNewest(sessions: Set<string> | Map<string, string>): void {
+  if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value!);
 }
 
 /** Our server writes the id first. */

@@ -18,8 +18,7 @@ export function createCreations(sessions: Sessions, clock: () => number): Creati
   let recalled: Promise<void> | null = null;
   const keep = (key: string, id: Promise<string>) => {
     made.set(key, id);
-    const [oldest] = made.keys();
-    if (made.size > LIMITS.rememberedCreations && oldest !== undefined) made.delete(oldest);
+    if (made.size > LIMITS.rememberedCreations) made.delete(made.keys().next().value!);
   };
   /** Those of an earlier process. */
   const recall = async () => {

@@ -76,8 +76,7 @@ export function createAcpConnections(serve: ServeAcp) {
           const name = `${key} ${messageId}`;
           if (seen.has(name)) return false;
           seen.add(name);
-          const [oldest] = seen;
-          if (seen.size > LIMITS.acpKeptFrames && oldest !== undefined) seen.delete(oldest);
+          if (seen.size > LIMITS.acpKeptFrames) seen.delete(seen.keys().next().value!);
           return true;
         },
       };
