@@ -84,7 +84,7 @@ function isSame(one: string, other: string): boolean {
 
 const MAX_BYTES = 1024 * 1024;
 
-/** A JSON object; null when there is no such file. A file that is there and cannot be understood is a usage error that names it. */
+/** The settings in a file; null where the file does not exist. One that cannot be understood is a usage error that names it. */
 function readConfigFile(path: string): ConfigFile | null {
   const content = readText(path);
   if (content === null) return null;

@@ -152,5 +152,5 @@ function outside(): HttpError {
 }
 
 function missing(cause: unknown): never {
-  throw new HttpError(404, "file_not_found", "there is no such file, or it cannot be read", { cause });
+  throw new HttpError(404, "file_not_found", "the file does not exist, or cannot be read", { cause });
 }
