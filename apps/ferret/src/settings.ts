@@ -86,17 +86,15 @@ export function chosen({ flags, values }: Choice, name: keyof Pair): string {
 }
 
 /** What holds in the directory of a session: what the user chose, and less where the project there wants less. */
-export interface ProjectBounds {
-  sandbox(cwd: string): SandboxMode;
-  /** The widest preset; null where the project sets no limit, or the user overrode it by a flag or a variable. */
-  approval(cwd: string): ApprovalPreset | null;
-}
+export type ProjectBounds = ReturnType<typeof projectBounds>;
 
 /** Reads the project's file at each call, as it may change; a file that makes no sense leaves the least. */
-export function projectBounds({ flags, under }: Pick<ExtensionContext, "flags" | "under">): ProjectBounds {
+export function projectBounds({ flags, under }: Pick<ExtensionContext, "flags" | "under">) {
   return {
-    sandbox: (cwd) => leastOnError(() => chosen({ flags, values: under(cwd).values }, "sandbox") as SandboxMode),
-    approval: (cwd) =>
+    sandbox: (cwd: string) =>
+      leastOnError(() => chosen({ flags, values: under(cwd).values }, "sandbox") as SandboxMode),
+    /** The widest preset; null where the project sets no limit, or the user overrode it by a flag or a variable. */
+    approval: (cwd: string) =>
       leastOnError(() => {
         if (shorthand(flags, "approval") !== undefined) return null;
         const { limit = null } = settingOf(under(cwd), "approval") ?? {};

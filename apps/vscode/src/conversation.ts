@@ -34,16 +34,9 @@ export interface Placed {
   readonly item: Item;
 }
 
-export interface Conversation {
-  readonly items: readonly Item[];
-  add(item: Item): Placed;
-  /** Takes an update in; null for one that changes nothing in the list. */
-  apply(update: Update): Placed | null;
-  /** Says beside a question what became of it. */
-  answered(id: string, answer: string): Placed | null;
-}
+export type Conversation = ReturnType<typeof createConversation>;
 
-export function createConversation(): Conversation {
+export function createConversation() {
   const items: Item[] = [];
   /** Where a call or a question is in the list. */
   const places = new Map<string, number>();
@@ -61,7 +54,8 @@ export function createConversation(): Conversation {
   return {
     items,
     add,
-    apply(update) {
+    /** Takes an update in; null for one that changes nothing in the list. */
+    apply(update: Update) {
       switch (update.kind) {
         case "agent_message_chunk": {
           const last = items.at(-1);
@@ -104,7 +98,8 @@ export function createConversation(): Conversation {
           return null;
       }
     },
-    answered: (id, answer) => change("question", id, (question) => ({ ...question, answer })),
+    /** Says beside a question what became of it. */
+    answered: (id: string, answer: string) => change("question", id, (question) => ({ ...question, answer })),
   };
 }
 

@@ -7,36 +7,30 @@ export interface FileEdit {
   readonly change: "add" | "update" | "delete";
 }
 
-export interface Edits {
-  add(edit: FileEdit): void;
-  readonly paths: readonly string[];
-  /** Lines, counted from 0, at which the edits of a file begin. */
-  linesOf(path: string): readonly number[];
-  accept(path: string): void;
-  /**
-   * The file as it was before its edits, given what it holds now: null where there was none, undefined where the file was changed
-   * since in the same place, or an edit was too large to be described.
-   */
-  without(path: string, text: string): string | null | undefined;
-}
+export type Edits = ReturnType<typeof createEdits>;
 
-export function createEdits(): Edits {
+export function createEdits() {
   const open = new Map<string, FileEdit[]>();
   return {
-    add(edit) {
+    add(edit: FileEdit) {
       open.set(edit.path, [...(open.get(edit.path) ?? []), edit]);
     },
     get paths() {
       return [...open.keys()];
     },
-    linesOf(path) {
+    /** Lines, counted from 0, at which the edits of a file begin. */
+    linesOf(path: string) {
       const starts = (open.get(path) ?? []).flatMap(({ diff }) =>
         (patchOf(diff)?.hunks ?? []).map(({ newStart, lines }) => Math.max(0, newStart - 1 + leading(lines))),
       );
       return [...new Set(starts)].sort((a, b) => a - b);
     },
-    accept: (path) => void open.delete(path),
-    without(path, text) {
+    accept: (path: string) => void open.delete(path),
+    /**
+     * The file as it was before its edits, given what it holds now: null where there was none, undefined where the file was changed
+     * since in the same place, or an edit was too large to be described.
+     */
+    without(path: string, text: string) {
       const edits = open.get(path) ?? [];
       let now: string | null = text;
       for (const { diff, change } of edits.toReversed()) {

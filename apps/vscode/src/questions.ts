@@ -9,13 +9,9 @@ export interface QuestionsDeps {
   onSettled(id: string, words: string): void;
 }
 
-export interface Questions {
-  ask(question: Asked): void;
-  /** Takes back what was not answered: the turn has ended. */
-  withdraw(): void;
-}
+export type Questions = ReturnType<typeof createQuestions>;
 
-export function createQuestions(deps: QuestionsDeps): Questions {
+export function createQuestions(deps: QuestionsDeps) {
   const waiting: Asked[] = [];
   let picker: vscode.QuickPick<Choice> | null = null;
 
@@ -46,10 +42,11 @@ export function createQuestions(deps: QuestionsDeps): Questions {
   };
 
   return {
-    ask(question) {
+    ask(question: Asked) {
       waiting.push(question);
       next();
     },
+    /** Takes back what was not answered: the turn has ended. */
     withdraw() {
       for (const { id } of waiting.splice(0)) deps.onSettled(id, "not answered");
       picker?.hide();

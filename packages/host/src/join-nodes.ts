@@ -4,11 +4,7 @@ import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
 import type { Storage } from "./storage.js";
 
-export interface JoinedNodes {
-  /** What other nodes ask as whole HTTP requests goes to this handler from now on, and this node is one that lasts. */
-  serve(handle: AnswerRequest): Promise<void>;
-  leave(): Promise<void>;
-}
+export type JoinedNodes = ReturnType<typeof joinNodes>;
 
 /** Does what a request of another node says; both are text. */
 export type AnswerRequest = (request: string) => Promise<string>;
@@ -19,7 +15,7 @@ export function joinNodes(
   sessions: Sessions,
   answerAlone: () => Promise<AnswerRequest>,
   log: Pick<Log, "warn">,
-): JoinedNodes {
+) {
   const calls = lazily(async () => (await import("@chimera/session/anywhere")).createCallAnswerer(sessions));
   const alone = lazily(answerAlone);
   let served: AnswerRequest | null = null;
@@ -31,7 +27,8 @@ export function joinNodes(
   answering.catch((error: unknown) => log.warn("other nodes cannot ask this one", { error: String(error) }));
   const stopSettling = onOrphan((id) => sessions.settle(id).catch(unlessQuicker));
   return {
-    async serve(handle) {
+    /** What other nodes ask as whole HTTP requests goes to this handler from now on, and this node is one that lasts. */
+    async serve(handle: AnswerRequest) {
       served = handle;
       await answering;
       await inbox.serve();

@@ -3,32 +3,27 @@ import { readFileSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { replaceFile } from "./replace-file.js";
 
-export interface Trust {
-  /** Whether the files of this directory may choose a model and start programs. The home directory's own files always may. */
-  isTrusted(cwd: string): boolean;
-  /** Whether the person was asked about it before, whatever they said. */
-  isAnswered(cwd: string): boolean;
-  /** The real paths of the trusted directories. */
-  list(): string[];
-  /** Keeps an answer until another one is given. */
-  answer(cwd: string, trusted: boolean): void;
-}
+export type Trust = ReturnType<typeof createTrust>;
 
 /** How a person trusts a directory, for every place that says that something was left out. */
 export const HOW_TO_TRUST = "To use it, enter /trust, or start with --trust";
 
-export function createTrust(file: string, home: string): Trust {
+export function createTrust(file: string, home: string) {
   return {
-    isTrusted(cwd) {
+    /** Whether the files of this directory may choose a model and start programs. The home directory's own files always may. */
+    isTrusted(cwd: string) {
       const path = real(cwd);
       return read(file)[path] === true || path === real(home);
     },
-    isAnswered: (cwd) => read(file)[real(cwd)] !== undefined,
+    /** Whether the person was asked about it before, whatever they said. */
+    isAnswered: (cwd: string) => read(file)[real(cwd)] !== undefined,
+    /** The real paths of the trusted directories. */
     list() {
       const answers = read(file);
       return Object.keys(answers).filter((path) => answers[path] === true);
     },
-    answer(cwd, trusted) {
+    /** Keeps an answer until another one is given. */
+    answer(cwd: string, trusted: boolean) {
       const directories = { ...read(file), [real(cwd)]: trusted };
       replaceFile(file, `${JSON.stringify({ version: VERSION, directories }, null, 2)}\n`);
     },

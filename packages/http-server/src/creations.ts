@@ -8,12 +8,9 @@ import type { AppEnv } from "./deps.js";
 import { HttpError } from "./http-error.js";
 import { LIMITS } from "./limits.js";
 
-export interface Creations {
-  /** Makes a session, or finds the one that was made with this key before. */
-  once(key: string | undefined, make: () => Promise<string>): Promise<{ readonly id: string; readonly isNew: boolean }>;
-}
+export type Creations = ReturnType<typeof createCreations>;
 
-export function createCreations(sessions: Sessions, clock: () => number): Creations {
+export function createCreations(sessions: Sessions, clock: () => number) {
   const made = new Map<string, Promise<string>>();
   let recalled: Promise<void> | null = null;
   const keep = (key: string, id: Promise<string>) => {
@@ -32,7 +29,8 @@ export function createCreations(sessions: Sessions, clock: () => number): Creati
     }
   };
   return {
-    async once(key, make) {
+    /** Makes a session, or finds the one that was made with this key before. */
+    async once(key: string | undefined, make: () => Promise<string>) {
       if (key === undefined) return { id: await make(), isNew: true };
       recalled ??= recall();
       await recalled;

@@ -39,16 +39,12 @@ export const METRICS: readonly Metric[] = [
   },
 ];
 
-export interface Metrics {
-  /** A request was answered. */
-  answered(route: string, status: number, seconds: number, isStream: boolean): void;
-  text(): string;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 export function createMetrics(
   sessions: Sessions,
   { name, version, streams }: { readonly name: string; readonly version: string; readonly streams: () => number },
-): Metrics {
+) {
   const registry = createRegistry(name, METRICS);
   let lag: ReturnType<typeof monitorEventLoopDelay> | null = null;
   const watch = (session: OwnedSession) => {
@@ -101,7 +97,8 @@ export function createMetrics(
   sessions.onLoad(watch);
 
   return {
-    answered(route, status, seconds, isStream) {
+    /** A request was answered. */
+    answered(route: string, status: number, seconds: number, isStream: boolean) {
       registry.add("http_requests_total", { route, status: String(status) });
       if (!isStream) registry.observe("http_seconds", { route }, seconds);
     },
@@ -175,14 +172,6 @@ interface Metric {
   readonly help: string;
 }
 
-interface Registry {
-  add(name: string, labels: Labels, by?: number): void;
-  /** Counts a duration in a histogram. */
-  observe(name: string, labels: Labels, seconds: number): void;
-  /** @param now values of gauges, and of counters that somebody else keeps, as they are read now. */
-  text(now: readonly Sample[]): string;
-}
-
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [name: string, labels: Labels, value: number];
 
@@ -196,7 +185,7 @@ const MOST_SERIES = 300;
  *
  * @param prefix goes before every name that does not begin with `process_` or `nodejs_`.
  */
-function createRegistry(prefix: string, metrics: readonly Metric[]): Registry {
+function createRegistry(prefix: string, metrics: readonly Metric[]) {
   const counters = new Map<string, Map<string, number>>();
   const histograms = new Map<string, Map<string, Histogram>>();
   const seriesOf = <T>(all: Map<string, Map<string, T>>, name: string, labels: Labels): [Map<string, T>, string] => {
@@ -207,11 +196,12 @@ function createRegistry(prefix: string, metrics: readonly Metric[]): Registry {
     return [series, formatLabels(Object.fromEntries(Object.keys(labels).map((label) => [label, "other"])))];
   };
   return {
-    add(name, labels, by = 1) {
+    add(name: string, labels: Labels, by: number = 1) {
       const [series, key] = seriesOf(counters, name, labels);
       series.set(key, (series.get(key) ?? 0) + by);
     },
-    observe(name, labels, seconds) {
+    /** Counts a duration in a histogram. */
+    observe(name: string, labels: Labels, seconds: number) {
       const [series, key] = seriesOf(histograms, name, labels);
       const histogram = series.get(key) ?? { counts: BUCKETS.map(() => 0), sum: 0, count: 0 };
       series.set(key, histogram);
@@ -219,7 +209,8 @@ function createRegistry(prefix: string, metrics: readonly Metric[]): Registry {
       histogram.sum += seconds;
       histogram.count += 1;
     },
-    text(now) {
+    /** @param now values of gauges, and of counters that somebody else keeps, as they are read now. */
+    text(now: readonly Sample[]) {
       const lines: string[] = [];
       for (const { name, type, help } of metrics) {
         const full = /^(process|nodejs)_/.test(name) ? name : `${prefix}_${name}`;

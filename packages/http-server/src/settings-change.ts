@@ -1,23 +1,16 @@
 /** The settings that a body names, checked before anything is changed: a session gets all of them or none. */
 import { ENGINE_OPTION, FLAG_OPTIONS, isFlagOption, MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import type { SettingsBody, SettingsReply } from "@chimera/acp-schema/http";
-import type { Session, SessionReading, Settings } from "@chimera/session";
+import type { Session, SessionReading } from "@chimera/session";
 import type { AppDeps } from "./deps.js";
 import { HttpError } from "./http-error.js";
 
 type Named = Pick<SettingsBody, "model" | "mode" | "agent" | "engine" | "options">;
 
-export interface SettingsChange {
-  /** What a new session is made with. */
-  readonly made: Partial<Settings>;
-  /** Applies what no settings of a new session can say. Resolves when it is durable. */
-  finish(session: Session): Promise<void>;
-  /** Applies all of it. */
-  apply(session: Session): Promise<void>;
-}
+export type SettingsChange = Awaited<ReturnType<typeof settingsChange>>;
 
 /** Throws `invalid_setting` for a name or a value that this program does not have. */
-export async function settingsChange(deps: AppDeps, cwd: string, named: Named): Promise<SettingsChange> {
+export async function settingsChange(deps: AppDeps, cwd: string, named: Named) {
   const { model, mode, agent, engine } = named;
   const options = { ...named.options, ...(engine !== undefined && { engine }) };
   if (agent !== undefined) await requireAgent(deps, cwd, agent);
@@ -26,13 +19,16 @@ export async function settingsChange(deps: AppDeps, cwd: string, named: Named): 
     for (const choose of choices) await choose(session);
   };
   return {
+    /** What a new session is made with. */
     made: {
       ...(model !== undefined && { model }),
       ...(agent !== undefined && { agent }),
       ...(mode !== undefined && MODE_FLAGS[mode]),
     },
+    /** Applies what no settings of a new session can say. Resolves when it is durable. */
     finish,
-    async apply(session) {
+    /** Applies all of it. */
+    async apply(session: Session) {
       if (model !== undefined) await session.set({ model });
       if (agent !== undefined) await session.set({ agent });
       if (mode !== undefined) await session.set({ mode });

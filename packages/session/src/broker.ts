@@ -27,22 +27,7 @@ export interface Kind<Asked, Reply, Answer extends object> {
   ): { readonly record: AgentEvent; readonly answer: Answer };
 }
 
-export interface Broker {
-  /** @param signal of the turn: once it is aborted, the question is withdrawn. */
-  ask<A, R, W extends object>(kind: Kind<A, R, W>, asked: A, place: Attribution, signal: AbortSignal): Promise<W>;
-  /**
-   * Throws `permission_not_found` or `question_not_found`, `already_resolved`, or `not_as_shown` where `shown` is given and is not the
-   * digest of the question. Resolves when the answer is durable and has reached the one who asked.
-   */
-  answer<A, R, W extends object>(
-    kind: Kind<A, R, W>,
-    id: string,
-    reply: R,
-    how: { origin?: string | undefined; shown?: string | undefined },
-  ): Promise<void>;
-  /** Leaves everything that waits without an answer. */
-  release(by: Exclude<ResolvedBy, "client">): void;
-}
+export type Broker = ReturnType<typeof createBroker>;
 
 export function createBroker(deps: {
   readonly journal: Journal;
@@ -50,7 +35,7 @@ export function createBroker(deps: {
   readonly newId: () => string;
   /** Seconds to wait for an answer; 0 leaves it to the kind of question. */
   readonly timeoutSeconds: number;
-}): Broker {
+}) {
   const { journal, attachments } = deps;
   const waiting = new Map<string, Waiting>();
   /** Questions that were answered while the session is loaded. A late answer is `already_resolved`, not `not_found`. */
@@ -61,8 +46,9 @@ export function createBroker(deps: {
       ?.resolve(by)
       .catch(() => {});
   return {
-    ask: (kind, asked, place, signal) =>
-      new Promise((settle) => {
+    /** @param signal of the turn: once it is aborted, the question is withdrawn. */
+    ask: <A, R, W extends object>(kind: Kind<A, R, W>, asked: A, place: Attribution, signal: AbortSignal) =>
+      new Promise<W>((settle) => {
         const id = `${kind.idPrefix}-${deps.newId()}`;
         const unanswered = (by: ResolvedBy) => settle(kind.settle(id, asked, kind.none, by).answer);
         if (signal.aborted) return unanswered("cancel");
@@ -95,7 +81,16 @@ export function createBroker(deps: {
         waiting.set(id, { name: kind.name, shown, resolve });
         if (attachments.approvers() === 0) giveUp(id, "rule");
       }),
-    async answer({ name }, id, reply, { origin, shown }) {
+    /**
+     * Throws `permission_not_found` or `question_not_found`, `already_resolved`, or `not_as_shown` where `shown` is given and is not the
+     * digest of the question. Resolves when the answer is durable and has reached the one who asked.
+     */
+    async answer<A, R, W extends object>(
+      { name }: Kind<A, R, W>,
+      id: string,
+      reply: R,
+      { origin, shown }: { origin?: string | undefined; shown?: string | undefined },
+    ) {
       const asked = waiting.get(id);
       if (asked?.name !== name)
         throw answered.has(id)
@@ -105,7 +100,8 @@ export function createBroker(deps: {
         throw new SessionError("not_as_shown", `${name} ${id} asks for something else than was shown: read it again`);
       return asked.resolve("client", { reply }, origin);
     },
-    release(by) {
+    /** Leaves everything that waits without an answer. */
+    release(by: Exclude<ResolvedBy, "client">) {
       for (const id of [...waiting.keys()]) giveUp(id, by);
     },
   };

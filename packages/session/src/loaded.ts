@@ -1,37 +1,9 @@
 /** The sessions in memory, the clients of each, and one lane per id: loading, unloading, forking and deleting a session take turns. */
 
-import type { McpServer } from "@chimera/acp-schema/agent";
 import { limits } from "./limits.js";
-import type { AttachedClient, OwnedSession, SessionClient } from "./session.js";
-import type { ClientEffects } from "./workspace.js";
+import type { OwnedSession, SessionClient } from "./session.js";
 
-export interface Loaded {
-  find(id: string): OwnedSession | undefined;
-  all(): OwnedSession[];
-  add(session: OwnedSession): void;
-  /** Runs work when nothing else of the same id is under way. */
-  inLane<T>(id: string, work: () => Promise<T>): Promise<T>;
-  /** Takes a session out of memory; the log stays. Called in its lane. Resolves when its log is released. */
-  unload(id: string, how: Unloading): Promise<void>;
-  /** Unloads sessions that have been idle for the time to live. */
-  evictIdle(): void;
-  /** The session of this id whose log was let go, in the state it had then. */
-  resting(id: string): OwnedSession | undefined;
-  /** Its log is held again. */
-  rouse(session: OwnedSession): void;
-  /** What a session had that this process evicted: while nobody writes more, it comes back exactly as it was. */
-  evicted(id: string): Evicted | undefined;
-  /** The clients of a session, loaded or not. */
-  attachments(id: string): Attachments;
-  /** Adds a client to a session, for as long as it stays, loaded or not. */
-  attach(id: string, client: SessionClient): { detach(): void };
-  /** The clients that are really connected, without placeholders. */
-  clients(id: string): AttachedClient[];
-  shutdown(): Promise<void>;
-  onLoad(listener: (session: OwnedSession) => void): () => void;
-  /** Calls back when the session of this id is loaded or was unloaded; the function returned ends that. */
-  watch(id: string, watcher: Watcher): () => void;
-}
+export type Loaded = ReturnType<typeof createLoaded>;
 
 export interface Watcher {
   loaded(): void;
@@ -58,7 +30,7 @@ export function createLoaded(deps: {
   /** Lets go of what was kept for a session that has closed. */
   readonly release: (session: OwnedSession) => Promise<void>;
   readonly onError: (error: unknown, sessionId: string) => void;
-}): Loaded {
+}) {
   const { ttl, monotonic } = deps;
   const holdMs = deps.hold * 1000;
   const sessions = new Map<string, OwnedSession>();
@@ -119,14 +91,20 @@ export function createLoaded(deps: {
   };
 
   return {
-    find: (id) => sessions.get(id),
+    find: (id: string) => sessions.get(id),
     all: () => [...sessions.values(), ...resting.values()],
-    resting: (id) => resting.get(id),
+    /** The session of this id whose log was let go, in the state it had then. */
+    resting: (id: string) => resting.get(id),
+    /** Its log is held again. */
     rouse,
+    /** Runs work when nothing else of the same id is under way. */
     inLane,
+    /** Takes a session out of memory; the log stays. Called in its lane. Resolves when its log is released. */
     unload,
+    /** The clients of a session, loaded or not. */
     attachments: clients.of,
-    attach(id, client) {
+    /** Adds a client to a session, for as long as it stays, loaded or not. */
+    attach(id: string, client: SessionClient) {
       const { detach } = clients.of(id).attach(client);
       return {
         detach() {
@@ -136,20 +114,24 @@ export function createLoaded(deps: {
         },
       };
     },
-    clients: (id) => clients.known(id)?.list() ?? [],
-    evicted: (id) => evicted.get(id),
-    onLoad(listener) {
+    /** The clients that are really connected, without placeholders. */
+    clients: (id: string) => clients.known(id)?.list() ?? [],
+    /** What a session had that this process evicted: while nobody writes more, it comes back exactly as it was. */
+    evicted: (id: string) => evicted.get(id),
+    onLoad(listener: (session: OwnedSession) => void) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    /** Calls back when the session of this id is loaded or was unloaded; the function returned ends that. */
     watch: watchers.watch,
-    add(session) {
+    add(session: OwnedSession) {
       sessions.set(session.id, session);
       evicted.delete(session.id);
       for (const watcher of watchers.of(session.id)) watcher.loaded();
       for (const listener of listeners) listener(session);
       lookLater();
     },
+    /** Unloads sessions that have been idle for the time to live. */
     evictIdle() {
       const now = monotonic();
       if (!ttl || now < nextEviction) return;
@@ -171,24 +153,7 @@ export function createLoaded(deps: {
 }
 
 /** The clients connected to one session: they answer permissions, lend files, terminals and MCP servers. Kept while it is unloaded. */
-export interface Attachments {
-  attach(client: SessionClient): { detach(): void };
-  /** The clients that are really connected, without placeholders. */
-  list(): AttachedClient[];
-  /** How many can be asked for permissions. */
-  approvers(): number;
-  /** Effects of the newest connected client that offers any. */
-  newestEffects(): ClientEffects | undefined;
-  /** The servers that the newest client with any has handed over. */
-  mcpServers(): readonly McpServer[];
-  /** Whether a client is really connected, and not only a placeholder attached. */
-  readonly isAttended: boolean;
-  readonly isEmpty: boolean;
-  /** Tells every client of turns that the log did not take. */
-  turnsLost(error: unknown, busy: ReadonlySet<number>): void;
-  /** Called when the last client that approves has left; null when nothing waits for that. */
-  onDeserted(listener: (() => void) | null): void;
-}
+export type Attachments = ReturnType<typeof createAttachments>;
 
 // --- internal ---
 
@@ -260,14 +225,15 @@ function remember(ids: Map<string, Evicted>, id: string, last: Evicted): void {
   if (ids.size > limits.evictedSessions && oldest !== undefined) ids.delete(oldest);
 }
 
-function createAttachments(): Attachments {
+function createAttachments() {
   /** Each with the time it came. */
   const since = new Map<SessionClient, number>();
   let deserted: (() => void) | null = null;
   const approvers = () => [...since.keys()].filter((client) => client.approves).length;
   return {
+    /** How many can be asked for permissions. */
     approvers,
-    attach(client) {
+    attach(client: SessionClient) {
       since.set(client, Date.now());
       return {
         detach() {
@@ -275,22 +241,28 @@ function createAttachments(): Attachments {
         },
       };
     },
+    /** The clients that are really connected, without placeholders. */
     list: () =>
       [...since]
         .filter(([{ absent }]) => !absent)
         .map(([{ transport = "program", name = null, approves }, at]) => ({ transport, name, approves, since: at })),
+    /** Effects of the newest connected client that offers any. */
     newestEffects: () => [...since.keys()].findLast((client) => client.effects && !client.effects.gone)?.effects,
+    /** The servers that the newest client with any has handed over. */
     mcpServers: () => [...since.keys()].findLast((client) => client.mcpServers)?.mcpServers?.() ?? [],
+    /** Whether a client is really connected, and not only a placeholder attached. */
     get isAttended() {
       return [...since.keys()].some((client) => !client.absent);
     },
     get isEmpty() {
       return since.size === 0;
     },
-    turnsLost(error, busy) {
+    /** Tells every client of turns that the log did not take. */
+    turnsLost(error: unknown, busy: ReadonlySet<number>) {
       for (const client of since.keys()) client.onTurnsLost?.(error, busy);
     },
-    onDeserted(listener) {
+    /** Called when the last client that approves has left; null when nothing waits for that. */
+    onDeserted(listener: (() => void) | null) {
       deserted = listener;
     },
   };

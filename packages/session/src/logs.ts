@@ -60,19 +60,15 @@ export async function foldLog(
 }
 
 /** The records of a log as it was folded, joined as people read them: `session/load` then needs no second reading. */
-export interface Collected {
-  take(entry: SessionRecord | Lost): void;
-  /** The visible conversation up to the last record of now; what was not collected is read. */
-  visible(logs: SessionLogs, session: ReadableSession): AsyncIterable<SessionRecord | Lost>;
-}
+export type Collected = ReturnType<typeof createCollected>;
 
-export function createCollected(): Collected {
+export function createCollected() {
   let join = createJoin();
   let items: (SessionRecord | Lost)[] = [];
   let seq = 0;
   let chars = 0;
   return {
-    take(entry) {
+    take(entry: SessionRecord | Lost) {
       if (chars > MOST_CHARS) return;
       seq = isLost(entry) ? entry.last : entry.seq;
       const complete = join.push(entry);
@@ -84,7 +80,8 @@ export function createCollected(): Collected {
       items = [];
       seq = 0;
     },
-    visible(logs, { id, conversation, lastSeq }) {
+    /** The visible conversation up to the last record of now; what was not collected is read. */
+    visible(logs: SessionLogs, { id, conversation, lastSeq }: ReadableSession) {
       const hidden = conversation.hidden();
       const isVisible = (item: SessionRecord | Lost) => isLost(item) || item.turn === null || !hidden.has(item.turn);
       return (async function* () {

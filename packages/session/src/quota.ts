@@ -33,25 +33,7 @@ export interface Refusals {
   readonly count: number;
 }
 
-export interface Quota {
-  /** Resolves when what others use, or used before this process began, is counted, as far as a limit asks for it. */
-  ready(): Promise<void>;
-  /** Keeps a place for a session until the function returned is called. Throws `limit_reached`. @param parent the one that it copies */
-  requireSession(owner: string | undefined, id: string, parent?: string): () => void;
-  /** Keeps a place for a stream until the function returned is called. Throws `limit_reached`. */
-  requireStream(owner: string | undefined): () => void;
-  /** Throws `limit_reached`, `budget_spent`. Counts the prompt for its sender, and its size for the owner of the session. */
-  requirePrompt(sender: string | undefined, session: Measured, size: () => number): void;
-  /** A session of theirs has cost so much so far. */
-  spent(owner: string | undefined, sessionId: string, usd: number): void;
-  /** What a session takes on disk has changed. Resolves when it is counted. */
-  measure(session: Measured): Promise<void>;
-  /** A session has left the memory. */
-  forget(sessionId: string): void;
-  /** @param owner undefined: all together. */
-  use(owner?: string): Use;
-  refusals(): readonly Refusals[];
-}
+export type Quota = ReturnType<typeof createQuota>;
 
 export interface Measured {
   readonly id: string;
@@ -81,7 +63,7 @@ export interface QuotaDeps {
 /** Undefined: the sessions of the program's own user. */
 export type Elsewhere = () => Promise<readonly (readonly [owner: string | undefined, sessions: number])[]>;
 
-export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
+export function createQuota(quotas: Quotas, deps: QuotaDeps) {
   const { clock } = deps;
   /** When prompts came in the last minute, by owner. */
   const prompts = new Map<string, number[]>();
@@ -147,7 +129,7 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
       }
     }
   };
-  const spent: Quota["spent"] = (owner, sessionId, usd) => {
+  const spent = (owner: string | undefined, sessionId: string, usd: number): void => {
     const before = costs.get(sessionId);
     // What a session cost before it was loaded was spent at another time; where others may have spent it today, its log says so.
     if (before === undefined && usd > 0 && deps.elsewhere) return;
@@ -204,22 +186,27 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
   };
 
   return {
+    /** @param owner undefined: all together. */
     use,
+    /** Resolves when what others use, or used before this process began, is counted, as far as a limit asks for it. */
     ready,
     refusals: () => [...refused.values()],
-    requireSession(owner, id, parent) {
+    /** Keeps a place for a session until the function returned is called. Throws `limit_reached`. @param parent the one that it copies */
+    requireSession(owner: string | undefined, id: string, parent?: string) {
       const bytes = isLimited("diskBytes") && parent !== undefined ? disk.of(parent) : 0;
       require(owner, { sessions: 1, diskBytes: bytes });
       making.add(owner, 1);
       if (bytes > 0) disk.expect({ id, owner }, bytes);
       return () => making.add(owner, -1);
     },
-    requireStream(owner) {
+    /** Keeps a place for a stream until the function returned is called. Throws `limit_reached`. */
+    requireStream(owner: string | undefined) {
       require(owner, { streams: 1 });
       streams.add(owner, 1);
       return () => streams.add(owner, -1);
     },
-    requirePrompt(sender, session, size) {
+    /** Throws `limit_reached`, `budget_spent`. Counts the prompt for its sender, and its size for the owner of the session. */
+    requirePrompt(sender: string | undefined, session: Measured, size: () => number) {
       const diskBytes = isLimited("diskBytes") ? size() : 0;
       require(sender, { usdPerDay: 0, turns: 1, promptsPerMinute: 1, diskBytes });
       for (const [limits, whose] of bounds(sender)) {
@@ -227,9 +214,11 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
       }
       if (diskBytes > 0) disk.expect(session, diskBytes);
     },
-    measure: async (session) => (isLimited("diskBytes") ? disk.measure(session) : undefined),
-    // Another process may go on with it.
-    forget: (sessionId) => void (deps.elsewhere === undefined && costs.delete(sessionId)),
+    /** What a session takes on disk has changed. Resolves when it is counted. */
+    measure: async (session: Measured) => (isLimited("diskBytes") ? disk.measure(session) : undefined),
+    /** A session has left the memory. Where other processes count too, one of them may go on with it. */
+    forget: (sessionId: string) => void (deps.elsewhere === undefined && costs.delete(sessionId)),
+    /** A session of theirs has cost so much so far. */
     spent,
   };
 }

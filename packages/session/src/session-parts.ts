@@ -191,13 +191,9 @@ export function createLogHold(first: LogWriter<SessionEvent>): LogHold {
 
 // --- internal ---
 
-interface Activity {
-  touch(): void;
-  readonly touchedAt: number;
-  readonly idleMs: number;
-}
+type Activity = ReturnType<typeof createActivity>;
 
-function createActivity({ clock, monotonic }: Pick<SessionDeps, "clock" | "monotonic">): Activity {
+function createActivity({ clock, monotonic }: Pick<SessionDeps, "clock" | "monotonic">) {
   let touched = monotonic();
   let touchedAt = clock();
   return {

@@ -80,18 +80,13 @@ export function changesSummary({ type }: SessionEvent): boolean {
   return LISTED.has(type) || endsTurn(type);
 }
 
-export interface SummarySaver {
-  /** A list should show the change soon: it is written unless the turn ends before that. */
-  soon(): void;
-  /** Written now, and forced to the disk with `sync`. Changes that come meanwhile share the next write. */
-  save(options: { readonly sync: boolean }): Promise<void>;
-}
+export type SummarySaver = ReturnType<typeof createSummarySaver>;
 
 /**
  * Lists of other processes are made of summaries. Only the end of a turn is forced to the disk: after a crash of the machine a list may show
  * the state of a moment before. A turn that is over in no time is written once, and no prompt waits for its summary.
  */
-export function createSummarySaver(write: SummarySaver["save"]): SummarySaver {
+export function createSummarySaver(write: (options: { readonly sync: boolean }) => Promise<void>) {
   let saving: Promise<void> | null = null;
   let unsaved: { readonly sync: boolean } | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -105,7 +100,7 @@ export function createSummarySaver(write: SummarySaver["save"]): SummarySaver {
     }
     saving = null;
   };
-  const save: SummarySaver["save"] = ({ sync }) => {
+  const save: typeof write = ({ sync }) => {
     clearTimeout(timer);
     timer = undefined;
     unsaved = { sync: sync || unsaved?.sync === true };
@@ -113,7 +108,9 @@ export function createSummarySaver(write: SummarySaver["save"]): SummarySaver {
     return saving;
   };
   return {
+    /** Written now, and forced to the disk with `sync`. Changes that come meanwhile share the next write. */
     save,
+    /** A list should show the change soon: it is written unless the turn ends before that. */
     soon() {
       timer ??= setTimeout(save, limits.summaryDelayMs, { sync: false }).unref();
     },

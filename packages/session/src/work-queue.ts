@@ -10,32 +10,9 @@ export interface QueuedTurn {
   recover(error: unknown): Promise<void>;
 }
 
-export interface WorkQueue {
-  /** The turn that runs; null between turns. */
-  readonly current: { readonly turn: number; readonly signal: AbortSignal; readonly cancelled: boolean } | null;
-  readonly waiting: readonly number[];
-  /** Work between turns, an undo, runs or waits. */
-  readonly isAlone: boolean;
-  /** Turns that run or wait. */
-  busy(): ReadonlySet<number>;
-  add(turn: QueuedTurn): void;
-  /** Runs work that needs the session to itself, in its turn. Rejects with `session_closed` when the session closes first. */
-  alone<T>(work: () => Promise<T>): Promise<T>;
-  /** Takes waiting turns out of the queue; returns them. */
-  forget(which: (turn: number) => boolean): number[];
-  /** Ends the running turn because a client asked for it; false when there is none, or it is ending already. */
-  cancel(): boolean;
-  /** Ends the running turn because it cannot go on. */
-  abort(): void;
-  /** Ends the running turn and starts nothing more; returns the turns that waited. */
-  stop(): number[];
-  /** Resolves when the job that runs now, if any, has finished. */
-  quiet(): Promise<void>;
-  /** Resolves when nothing runs and nothing waits. */
-  idle(): Promise<void>;
-}
+export type WorkQueue = ReturnType<typeof createWorkQueue>;
 
-export function createWorkQueue(): WorkQueue {
+export function createWorkQueue() {
   let waiting: Job[] = [];
   let running: RunningJob | null = null;
   let isWorking = false;
@@ -67,6 +44,7 @@ export function createWorkQueue(): WorkQueue {
   };
 
   return {
+    /** The turn that runs; null between turns. */
     get current() {
       if (!running || running.turn === null) return null;
       return { turn: running.turn, signal: running.abort.signal, cancelled: running.cancelled };
@@ -74,29 +52,36 @@ export function createWorkQueue(): WorkQueue {
     get waiting() {
       return turnsOf(waiting);
     },
+    /** Work between turns, an undo, runs or waits. */
     get isAlone() {
       return [running, ...waiting].some((job) => job?.turn === null);
     },
+    /** Turns that run or wait. */
     busy: () => new Set(turnsOf(running ? [running, ...waiting] : waiting)),
-    add: (turn) => add({ ...turn, drop() {} }),
-    alone: (job) =>
-      new Promise((resolve, reject) => {
+    add: (turn: QueuedTurn) => add({ ...turn, drop() {} }),
+    /** Runs work that needs the session to itself, in its turn. Rejects with `session_closed` when the session closes first. */
+    alone: <T>(job: () => Promise<T>) =>
+      new Promise<T>((resolve, reject) => {
         const drop = () => reject(new SessionError("session_closed", "the session was closed before its work began"));
         if (isStopped) drop();
         else add({ turn: null, drop, recover: async () => {}, run: () => job().then(resolve, reject) });
       }),
-    forget(which) {
+    /** Takes waiting turns out of the queue; returns them. */
+    forget(which: (turn: number) => boolean) {
       const gone = waiting.filter(({ turn }) => turn !== null && which(turn));
       waiting = waiting.filter((job) => !gone.includes(job));
       return turnsOf(gone);
     },
+    /** Ends the running turn because a client asked for it; false when there is none, or it is ending already. */
     cancel() {
       if (!running || running.turn === null || running.abort.signal.aborted) return false;
       running.cancelled = true;
       running.abort.abort();
       return true;
     },
+    /** Ends the running turn because it cannot go on. */
     abort: () => running?.abort.abort(),
+    /** Ends the running turn and starts nothing more; returns the turns that waited. */
     stop() {
       isStopped = true;
       running?.abort.abort();
@@ -104,8 +89,10 @@ export function createWorkQueue(): WorkQueue {
       for (const { drop } of left) drop();
       return turnsOf(left);
     },
+    /** Resolves when the job that runs now, if any, has finished. */
     quiet: async () => running?.done,
-    idle: () => (isWorking ? new Promise((resolve) => waiters.add(resolve)) : Promise.resolve()),
+    /** Resolves when nothing runs and nothing waits. */
+    idle: () => (isWorking ? new Promise<void>((resolve) => waiters.add(resolve)) : Promise.resolve()),
   };
 }
 

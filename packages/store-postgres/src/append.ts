@@ -19,11 +19,6 @@ export interface Append {
   readonly lost: AbortSignal;
 }
 
-export interface Appender {
-  /** Resolves when the records are committed. StoreError `fenced` when another node has the session, else `io`, `storage_full`. */
-  append(records: Append): Promise<void>;
-}
-
 interface Waiting extends Append {
   resolve(): void;
   reject(error: StoreError): void;
@@ -34,7 +29,7 @@ const STATEMENT = 4 * 1024 * 1024;
 const SLOWEST_RETRY_MS = 1000;
 
 /** @param onAppended is called with each session whose records were committed. */
-export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) => void): Appender {
+export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) => void) {
   let waiting: Waiting[] = [];
   let isRunning = false;
 
@@ -98,7 +93,8 @@ export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) 
   };
 
   return {
-    append: (records) =>
+    /** Resolves when the records are committed. StoreError `fenced` when another node has the session, else `io`, `storage_full`. */
+    append: (records: Append) =>
       new Promise<void>((resolve, reject) => {
         waiting.push({ ...records, resolve, reject });
         if (isRunning) return;

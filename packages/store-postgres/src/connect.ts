@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isStoreError, StoreError } from "@chimera/event-store";
 import pg from "pg";
-import { createListener, type Listener } from "./listener.js";
+import { createListener } from "./listener.js";
 
 /**
  * Sends a statement and resolves with its rows. Each value of the template travels apart from the text; a `part` becomes text.
@@ -19,19 +19,7 @@ export interface Pool {
 }
 
 /** Connections by what waits for them: a long replay must not hold up an append, nor an append a sign of life. */
-export interface Connections {
-  /** How many servers the address names. */
-  readonly servers: number;
-  readonly reads: Pool;
-  /** Appends and claims. */
-  readonly writes: Pool;
-  /** Signs of life and hints. */
-  readonly signs: Pool;
-  readonly listener: Listener;
-  /** Aborts when they are closed. */
-  readonly closed: AbortSignal;
-  close(): Promise<void>;
-}
+export type Connections = ReturnType<typeof connect>;
 
 /** A connection that does not come is given up after this time. */
 const CONNECT_MS = 5000;
@@ -44,7 +32,7 @@ const AGAIN_MS = 100;
  * @param url also with several servers, `postgres://a,b/name`: the one that accepts writes is used
  * @param leaseMs A sign of life or an append whose reply takes longer has come too late, and is sent again over another connection.
  */
-export function connect(url: string, leaseMs: number): Connections {
+export function connect(url: string, leaseMs: number) {
   const addresses = addressesOf(url);
   let current = 0;
   const settings = () => ({
@@ -94,11 +82,15 @@ export function connect(url: string, leaseMs: number): Connections {
   const listener = createListener(() => new Client());
   const closing = new AbortController();
   return {
+    /** How many servers the address names. */
     servers: addresses.length,
     reads,
+    /** Appends and claims. */
     writes,
+    /** Signs of life and hints. */
     signs,
     listener,
+    /** Aborts when they are closed. */
     closed: closing.signal,
     async close() {
       closing.abort();

@@ -8,12 +8,7 @@ import { type Entry, type EventBody, StoreError } from "@chimera/event-store";
 import { ReplayedEntry, type Watcher } from "@chimera/event-store/backend";
 import { arrayOf, type Connections } from "./connect.js";
 
-export interface Following<E extends EventBody> {
-  watch(sid: string, watcher: Watcher<E>): () => void;
-  /** Tells other nodes that a log ends at this number now; 0 says that it is gone. */
-  hint(sid: string, seq: number): void;
-  close(): void;
-}
+export type Following<E extends EventBody> = ReturnType<typeof createFollowing<E>>;
 
 interface Followed<E extends EventBody> {
   readonly watcher: Watcher<E>;
@@ -28,7 +23,7 @@ const MESSAGE = 7900;
 /** Records of one session that are handed on with a message; a reader that is further behind fetches them in its own time. */
 const AT_HAND = 200;
 
-export function createFollowing<E extends EventBody>({ reads, signs, listener }: Connections): Following<E> {
+export function createFollowing<E extends EventBody>({ reads, signs, listener }: Connections) {
   const followed = new Map<string, Followed<E>>();
   /** Where logs are said to end now. */
   let said = new Map<string, number>();
@@ -141,7 +136,7 @@ export function createFollowing<E extends EventBody>({ reads, signs, listener }:
   };
 
   return {
-    watch(sid, watcher) {
+    watch(sid: string, watcher: Watcher<E>) {
       listen();
       const log = { watcher, head: -1 };
       followed.set(sid, log);
@@ -151,7 +146,8 @@ export function createFollowing<E extends EventBody>({ reads, signs, listener }:
         if (followed.get(sid) === log) followed.delete(sid);
       };
     },
-    hint(sid, seq) {
+    /** Tells other nodes that a log ends at this number now; 0 says that it is gone. */
+    hint(sid: string, seq: number) {
       hints.set(sid, seq);
       void send();
     },

@@ -5,20 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { arrayOf, type Connections } from "./connect.js";
 
-export interface Lease {
-  readonly node: string;
-  readonly leaseMs: number;
-  /** Resolves when the node is known to the others. */
-  begin(): Promise<void>;
-  /** Keeps a session until it is released; the signal says when it was lost. */
-  hold(sid: string, fence: number): AbortSignal;
-  holds(sid: string): boolean;
-  /** Lets others have the session. */
-  release(sid: string): Promise<void>;
-  /** Forgets a session that is gone. */
-  forget(sid: string): void;
-  end(): Promise<void>;
-}
+export type Lease = ReturnType<typeof createLease>;
 
 export interface LeaseOptions {
   readonly host: string;
@@ -28,7 +15,7 @@ export interface LeaseOptions {
   readonly onError: (error: unknown) => void;
 }
 
-export function createLease({ signs, writes }: Connections, { host, program, leaseMs, onError }: LeaseOptions): Lease {
+export function createLease({ signs, writes }: Connections, { host, program, leaseMs, onError }: LeaseOptions) {
   const node = `${process.pid}-${randomBytes(6).toString("hex")}`;
   const held = new Map<string, { readonly fence: number; readonly life: AbortController }>();
   /** When the last renewal that succeeded was sent; a renewal counts from then, because nobody knows how long it took on its way. */
@@ -66,6 +53,7 @@ export function createLease({ signs, writes }: Connections, { host, program, lea
   return {
     node,
     leaseMs,
+    /** Resolves when the node is known to the others. */
     begin() {
       begun ??= renew().then(
         () => {
@@ -78,20 +66,23 @@ export function createLease({ signs, writes }: Connections, { host, program, lea
       );
       return begun;
     },
-    hold(sid, fence) {
+    /** Keeps a session until it is released; the signal says when it was lost. */
+    hold(sid: string, fence: number) {
       const life = new AbortController();
       held.set(sid, { fence, life });
       return life.signal;
     },
-    holds: (sid) => held.has(sid),
-    async release(sid) {
+    holds: (sid: string) => held.has(sid),
+    /** Lets others have the session. */
+    async release(sid: string) {
       const hold = held.get(sid);
       held.delete(sid);
       if (hold === undefined) return;
       await writes.sql`
         UPDATE chimera.session SET owner = NULL WHERE sid = ${sid} AND owner = ${node} AND fence = ${hold.fence}`;
     },
-    forget: (sid) => void held.delete(sid),
+    /** Forgets a session that is gone. */
+    forget: (sid: string) => void held.delete(sid),
     async end() {
       clearInterval(timer);
       await renewing;

@@ -1,13 +1,4 @@
 /** One connection that hears what nodes say to each other. It is opened again for as long as it takes when it is lost. */
-export interface Listener {
-  /**
-   * Calls `heard` with each message of the channel. Messages sent while there is no connection are lost, so `onReady` is called
-   * whenever the channel is heard again. Resolves when it is heard for the first time.
-   */
-  listen(channel: string, heard: (message: string) => void, onReady?: () => void): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** As much of a connection as listening takes. */
 export interface ListeningClient {
   connect(): Promise<unknown>;
@@ -25,7 +16,7 @@ interface Channel {
   readonly onReady: () => void;
 }
 
-export function createListener(open: () => ListeningClient): Listener {
+export function createListener(open: () => ListeningClient) {
   const channels = new Map<string, Channel>();
   let client: ListeningClient | null = null;
   let isConnected = false;
@@ -59,7 +50,11 @@ export function createListener(open: () => ListeningClient): Listener {
   };
 
   return {
-    listen(channel, heard, onReady = () => {}) {
+    /**
+     * Calls `heard` with each message of the channel. Messages sent while there is no connection are lost, so `onReady` is called
+     * whenever the channel is heard again. Resolves when it is heard for the first time.
+     */
+    listen(channel: string, heard: (message: string) => void, onReady: () => void = () => {}) {
       const first = new Promise<void>((resolve) => {
         channels.set(channel, {
           heard,

@@ -106,16 +106,13 @@ export async function followSession(server: Server, id: string, options: FollowO
   });
 }
 
-export interface Server {
-  readonly url: string;
-  /** Uses the client, with words for what goes wrong. */
-  ask<T>(use: (client: Client) => Promise<T>, options?: Pick<ClientOptions, "onRetry">): Promise<T>;
-}
+export type Server = ReturnType<typeof createServer>;
 
-export function createServer(url: string, token: string | undefined): Server {
+export function createServer(url: string, token: string | undefined) {
   return {
     url,
-    async ask(use, options = {}) {
+    /** Uses the client, with words for what goes wrong. */
+    async ask<T>(use: (client: Client) => Promise<T>, options: Pick<ClientOptions, "onRetry"> = {}) {
       try {
         return await use(createClient({ url, token, retries: 1, ...options }));
       } catch (error) {

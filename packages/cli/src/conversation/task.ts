@@ -19,14 +19,10 @@ export interface Inside {
   readonly ended: number;
 }
 
-export interface Task {
-  readonly view: Inside;
-  /** What happened inside of it, ready to be shown. */
-  lines(): readonly string[];
-}
+export type Task = ReturnType<typeof createTask>;
 
 /** @param createInside a view that prints to the given function. */
-export function createTask(style: Style, createInside: (print: (text: string) => void) => Inside): Task {
+export function createTask(style: Style, createInside: (print: (text: string) => void) => Inside) {
   const margin = style.dim("│ ");
   let lines: string[] = [];
   let hidden = 0;
@@ -37,6 +33,7 @@ export function createTask(style: Style, createInside: (print: (text: string) =>
   });
   return {
     view,
+    /** What happened inside of it, ready to be shown. */
     lines() {
       view.end();
       const before = hidden > 0 ? [style.dim(`… ${hidden} earlier lines`)] : [];

@@ -57,13 +57,9 @@ export function createFollowing<E extends EventBody>(): (directory: string, watc
 // --- internal ---
 
 /** The moving end of a log that another process writes. */
-interface Tail<E extends EventBody> {
-  readonly lastSeq: number;
-  /** The entries written since the last look, at most about 1 MiB of them. Throws ENOENT when the session was deleted. */
-  poll(): Entry<E>[];
-}
+type Tail<E extends EventBody> = ReturnType<typeof openTail<E>>;
 
-function openTail<E extends EventBody>(directory: string): Tail<E> {
+function openTail<E extends EventBody>(directory: string) {
   const end = inspectLog(directory);
   let lastSeq = end.lastSeq;
   let chain: Chain = end.chain;
@@ -99,6 +95,7 @@ function openTail<E extends EventBody>(directory: string): Tail<E> {
     get lastSeq() {
       return lastSeq;
     },
+    /** The entries written since the last look, at most about 1 MiB of them. Throws ENOENT when the session was deleted. */
     poll() {
       const found: Entry<E>[] = [];
       chain = currentChain();

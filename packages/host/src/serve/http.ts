@@ -21,22 +21,7 @@ export { makeToken, readHttpAccess, rereadAccess } from "./http-access.js";
 
 type HttpAddress = PortAddress | SocketAddress;
 
-interface HttpServing {
-  /** Resolves when the app answers; rejects when it could not be loaded. */
-  readonly ready: Promise<unknown>;
-  /** Throws a UsageError for a bad certificate, else what the socket threw. */
-  listenOn(address: HttpAddress): Promise<Listening & { readonly url: string }>;
-  /** Everything is bound: the app may be loaded. */
-  begin(): void;
-  close(): Promise<void>;
-  /**
-   * Begins no more turns, waits for those that run, at most so many milliseconds, and then accepts no more requests. Resolves when what
-   * has been asked is answered.
-   */
-  drain(ms: number): Promise<void>;
-  /** Takes another token and certificate, and reads the list of people again. */
-  reload(access: Pick<HttpAccess, "authToken" | "tls">): Promise<void>;
-}
+type HttpServing = ReturnType<typeof openHttp>;
 
 /** Says where it listens, or why it does not: then the exit code. */
 export async function startHttp(
@@ -118,7 +103,7 @@ export function requireToken(
 }
 
 /** The app and every address where it listens. The app is loaded once, when all of them are bound. */
-function openHttp(options: HttpOptions): HttpServing {
+function openHttp(options: HttpOptions) {
   const { profile, settings, access, extensions, log } = options;
   const startedAt = Date.now();
   const bound: Listening[] = [];
@@ -153,11 +138,14 @@ function openHttp(options: HttpOptions): HttpServing {
   };
 
   return {
+    /** Everything is bound: the app may be loaded. */
     begin,
+    /** Resolves when the app answers; rejects when it could not be loaded. */
     get ready() {
       return Promise.all(bound.map(({ ready }) => ready));
     },
-    async listenOn(address) {
+    /** Throws a UsageError for a bad certificate, else what the socket threw. */
+    async listenOn(address: HttpAddress) {
       const isSecure = address.kind === "port" && address.scheme === "https";
       const early = createEarly({ version: profile.version, startedAt });
       const where =
@@ -175,14 +163,19 @@ function openHttp(options: HttpOptions): HttpServing {
       }
       return { ...listening, url: urlWhere(address, listening, access) };
     },
-    async reload({ authToken, tls }) {
+    /** Takes another token and certificate, and reads the list of people again. */
+    async reload({ authToken, tls }: Pick<HttpAccess, "authToken" | "tls">) {
       const loaded = await app.opened();
       if (authToken !== undefined) loaded?.changeAuthToken(authToken);
       for (const { server } of bound)
         if (tls && "setSecureContext" in server) (server as TlsServer).setSecureContext(tls);
       await loaded?.people?.reload();
     },
-    async drain(ms) {
+    /**
+     * Begins no more turns, waits for those that run, at most so many milliseconds, and then accepts no more requests. Resolves when what
+     * has been asked is answered.
+     */
+    async drain(ms: number) {
       const answered = () => Promise.all(bound.map((listening) => listening.answered()));
       const loaded = await app.opened();
       if (loaded && ms > 0) {

@@ -3,23 +3,12 @@
  * is revoked, or when it carries no request for long, and what was opened with it ends too.
  */
 import { randomBytes } from "node:crypto";
-import type { PageTokensReply } from "@chimera/acp-schema/http";
 import type { Person } from "@chimera/session";
 import type { Listed } from "../deps.js";
 import { LIMITS } from "../limits.js";
 import { createLife, digest } from "./token.js";
 
-export interface PageTokens {
-  /** A new code. @param signer whose page it signs in, for as long as that life lasts; the master's by default. */
-  code(signer?: Listed): string;
-  /** Null for a code that is wrong, used or too old. */
-  exchange(code: string, name: string | null): { readonly id: string; readonly token: string } | null;
-  /** The page whose token has this digest; the token counts as used now. */
-  check(presented: Buffer): PageToken | null;
-  list(): PageTokensReply["tokens"];
-  /** False when there is no such token. */
-  revoke(id: string): boolean;
-}
+export type PageTokens = ReturnType<typeof createPageTokens>;
 
 export interface PageToken {
   readonly id: string;
@@ -29,7 +18,7 @@ export interface PageToken {
 }
 
 /** @param first a code that was made before. */
-export function createPageTokens(first: string | undefined, clock: () => number): PageTokens {
+export function createPageTokens(first: string | undefined, clock: () => number) {
   const codes = new Map<string, { readonly timer: NodeJS.Timeout; readonly signer: Listed | undefined }>();
   /** By the digest of the token, the one that was used longest ago first. */
   const issued = new Map<string, Issued>();
@@ -52,8 +41,10 @@ export function createPageTokens(first: string | undefined, clock: () => number)
   if (first !== undefined) add(first);
 
   return {
-    code: (signer) => add(secret(), signer),
-    exchange(code, name) {
+    /** A new code. @param signer whose page it signs in, for as long as that life lasts; the master's by default. */
+    code: (signer?: Listed) => add(secret(), signer),
+    /** Null for a code that is wrong, used or too old. */
+    exchange(code: string, name: string | null) {
       const used = keyOf(digest(code));
       const found = codes.get(used);
       if (!found) return null;
@@ -79,7 +70,8 @@ export function createPageTokens(first: string | undefined, clock: () => number)
       for (const [oldest, each] of issued) if (issued.size > LIMITS.pageTokens) end(oldest, each);
       return { id: entry.id, token };
     },
-    check(presented) {
+    /** The page whose token has this digest; the token counts as used now. */
+    check(presented: Buffer) {
       const key = keyOf(presented);
       const entry = issued.get(key);
       if (!entry) return null;
@@ -97,7 +89,8 @@ export function createPageTokens(first: string | undefined, clock: () => number)
         created: new Date(created).toISOString(),
         used: new Date(used).toISOString(),
       })),
-    revoke(id) {
+    /** False when there is no such token. */
+    revoke(id: string) {
       const found = [...issued].find(([, entry]) => entry.id === id);
       if (found) end(...found);
       return found !== undefined;

@@ -24,19 +24,17 @@ export function createRefuse(refusals: Refusals = createRefusals()): Refuse {
 
 // --- internal ---
 
-interface Refusals {
-  /** Resolves when the address may be refused; false when too many of its refusals wait already. */
-  turn(address: string): Promise<boolean>;
-}
+type Refusals = ReturnType<typeof createRefusals>;
 
-function createRefusals(now: () => number = () => performance.now()): Refusals {
+function createRefusals(now: () => number = () => performance.now()) {
   /** When the address's next refusal is due, in milliseconds; a time in the past is unused burst. */
   const due = new Map<string, number>();
   const interval = 1000 / LIMITS.refusalsPerSecond;
   const burst = interval * LIMITS.refusalBurst;
 
   return {
-    async turn(address) {
+    /** Resolves when the address may be refused; false when too many of its refusals wait already. */
+    async turn(address: string) {
       const at = now();
       const mine = Math.max(due.get(address) ?? 0, at - burst) + interval;
       const wait = mine - at;

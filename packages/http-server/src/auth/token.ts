@@ -22,22 +22,7 @@ export function sameDigest(a: Buffer, b: Buffer): boolean {
   return timingSafeEqual(a, b);
 }
 
-export interface SessionTokens {
-  /**
-   * A new token for the session; the former one is void, and what was opened with it is cut.
-   *
-   * @param giver who asked for it: with their own token it ends too.
-   */
-  issue(session: Pick<OwnedSession, "id" | "ended" | "persistent">, giver?: Giver): Promise<string>;
-  /** The life of the token, when `presented` is the digest of that session's token. */
-  check(id: string, presented: Buffer): Promise<AbortSignal | null>;
-  /** The session whose token this is the digest of. One whose token another node issued is found only by its name. */
-  find(
-    presented: Buffer,
-    named: string | undefined,
-  ): Promise<{ readonly id: string; readonly life: AbortSignal } | null>;
-  revoke(id: string): Promise<void>;
-}
+export type SessionTokens = ReturnType<typeof createSessionTokens>;
 
 /** Who asks for a session's token. */
 export interface Giver {
@@ -92,7 +77,7 @@ interface Issued {
  * @param hashes where all nodes find them; without, they are in memory alone.
  * @param lifeOf whether somebody is still on the list of people; without, this process has no list.
  */
-export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf): SessionTokens {
+export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
   /** The one that was asked about longest ago first. */
   const issued = new Map<string, Issued>();
   const forget = (id: string) => {
@@ -142,7 +127,7 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf): Sess
     issued.set(id, entry);
     return entry;
   };
-  const check: SessionTokens["check"] = async (id, presented) => {
+  const check = async (id: string, presented: Buffer): Promise<AbortSignal | null> => {
     const known = issued.get(id);
     // Another node may have issued or revoked one. While the database is away, the one that is known counts.
     const isAsked = hashes !== undefined && known?.isShared !== false;
@@ -160,8 +145,13 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf): Sess
     return (keptOf(id, hash) ?? add(id, hash, true, giver ? [giver] : [])).life.signal;
   };
   return {
-    revoke: (id) => revoke(id),
-    async issue({ id, ended, persistent }, giver) {
+    revoke: (id: string) => revoke(id),
+    /**
+     * A new token for the session; the former one is void, and what was opened with it is cut.
+     *
+     * @param giver who asked for it: with their own token it ends too.
+     */
+    async issue({ id, ended, persistent }: Pick<OwnedSession, "id" | "ended" | "persistent">, giver?: Giver) {
       forget(id);
       const token = randomBytes(BYTES).toString("base64url");
       const hash = digest(token);
@@ -175,8 +165,10 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf): Sess
       if (!isShared) void ended.then(() => issued.get(id) === entry && forget(id));
       return token;
     },
+    /** The life of the token, when `presented` is the digest of that session's token. */
     check,
-    async find(presented, named) {
+    /** The session whose token this is the digest of. One whose token another node issued is found only by its name. */
+    async find(presented: Buffer, named: string | undefined) {
       const [id = named] = [...issued].find(([, entry]) => sameDigest(entry.digest, presented)) ?? [];
       const life = id === undefined ? null : await check(id, presented);
       return life && id !== undefined ? { id, life } : null;
