@@ -3,16 +3,6 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Item, Placed } from "./conversation.js";
 
-export interface ChatView extends vscode.Disposable {
-  show(placed: Placed): void;
-  /** Brings the panel to the front, without taking the focus. */
-  reveal(): void;
-  /** Begins anew: with the items of a session, or with none. */
-  reset(items: readonly Item[]): void;
-  /** Whether a turn runs. */
-  setBusy(isBusy: boolean): void;
-}
-
 export interface ChatViewDeps {
   readonly extension: vscode.Uri;
   /** What is shown when the page is made again: VS Code drops a page that nobody looks at. */
@@ -23,10 +13,10 @@ export interface ChatViewDeps {
 
 export const VIEW_ID = "chimera.chat";
 
-export function createChatView(deps: ChatViewDeps): ChatView {
+export function createChatView(deps: ChatViewDeps) {
   let panel: vscode.WebviewView | null = null;
   const post = (message: object): void => void panel?.webview.postMessage(message);
-  const reset: ChatView["reset"] = (items) => post({ type: "reset", items });
+  const reset = (items: readonly Item[]) => post({ type: "reset", items });
   const media = vscode.Uri.joinPath(deps.extension, "media");
 
   const registration = vscode.window.registerWebviewViewProvider(VIEW_ID, {
@@ -51,10 +41,13 @@ export function createChatView(deps: ChatViewDeps): ChatView {
     },
   });
   return {
-    show: ({ index, item }) => post({ type: "item", index, item }),
+    show: ({ index, item }: Placed) => post({ type: "item", index, item }),
+    /** Brings the panel to the front, without taking the focus. */
     reveal: () => panel?.show(true),
+    /** Begins anew: with the items of a session, or with none. */
     reset,
-    setBusy: (isBusy) => post({ type: "busy", isBusy }),
+    /** Whether a turn runs. */
+    setBusy: (isBusy: boolean) => post({ type: "busy", isBusy }),
     dispose: () => registration.dispose(),
   };
 }

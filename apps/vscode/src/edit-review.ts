@@ -2,17 +2,7 @@
 import * as vscode from "vscode";
 import { createEdits, type FileEdit } from "./edits.js";
 
-export interface EditReview extends vscode.Disposable {
-  /** Returns the line at which the file's newest edits begin, counted from 1. */
-  add(edit: FileEdit): number;
-  /** Of the file, or of the one that is being looked at. */
-  accept(uri?: vscode.Uri): void;
-  reject(uri?: vscode.Uri): Promise<void>;
-  /** Forgets every edit: the turn that made them was undone, or a new session began. */
-  clear(): void;
-}
-
-export function createEditReview(): EditReview {
+export function createEditReview() {
   let edits = createEdits();
   const changed = new vscode.EventEmitter<void>();
   const lenses = vscode.languages.registerCodeLensProvider(
@@ -31,20 +21,22 @@ export function createEditReview(): EditReview {
     },
   );
   const chosen = (uri: vscode.Uri | undefined) => uri ?? vscode.window.activeTextEditor?.document.uri;
-  const accept: EditReview["accept"] = (uri) => {
+  const accept = (uri?: vscode.Uri): void => {
     const target = chosen(uri);
     if (target) edits.accept(target.fsPath);
     changed.fire();
   };
 
   return {
-    add(edit) {
+    /** Returns the line at which the file's newest edits begin, counted from 1. */
+    add(edit: FileEdit) {
       edits.add(edit);
       changed.fire();
       return (edits.linesOf(edit.path)[0] ?? 0) + 1;
     },
+    /** Of the file, or of the one that is being looked at. */
     accept,
-    async reject(uri) {
+    async reject(uri?: vscode.Uri) {
       const target = chosen(uri);
       if (!target || !edits.paths.includes(target.fsPath)) return;
       const document = await vscode.workspace.openTextDocument(target);
@@ -61,6 +53,7 @@ export function createEditReview(): EditReview {
       if (before !== null) await document.save();
       accept(target);
     },
+    /** Forgets every edit: the turn that made them was undone, or a new session began. */
     clear() {
       edits = createEdits();
       changed.fire();

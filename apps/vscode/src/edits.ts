@@ -7,8 +7,6 @@ export interface FileEdit {
   readonly change: "add" | "update" | "delete";
 }
 
-export type Edits = ReturnType<typeof createEdits>;
-
 export function createEdits() {
   const open = new Map<string, FileEdit[]>();
   return {

@@ -9,8 +9,6 @@ export interface QuestionsDeps {
   onSettled(id: string, words: string): void;
 }
 
-export type Questions = ReturnType<typeof createQuestions>;
-
 export function createQuestions(deps: QuestionsDeps) {
   const waiting: Asked[] = [];
   let picker: vscode.QuickPick<Choice> | null = null;

@@ -52,17 +52,9 @@ export async function lastSession({ sessions }: RunningCore, cwd: string): Promi
 }
 
 /** What the flags of a run mean, for `-p` and for the conversation. The settings among them are host's to read. */
-export interface RunFlags {
-  readonly prompt?: string;
-  readonly files: readonly string[];
-  readonly outputFormat: string;
-  readonly typed: TypedSettings;
-  readonly resume?: string;
-  readonly last: boolean;
-  readonly title?: string;
-}
+export type RunFlags = ReturnType<typeof readRunFlags>;
 
-export function readRunFlags({ flags, operands }: Invocation): RunFlags {
+export function readRunFlags({ flags, operands }: Invocation) {
   const text = (name: string) => flags[name] as string | undefined;
   const [typed, resume, title] = ["print", "resume", "title"].map(text);
   if (typed !== undefined && operands.length > 0) throw new UsageError("-p takes one prompt; quote it as a whole");

@@ -51,13 +51,9 @@ interface Form {
   readonly etag: string;
 }
 
-interface Served {
-  readonly headers: Readonly<Record<string, string>>;
-  /** The file in each encoding, the smallest first; the last is not encoded. */
-  readonly forms: readonly Form[];
-}
+type Served = ReturnType<typeof serve>;
 
-function serve({ type, immutable, body, gzip, brotli }: PageFile): Served {
+function serve({ type, immutable, body, gzip, brotli }: PageFile) {
   const hash = createHash("sha256").update(body).digest("base64url").slice(0, 22);
   const forms: Form[] = [{ encoding: null, body, etag: `"${hash}"` }];
   if (gzip) forms.unshift({ encoding: "gzip", body: gzip, etag: `"${hash}-gz"` });
@@ -69,7 +65,7 @@ function serve({ type, immutable, body, gzip, brotli }: PageFile): Served {
     "Cross-Origin-Opener-Policy": "same-origin",
     Vary: "Accept-Encoding",
   };
-  return { headers, forms };
+  return { headers /** The file in each encoding, the smallest first; the last is not encoded. */, forms };
 }
 
 /** Whether the header names the encoding, and not as the one that is not wanted. */

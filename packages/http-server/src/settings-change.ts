@@ -7,8 +7,6 @@ import { HttpError } from "./http-error.js";
 
 type Named = Pick<SettingsBody, "model" | "mode" | "agent" | "engine" | "options">;
 
-export type SettingsChange = Awaited<ReturnType<typeof settingsChange>>;
-
 /** Throws `invalid_setting` for a name or a value that this program does not have. */
 export async function settingsChange(deps: AppDeps, cwd: string, named: Named) {
   const { model, mode, agent, engine } = named;

@@ -60,8 +60,6 @@ export async function foldLog(
 }
 
 /** The records of a log as it was folded, joined as people read them: `session/load` then needs no second reading. */
-export type Collected = ReturnType<typeof createCollected>;
-
 export function createCollected() {
   let join = createJoin();
   let items: (SessionRecord | Lost)[] = [];

@@ -98,23 +98,7 @@ export interface ReachableSessions extends Omit<Sessions, "load" | "loadVisible"
 
 /** What can be read of a session without claiming it. */
 export interface SessionReading
-  extends Pick<
-    ReadableSession,
-    | "id"
-    | "cwd"
-    | "directories"
-    | "createdAt"
-    | "owner"
-    | "persistent"
-    | "settings"
-    | "mode"
-    | "title"
-    | "isShared"
-    | "conversation"
-    | "lastSeq"
-    | "openPermissions"
-    | "openQuestions"
-  > {
+  extends Omit<ReadableSession, "touchedAt" | "state" | "queued" | "snapshots" | "summary"> {
   /** What it was made with. */
   readonly bounds?: Summary["bounds"];
 }

@@ -1,5 +1,5 @@
 /** Rows of sessions: what lists filter by, and a page of those that match. */
-import type { ListOptions } from "@chimera/event-store";
+import { type ListOptions, parsePageEnd } from "@chimera/event-store";
 import { arrayOf, part, type Sql } from "./connect.js";
 
 /** The fields that lists filter by, beside the whole text. */
@@ -42,7 +42,7 @@ export function listRows(sql: Sql, options: ListOptions<object>): Promise<Sessio
     known,
   } = options;
   const key = order === "touched" ? part`touched` : part`coalesce(created, touched)`;
-  const place = placeOf(after);
+  const place = after === undefined ? null : parsePageEnd(after);
   return sql<SessionRow>`
     SELECT sid, summary, touched, EXISTS (
       SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()) AS held
@@ -66,17 +66,4 @@ export function listRows(sql: Sql, options: ListOptions<object>): Promise<Sessio
 /** What no text of PostgreSQL can hold is compared as something that no path or name has either. */
 function textOf(value: unknown): string | null {
   return typeof value === "string" ? Buffer.from(value).toString().replaceAll("\0", "\uFFFD") : null;
-}
-
-/** The place of a cursor that `pageOf` made; what else there is `pageOf` refuses. */
-function placeOf(after: string | undefined): readonly [number, string] | null {
-  if (after === undefined) return null;
-  try {
-    const place: unknown = JSON.parse(Buffer.from(after, "base64url").toString());
-    return Array.isArray(place) && typeof place[0] === "number" && typeof place[1] === "string"
-      ? [place[0], place[1]]
-      : null;
-  } catch {
-    return null;
-  }
 }

@@ -25,7 +25,7 @@ export interface SharedText {
   read(): Promise<string | null>;
   /** One change at a time, over all nodes. */
   change(make: (text: string | null) => string): Promise<void>;
-  /** Calls back within a second of each change, also of other nodes. */
+  /** Calls back within a second of each change, also of other nodes; and once for a text that is there already. */
   onChange(changed: () => Promise<void>): void;
 }
 

@@ -72,14 +72,9 @@ interface Doomed {
   readonly prompt: string;
 }
 
-interface Limits {
-  /** Epoch milliseconds: what was not touched since goes. */
-  readonly since: number | null;
-  readonly count: number;
-  readonly bytes: number;
-}
+type Limits = ReturnType<typeof readLimits>;
 
-function readLimits({ flags }: Invocation): Limits {
+function readLimits({ flags }: Invocation) {
   const [age, keep, most] = ["older-than", "keep", "max-bytes"].map((name) => textFlag(flags, name));
   if (keep !== undefined && !/^\d{1,9}$/.test(keep))
     throw new UsageError(`--keep takes a whole number, not ${JSON.stringify(keep)}`);
@@ -87,6 +82,7 @@ function readLimits({ flags }: Invocation): Limits {
   if (most !== undefined && amount === undefined)
     throw new UsageError(`--max-bytes takes a size such as 500M or 2G, not ${JSON.stringify(most)}`);
   return {
+    /** Epoch milliseconds: what was not touched since goes. */
     since: age === undefined ? null : parseSince(age, Date.now()),
     count: keep === undefined ? Number.POSITIVE_INFINITY : Number(keep),
     bytes:

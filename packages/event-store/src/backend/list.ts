@@ -47,7 +47,7 @@ export async function pageOf<S extends object>(
 
 /** True for the summary of a session that had a prompt; for one that does not say, too. */
 export function isPrompted(summary: object): boolean {
-  return (summary as Listed).turns !== 0;
+  return (summary as { readonly turns?: unknown }).turns !== 0;
 }
 
 /** Where a page ends: what the list is ordered by, and the id of its last row. */
@@ -83,25 +83,14 @@ export function parsePageEnd(text: string): PageEnd {
 
 // --- internal ---
 
-/** The fields of a summary that lists look at. */
-interface Listed {
-  readonly cwd?: unknown;
-  readonly model?: unknown;
-  readonly state?: unknown;
-  readonly turns?: unknown;
-  readonly closed?: unknown;
-  readonly owner?: unknown;
-  readonly shared?: unknown;
-}
-
 function matches(summary: object, { cwd, model, state, prompted, visibleTo, closed }: ListFilter): boolean {
-  const fields: Listed = summary;
-  if (cwd !== undefined && fields.cwd !== cwd) return false;
-  if (model !== undefined && fields.model !== model) return false;
-  if (state !== undefined && fields.state !== state) return false;
+  const fields = summary as Readonly<Record<string, unknown>>;
+  if (cwd !== undefined && fields["cwd"] !== cwd) return false;
+  if (model !== undefined && fields["model"] !== model) return false;
+  if (state !== undefined && fields["state"] !== state) return false;
   if (prompted !== undefined && isPrompted(summary) !== prompted) return false;
-  if (visibleTo !== undefined && fields.owner !== visibleTo && fields.shared !== true) return false;
-  return closed === undefined || (fields.closed === true) === closed;
+  if (visibleTo !== undefined && fields["owner"] !== visibleTo && fields["shared"] !== true) return false;
+  return closed === undefined || (fields["closed"] === true) === closed;
 }
 
 function comparePlaces(a: PageEnd, b: PageEnd): number {

@@ -23,7 +23,8 @@ import type { Chain } from "./segment/chain.js";
 import { inspectLog, type LogEnd } from "./segment/log-end.js";
 import { createLogFiles, type LogFiles } from "./segment/log-files.js";
 import { replayOf } from "./segment/replay-log.js";
-import { birthOf, createSessionMakers, startLog } from "./session-makers.js";
+import { createSegmentLog } from "./segment/segment-log.js";
+import { birthOf, createSessionMakers } from "./session-makers.js";
 
 export interface FileStoreOptions<E extends EventBody = EventBody, S extends object = object> extends StoreOptions {
   /** The data directory; sessions go to its `eventlog`, heartbeats to its `run`. Created on first use. */
@@ -127,7 +128,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       const end = openFiles.withRoom(() => inspectLog(directory, (where) => onTornTail?.(id, where)));
       requireLog(id, end.chain);
       const birth = knownBirth(id, directory, end);
-      const segments = startLog({ path: directory }, held.fence, end, birth, openFiles);
+      const segments = createSegmentLog({ place: { path: directory }, fence: held.fence, end, birth, openFiles });
       // A holder that did not release may still write: a segment of this process makes that invisible.
       if (held.isTakeover) segments.start();
       for (const path of summaries.drafts(directory)) rmSync(path, { force: true });

@@ -10,7 +10,7 @@ import type { Entry, EventBody, SummaryForm } from "../types.js";
 import type { DiskSync, OpenFiles } from "./disk.js";
 import { type DraftDirectory, draftSessionDirectory } from "./index/session-directory.js";
 import { formatSummary } from "./index/summaries.js";
-import { EMPTY_LOG, type LogEnd } from "./segment/log-end.js";
+import { EMPTY_LOG } from "./segment/log-end.js";
 import type { LogFiles } from "./segment/log-files.js";
 import { replayOf } from "./segment/replay-log.js";
 import { createSegmentLog, type SegmentLog } from "./segment/segment-log.js";
@@ -28,7 +28,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
   const start = (draft: DraftDirectory, summary: S): SegmentLog => {
     const text = formatSummary(summary);
     openFiles.withRoom(() => writeFileSync(join(draft.path, "summary.json"), text, { mode: 0o600 }));
-    return startLog(draft, 1, EMPTY_LOG, birthOf(form, summary), openFiles);
+    return createSegmentLog({ place: draft, fence: 1, end: EMPTY_LOG, birth: birthOf(form, summary), openFiles });
   };
   /** Gives the draft its name, held by this process. */
   const publish = (draft: DraftDirectory, directory: string): { claim: Claim; unsynced: string[] } => {
@@ -100,24 +100,6 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
       }
     },
   };
-}
-
-/** The end of a log, to be continued by a writer of this fence. */
-export function startLog(
-  place: { readonly path: string },
-  fence: number,
-  end: LogEnd,
-  birth: object | undefined,
-  openFiles: OpenFiles,
-): SegmentLog {
-  return createSegmentLog({
-    directory: () => place.path,
-    // A directory that lost its claim files in a crash starts counting anew; its segments must not.
-    fence: Math.max(fence, end.chain.fence + 1),
-    end,
-    birth,
-    openFiles,
-  });
 }
 
 /** What the headers of a session's segments say of its birth; nothing when that would be too long for a header. */

@@ -4,6 +4,7 @@ import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Person, ROLES } from "@chimera/session";
+import type { Nodes } from "@chimera/store-postgres";
 import { UsageError } from "../command/usage-error.js";
 
 export interface PersonRow extends Person {
@@ -13,13 +14,7 @@ export interface PersonRow extends Person {
 }
 
 /** Where the list is kept. */
-export interface ListPlace {
-  read(): Promise<string | null>;
-  /** One change at a time. */
-  change(make: (text: string | null) => string): Promise<void>;
-  /** Calls back within a second of each change, by this process or another; and once for a list that is there already. */
-  onChange(changed: () => Promise<void>): void;
-}
+export type ListPlace = Nodes["people"];
 
 /** Throws a UsageError for a list that this version cannot read. */
 export function parsePeople(text: string | null): PersonRow[] {

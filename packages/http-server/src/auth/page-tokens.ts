@@ -10,13 +10,6 @@ import { createLife, digest } from "./token.js";
 
 export type PageTokens = ReturnType<typeof createPageTokens>;
 
-export interface PageToken {
-  readonly id: string;
-  readonly person: Person | undefined;
-  readonly by: string | undefined;
-  readonly life: AbortSignal;
-}
-
 /** @param first a code that was made before. */
 export function createPageTokens(first: string | undefined, clock: () => number) {
   const codes = new Map<string, { readonly timer: NodeJS.Timeout; readonly signer: Listed | undefined }>();

@@ -11,12 +11,6 @@ export interface End {
   readonly port: number;
 }
 
-export interface Asking {
-  /** The user who made the socket from one end to the other; undefined when there is none, null when there was no answer. */
-  readonly ask: (from: End, to: End) => Promise<number | undefined | null>;
-  readonly end: () => void;
-}
-
 /** IPv4 has four bytes, also where it is written as IPv6. */
 export function bytesOf(address: string): number[] {
   const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1];
@@ -26,7 +20,7 @@ export function bytesOf(address: string): number[] {
   return [...(first ?? []), ...Array(filled).fill(0), ...(last ?? [])];
 }
 
-export function startAskingKernel(perl = "/usr/bin/perl"): Asking {
+export function startAskingKernel(perl = "/usr/bin/perl") {
   const waiting: ((answer: Buffer | null) => void)[] = [];
   let given = Buffer.alloc(0);
   let gone = false;
@@ -48,7 +42,8 @@ export function startAskingKernel(perl = "/usr/bin/perl"): Asking {
   });
   letGo(child);
 
-  const ask: Asking["ask"] = async (from, to) => {
+  /** The user who made the socket from one end to the other; undefined when there is none, null when there was no answer. */
+  const ask = async (from: End, to: End): Promise<number | undefined | null> => {
     if (gone) return null;
     const asked = question(from, to);
     // One that does not answer is not asked again: answers are matched to questions by their order.

@@ -4,19 +4,13 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { requireDelay, startTimer } from "@chimera/acp-schema/timer";
 import { sessionPrefix } from "@chimera/event-store";
-import { isPublicHost, publicLookup, type ResolveName } from "@chimera/sandbox/public-address";
+import { isPublicHost, publicLookup } from "@chimera/sandbox/public-address";
 import { isReportError, ReportError } from "../errors.js";
-import { contentType, type TranscriptFormat } from "../transcript/render.js";
+import { contentType } from "../transcript/render.js";
+import type { ShareOptions } from "./share.js";
 
 /** How to post, from the options of `share`. */
-export interface Posting {
-  readonly format: TranscriptFormat;
-  readonly url?: string | null;
-  readonly trusted?: boolean;
-  readonly resolve?: ResolveName;
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
+type Posting = Pick<ShareOptions, "format" | "url" | "trusted" | "resolve" | "timeoutMs" | "signal">;
 
 /** Posts a transcript and returns the reply: no redirects, at most 1 MiB; what a failed reply says stays here. */
 export async function postTranscript(

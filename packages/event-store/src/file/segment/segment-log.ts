@@ -12,7 +12,7 @@ import type { LogEnd } from "./log-end.js";
 /** A place in the log at which it could be continued. */
 interface LogPosition {
   readonly seq: number;
-  readonly prev: { readonly name: string; readonly bytes: number } | null;
+  readonly prev: SegmentHeader["prev"];
 }
 
 /** What one sync makes durable. */
@@ -27,13 +27,16 @@ export type SegmentLog = ReturnType<typeof createSegmentLog>;
 /** The written end of a log: whole records in segments, and what of it is known to be on disk. */
 export function createSegmentLog(options: {
   /** Where the segments are: asked each time, since a session that is being made gets its name last. */
-  readonly directory: () => string;
+  readonly place: { readonly path: string };
+  /** Of the writer that continues the log. */
   readonly fence: number;
   readonly end: LogEnd;
   readonly birth?: object | undefined;
   readonly openFiles: OpenFiles;
 }) {
-  const { directory, fence, end, birth, openFiles } = options;
+  const { place, end, birth, openFiles } = options;
+  // A directory that lost its claim files in a crash starts counting anew; its segments must not.
+  const fence = Math.max(options.fence, end.chain.fence + 1);
   let writtenSeq = end.lastSeq;
   /** Where the next segment continues, while none is open. */
   let prev = end.prev;
@@ -54,7 +57,7 @@ export function createSegmentLog(options: {
 
   const open = (): SegmentFile => {
     if (current === null) {
-      current = createSegmentFile(directory, writtenSeq + 1, { fence, rewrites, prev, birth }, openFiles);
+      current = createSegmentFile(place, writtenSeq + 1, { fence, rewrites, prev, birth }, openFiles);
       hasNewFile = true;
     }
     return current;
@@ -76,7 +79,7 @@ export function createSegmentLog(options: {
   const rewrite = (): void => {
     const bytes = unsyncedBytes();
     const header = { fence, rewrites: ++rewrites, prev: durable.prev, birth };
-    const file = createSegmentFile(directory, durable.seq + 1, header, openFiles);
+    const file = createSegmentFile(place, durable.seq + 1, header, openFiles);
     try {
       const { written, wanted } = file.write(bytes);
       if (written < wanted) throw Object.assign(new Error("short write"), { code: "ENOSPC" });
@@ -190,9 +193,14 @@ function wholeLines(entries: readonly Entry<EventBody>[], bytes: number): { coun
 }
 
 /** Creates the file with its header; when it throws, it leaves no half a header that a reader would meet. */
-function createSegmentFile(directory: () => string, first: number, header: SegmentHeader, openFiles: OpenFiles) {
+function createSegmentFile(
+  place: { readonly path: string },
+  first: number,
+  header: SegmentHeader,
+  openFiles: OpenFiles,
+) {
   const name = segmentName(first, randomBytes(4).toString("hex"));
-  const path = (): string => join(directory(), name);
+  const path = (): string => join(place.path, name);
   const key = {};
   const head = Buffer.from(`${formatHeader(header)}\n`);
   let size = 0;
