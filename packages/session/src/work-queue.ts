@@ -47,7 +47,8 @@ export function createWorkQueue() {
     /** The turn that runs; null between turns. */
     get current() {
       if (!running || running.turn === null) return null;
-      return { turn: running.turn, signal: running.abort.signal, cancelled: running.cancelled };
+      const signal: AbortSignal = running.abort.signal;
+      return { turn: running.turn, signal, cancelled: running.cancelled };
     },
     get waiting() {
       return turnsOf(waiting);

@@ -81,6 +81,8 @@ export function connect(url: string, leaseMs: number) {
   const signs = open(1, leaseMs);
   const listener = createListener(() => new Client());
   const closing = new AbortController();
+  /** Aborts when they are closed. */
+  const closed: AbortSignal = closing.signal;
   return {
     /** How many servers the address names. */
     servers: addresses.length,
@@ -90,8 +92,7 @@ export function connect(url: string, leaseMs: number) {
     /** Signs of life and hints. */
     signs,
     listener,
-    /** Aborts when they are closed. */
-    closed: closing.signal,
+    closed,
     async close() {
       closing.abort();
       await Promise.all([listener.close(), ...pools.map((pool) => pool.end().catch(() => {}))]);

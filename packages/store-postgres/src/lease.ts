@@ -67,7 +67,7 @@ export function createLease({ signs, writes }: Connections, { host, program, lea
       return begun;
     },
     /** Keeps a session until it is released; the signal says when it was lost. */
-    hold(sid: string, fence: number) {
+    hold(sid: string, fence: number): AbortSignal {
       const life = new AbortController();
       held.set(sid, { fence, life });
       return life.signal;

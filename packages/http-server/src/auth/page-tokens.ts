@@ -72,7 +72,8 @@ export function createPageTokens(first: string | undefined, clock: () => number)
       entry.idle.refresh();
       issued.delete(key);
       issued.set(key, entry);
-      return { id: entry.id, person: entry.person, by: entry.by, life: entry.life.signal };
+      const life: AbortSignal = entry.life.signal;
+      return { id: entry.id, person: entry.person, by: entry.by, life };
     },
     list: () =>
       [...issued.values()].map(({ id, name, person, created, used }) => ({
