@@ -4,13 +4,22 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { requireDelay, startTimer } from "@chimera/acp-schema/timer";
 import { sessionPrefix } from "@chimera/event-store";
-import { isPublicHost, publicLookup } from "@chimera/sandbox/public-address";
+import { isPublicHost, publicLookup, type ResolveName } from "@chimera/sandbox/public-address";
 import { isReportError, ReportError } from "../errors.js";
-import { contentType } from "../transcript/render.js";
-import type { ShareOptions } from "./share.js";
+import { contentType, type TranscriptFormat } from "../transcript/render.js";
 
-/** How to post, from the options of `share`. */
-type Posting = Pick<ShareOptions, "format" | "url" | "trusted" | "resolve" | "timeoutMs" | "signal">;
+export interface Posting {
+  readonly format: TranscriptFormat;
+  /** `http`: where to post it. */
+  readonly url?: string | null;
+  /** `http`: the address comes from the operator, who may name any host. @defaultValue false: public hosts only */
+  readonly trusted?: boolean;
+  readonly signal?: AbortSignal;
+  /** @defaultValue 30 s from the first look-up to the last byte of the reply */
+  readonly timeoutMs?: number;
+  /** @defaultValue the system's resolver */
+  readonly resolve?: ResolveName;
+}
 
 /** Posts a transcript and returns the reply: no redirects, at most 1 MiB; what a failed reply says stays here. */
 export async function postTranscript(

@@ -1,30 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, open, realpath, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ResolveName } from "@chimera/sandbox/public-address";
 import { ReportError } from "../errors.js";
 import { oneOf, parseFormat, renderTranscript, type TranscriptFormat } from "../transcript/render.js";
 import type { TranscriptSource } from "../transcript/source.js";
+import type { Posting } from "./http.js";
 
 export const SHARE_SINKS = ["file", "http", "stdout"] as const;
 export type ShareSink = (typeof SHARE_SINKS)[number];
 
-export interface ShareOptions {
+export interface ShareOptions extends Posting {
   readonly sink: ShareSink;
-  readonly format: TranscriptFormat;
   /** `file`: the directory that holds shares; nothing is written outside it. */
   readonly root: string;
-  /** `http`: where to post it. */
-  readonly url?: string | null;
-  /** `http`: the address comes from the operator, who may name any host. @defaultValue false: public hosts only */
-  readonly trusted?: boolean;
   /** Secrets known by value, left out besides those known by their form. */
   readonly secrets?: readonly string[];
-  readonly signal?: AbortSignal;
-  /** @defaultValue 30 s from the first look-up to the last byte of the reply */
-  readonly timeoutMs?: number;
-  /** @defaultValue the system's resolver */
-  readonly resolve?: ResolveName;
 }
 
 export type Shared =
