@@ -37,10 +37,6 @@ export function startAcp(args, options) {
       child.stdin.end();
       await exited;
     },
-    async kill() {
-      child.kill("SIGKILL");
-      await exited;
-    },
   };
 }
 

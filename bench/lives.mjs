@@ -60,7 +60,7 @@ export const LIVES = [
         const many = await milliseconds(() => Promise.all(ids.map((id) => program.prompt(id, SHORT))));
         return [initialize, opened, idle, cold, warm, second, LONG / (long / 1000), many, residentMiB(program.pid)];
       } finally {
-        await program.kill();
+        await program.end();
       }
     },
   },
@@ -74,7 +74,7 @@ export const LIVES = [
         await program.prompt(sessionId, 1);
         return [LONG / ((await milliseconds(() => program.prompt(sessionId, LONG))) / 1000)];
       } finally {
-        await program.kill();
+        await program.end();
       }
     },
   },
@@ -161,7 +161,7 @@ function starts(name, [app, ...args]) {
         await program.open(place.cwd);
         return [initialize, program.age()];
       } finally {
-        await program.kill();
+        await program.end();
       }
     },
   };

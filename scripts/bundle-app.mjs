@@ -15,10 +15,13 @@
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { isProgram } from "./gate.mjs";
 import { readPackages } from "./workspace.mjs";
 import { installedPackage, writeNotices } from "./write-notices.mjs";
+
+const LOADER = fileURLToPath(new URL("bundle-loader.cjs", import.meta.url));
 
 /**
  * Bundles a program, and returns what esbuild says of each file it wrote.
@@ -182,9 +185,13 @@ function linkFiles({ root }, groups, file, demands) {
       }));
       bundle.onLoad({ filter: /.*/, namespace: "other-file" }, ({ path }) => {
         const { group, key } = demands.get(path);
-        return { contents: `module.exports = require("./${group}.js")[${JSON.stringify(key)}];` };
+        // Node runs the first file, and that one runs the others.
+        const load = file === "cli" ? `require(${JSON.stringify(LOADER)})(require, __dirname)` : "require";
+        return { contents: `module.exports = ${load}("./${group}.js")[${JSON.stringify(key)}];`, resolveDir: root };
       });
-      bundle.onResolve({ filter: /.*/, namespace: "other-file" }, ({ path }) => ({ path, external: true }));
+      bundle.onResolve({ filter: /.*/, namespace: "other-file" }, ({ path }) =>
+        path === LOADER ? { path } : { path, external: true },
+      );
       // Modules of the workspace have none. To import() a package's out of CommonJS takes an ES module in between.
       bundle.onLoad({ filter: /.*/, namespace: "default-export" }, ({ path }) => ({
         contents: `const all = require(${JSON.stringify(path)});

@@ -107,7 +107,9 @@ function openedBefore(text, notes) {
   const loaded = seen.filter(({ kind }) => kind === "loaded");
   const scripts = [...new Map(loaded.map((note) => [note.what, note])).values()];
   const isScript = new Set(scripts.map(({ what }) => what));
-  const others = seen.filter(({ kind, what }) => kind === "opened" && !isScript.has(what)).map(({ what }) => what);
+  // What V8 made of a script in an earlier run is there or not.
+  const isOther = ({ kind, what }) => kind === "opened" && !isScript.has(what) && !what.startsWith("$CODE/compiled/");
+  const others = seen.filter(isOther).map(({ what }) => what);
   return { scripts, bytes: scripts.reduce((sum, note) => sum + note.bytes, 0), files: [...new Set(others)] };
 }
 

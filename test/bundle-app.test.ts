@@ -1,9 +1,10 @@
 // The bundler against small workspaces of its own, and against the programs of this one: where a module lands, that it still works there,
 // and whose licences go with it.
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFile, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { bundleApp } from "../scripts/bundle-app.mjs";
 import { readImports } from "../scripts/read-source.mjs";
@@ -59,6 +60,9 @@ const run = (dist: string, ...args: string[]) => {
   const { status, stdout, stderr } = spawnSync(join(dist, "cli.js"), args, { encoding: "utf8" });
   return status === 0 ? stdout.trim() : stderr;
 };
+
+const runWith = (dist: string, flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}) =>
+  spawnSync(process.execPath, [...flags, join(dist, "cli.js")], { encoding: "utf8", env: { ...process.env, ...env } });
 
 /** An installed package, where the package of models finds it. */
 const installed = (
@@ -200,6 +204,95 @@ describe("where a module lands", () => {
   });
 });
 
+describe("what V8 made of a file", () => {
+  /** What is kept, by name: another number is another file. */
+  const kept = (dist: string) => {
+    const directory = join(dist, "compiled");
+    return Object.fromEntries(readdirSync(directory).map((name) => [name, statSync(join(directory, name)).ino]));
+  };
+  const ran = () => {
+    const dist = bundled(scratchTree(ZOO));
+    expect(run(dist)).toBe("SQUAWK-PARROT");
+    return dist;
+  };
+
+  test("is kept beside it, and is used by the next run", () => {
+    const dist = ran();
+    const first = kept(dist);
+    expect(Object.keys(first).toSorted()).toEqual(["program.bin", "turn.bin"]);
+    expect(run(dist)).toBe("SQUAWK-PARROT");
+    expect(kept(dist)).toEqual(first);
+    // Another V8 would not take it; neither does one with other settings.
+    expect(runWith(dist, ["--no-opt"])).toMatchObject({ status: 0, stdout: "SQUAWK-PARROT\n", stderr: "" });
+    expect(Object.values(kept(dist))).not.toEqual(Object.values(first));
+  });
+
+  test("is not used for a file that has changed, even to another of the same length", () => {
+    const dist = ran();
+    const file = join(dist, "turn.js");
+    writeFileSync(file, readFileSync(file, "utf8").replace("SQUAWK-PARROT", "COCKADOODLEDO"));
+    expect(run(dist)).toBe("COCKADOODLEDO");
+    expect(run(dist)).toBe("COCKADOODLEDO");
+  });
+
+  test("is made anew when it is damaged in any way", () => {
+    const dist = ran();
+    const file = join(dist, "compiled", "turn.bin");
+    const whole = readFileSync(file);
+    const damages: [string, (bytes: Buffer) => Buffer][] = [
+      ["empty", () => Buffer.alloc(0)],
+      ["three bytes", (bytes) => bytes.subarray(0, 3)],
+      ["the head alone", (bytes) => bytes.subarray(0, 8)],
+      ["half", (bytes) => bytes.subarray(0, bytes.length >> 1)],
+      ["zeros", (bytes) => Buffer.alloc(bytes.length)],
+      ...[0, 5, 20, 60, 200, 500].map((at): [string, (bytes: Buffer) => Buffer] => [
+        `a bit at ${at}`,
+        (bytes) => {
+          const copy = Buffer.from(bytes);
+          copy[at]! ^= 4;
+          return copy;
+        },
+      ]),
+    ];
+    for (const [name, damage] of damages) {
+      writeFileSync(file, damage(whole));
+      const before = kept(dist);
+      expect([name, run(dist)]).toEqual([name, "SQUAWK-PARROT"]);
+      // Bytes between the checksum and the data mean nothing.
+      if (name !== "a bit at 5") expect([name, kept(dist)]).not.toEqual([name, before]);
+      expect([name, run(dist)]).toEqual([name, "SQUAWK-PARROT"]);
+    }
+  });
+
+  test("is kept whole by programs that end at once", async () => {
+    const dist = bundled(scratchTree(ZOO));
+    const all = Array.from({ length: 6 }, () => promisify(execFile)(join(dist, "cli.js")));
+    for (const { stdout, stderr } of await Promise.all(all)) expect([stdout, stderr]).toEqual(["SQUAWK-PARROT\n", ""]);
+    const first = kept(dist);
+    expect(Object.keys(first).toSorted()).toEqual(["program.bin", "turn.bin"]);
+    expect(run(dist)).toBe("SQUAWK-PARROT");
+    expect(kept(dist)).toEqual(first);
+  });
+
+  test("is not kept where it cannot be, and not while coverage is counted", () => {
+    const dist = bundled(scratchTree(ZOO));
+    const coverage = scratchTree({});
+    expect(runWith(dist, [], { NODE_V8_COVERAGE: coverage })).toMatchObject({ status: 0, stderr: "" });
+    expect(readdirSync(dist)).not.toContain("compiled");
+    writeFileSync(join(dist, "compiled"), "in the way");
+    expect(runWith(dist)).toMatchObject({ status: 0, stdout: "SQUAWK-PARROT\n", stderr: "" });
+    expect(readFileSync(join(dist, "compiled"), "utf8")).toBe("in the way");
+  });
+
+  test("a file that fails says where", () => {
+    const root = scratchTree({
+      ...ZOO,
+      "packages/models/src/parrot/model.ts": 'export const say = (): string => { throw new Error("no bird"); };',
+    });
+    expect(run(bundled(root))).toMatch(/Error: no bird\n {4}at .*turn\.js:\d+:\d+/);
+  });
+});
+
 describe("packages of others", () => {
   const importing = (names: string[], say: string) => ({
     ...ZOO,
@@ -300,7 +393,7 @@ test.each(programs)(
       expect(text === readFileSync(join(repositoryRoot, dir, "dist", file), "utf8"), `${file} is built anew`).toBe(
         true,
       );
-      return [...text.matchAll(/require\("\.\/([^"]+)"\)/g)].map(([, name]) => name!);
+      return [...text.matchAll(/\("\.\/([^"]+\.js)"\)/g)].map(([, name]) => name!);
     });
     expect(files.toSorted()).toEqual(["cli.js", ...new Set(asked)].toSorted());
     // What a turn needs of the agent is in one file.

@@ -102,10 +102,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const parts = lazily(() => joinAgentParts(extensions));
   const policy = createSessionPolicy({ paths, shared, agents: agentsIn, parts: parts.get });
   const problems = async (cwd: string) => [...(await policy.problems(cwd)), ...(await palette.clashes(cwd))];
-  const turns = createTurnAgent(
-    () => Promise.all([loadAgent(), snapshots.load()]),
-    async () => openCodingAgent(options, await parts.get(), problems),
-  );
+  const turns = createTurnAgent(async () => openCodingAgent(options, await parts.get(), problems));
   const engines = createEngines({
     values,
     env,
@@ -192,7 +189,6 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     coalesce: values.coalesce,
     commands: palette,
     onLoad: (session) => {
-      turns.expectTurn();
       const attach = () => sessions.attach(session.id, { transport: "bridge", approves: true });
       for (const extension of extensions) extension.onLoad?.(session, { acp, attach });
     },
@@ -296,11 +292,6 @@ function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, row
   }
 }
 
-/** Its code alone. */
-function loadAgent() {
-  return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/models"), import("@chimera/policy")]);
-}
-
 async function openCodingAgent(
   { profile, env, config, trace }: CoreOptions,
   { confine, mcpNetwork, tools }: AgentParts,
@@ -309,7 +300,10 @@ async function openCodingAgent(
   const { paths, values, trust, under } = config;
   const isModelNamed = ["flag", "environment"].includes(settingOf(config, "model")?.layer ?? "");
   const standard = values.model ?? defaultModel(env, profile.chain);
-  const [{ createCodingAgent }, { createModels }] = await loadAgent();
+  const [{ createCodingAgent }, { createModels }] = await Promise.all([
+    import("@chimera/agent/agents"),
+    import("@chimera/agent/models"),
+  ]);
   return createCodingAgent({
     resolveModel: createModels({
       env,

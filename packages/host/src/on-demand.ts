@@ -1,4 +1,4 @@
-/** The agent and the snapshots of a program: half and a fifth of its code, loaded when a turn is near, because no session needs them to open. */
+/** The agent and the snapshots of a program: half and a fifth of its code, loaded with the first turn, because no session needs them to open. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Agent } from "@chimera/acp-schema/agent";
@@ -7,29 +7,18 @@ import type { CodingAgent } from "@chimera/agent/agents";
 import type { SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import { lazily } from "./lazily.js";
 
-/** The agent, loaded after the first session was answered for, not with it. */
-export function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<CodingAgent>) {
+/** The agent, loaded with the first turn. */
+export function createTurnAgent(open: () => Promise<CodingAgent>) {
   const coding = lazily(open);
-  let expected: NodeJS.Timeout | undefined;
-  const agent: Agent = (turn, context) => {
-    clearTimeout(expected);
-    return opening(async () => ({ first: [], rest: (await coding.get()).agent(turn, context) }));
-  };
+  const agent: Agent = (turn, context) =>
+    opening(async () => ({ first: [], rest: (await coding.get()).agent(turn, context) }));
   return {
     agent,
-    /** A session was opened, so a turn may follow: loads the agent's code once the client has its answer. */
-    expectTurn() {
-      // A failure to load shows in the turn that needs it. The timer keeps no finished program alive.
-      expected ??= setTimeout(() => load().catch(() => {}), QUIET_MS).unref();
-    },
     /** The built-in tools and those of extensions. */
     tools: async () => (await coding.get()).tools,
     untrusted: async (cwd: string) => (await coding.get()).untrusted(cwd),
     closeSession: async (id: string) => (await coding.opened())?.closeSession(id),
-    close: async () => {
-      clearTimeout(expected);
-      await (await coding.opened())?.close();
-    },
+    close: async () => (await coding.opened())?.close(),
   };
 }
 
@@ -53,9 +42,6 @@ export function createLazySnapshots(root: string, open: () => Promise<SnapshotSt
 }
 
 // --- internal ---
-
-/** How long the loading waits: an editor asks about a new session at once, while a person takes longer to write a prompt. */
-const QUIET_MS = 100;
 
 /** The snapshots of a program's sessions, loaded with the first turn, undo or load that needs their code. */
 interface LazySnapshots extends Omit<SnapshotStore, "gc" | "unfinished"> {

@@ -1,0 +1,108 @@
+// Part of every bundled program: runs its other files. What V8 makes of a file is kept beside it, in `compiled/`, where nobody can write
+// who could not change the file itself; the next start reads that instead of compiling, and opens a session in three quarters of the time.
+//
+// What was kept is used when its checksum fits the file and itself, since V8 ends the process over damaged data. V8 looks at the
+// rest, its own version above all, and compiles what does not fit. A directory that cannot be written is left as it is.
+const { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } = require("node:fs");
+const { basename, dirname, join } = require("node:path");
+const { constants, Script } = require("node:vm");
+const { crc32 } = require("node:zlib");
+
+/** Code that was kept has no counters for coverage. */
+const IS_KEPT = !process.env.NODE_V8_COVERAGE;
+/** By then a program has shown what it needs, and V8 has not yet dropped what it no longer needs. */
+const KEPT_AFTER_MS = 30_000;
+/** The checksum, in as many bytes as V8 aligns its data to. */
+const HEAD = 8;
+const [BEFORE, AFTER] = ["(function (exports, require, module, __filename, __dirname) {", "\n})"];
+
+let loader;
+
+/** The `require` of the program's files: those of its directory are run here, everything else is left to the `outer` one. */
+module.exports = (outer, directory) => {
+  loader ??= createLoader(outer, directory);
+  return loader;
+};
+
+function createLoader(outer, directory) {
+  const modules = new Map();
+  /** Scripts that had to be compiled. */
+  const fresh = new Map();
+
+  function load(name) {
+    if (!name.startsWith("./")) return outer(name);
+    const known = modules.get(name);
+    if (known) return known.exports;
+    const filename = join(directory, name);
+    const file = { exports: {} };
+    modules.set(name, file);
+    compile(filename).runInThisContext().call(file.exports, file.exports, load, file, filename, directory);
+    return file.exports;
+  }
+
+  function compile(filename) {
+    const source = readFileSync(filename);
+    const kept = IS_KEPT ? readKept(filename, source) : undefined;
+    const script = new Script(BEFORE + source.toString() + AFTER, {
+      filename,
+      columnOffset: -BEFORE.length,
+      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+      ...(kept && { cachedData: kept }),
+    });
+    if (!IS_KEPT || (kept && !script.cachedDataRejected)) return script;
+    if (fresh.size === 0) {
+      process.once("exit", keep);
+      setTimeout(keep, KEPT_AFTER_MS).unref();
+    }
+    fresh.set(filename, { script, source });
+    return script;
+  }
+
+  function keep() {
+    for (const [filename, { script, source }] of fresh) {
+      fresh.delete(filename);
+      try {
+        writeKept(filename, script, source);
+      } catch {
+        // Every start compiles then, as the first one did.
+      }
+    }
+  }
+
+  return load;
+}
+
+/** `dist/compiled/engine.bin` for `dist/engine.js`. */
+const keptPath = (filename) => join(dirname(filename), "compiled", `${basename(filename, ".js")}.bin`);
+
+function readKept(filename, source) {
+  try {
+    const bytes = readFileSync(keptPath(filename));
+    const data = bytes.subarray(HEAD);
+    return bytes.readUInt32LE() === checksum(source, data) ? data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Programs that end at once write the same file; readers find one of them, whole. */
+function writeKept(filename, script, source) {
+  const path = keptPath(filename);
+  const unfinished = `${path}.${process.pid}`;
+  mkdirSync(dirname(path), { recursive: true });
+  // Opened first: where it cannot be, there is no need to ask V8.
+  const file = openSync(unfinished, "w");
+  try {
+    const data = script.createCachedData();
+    const head = Buffer.alloc(HEAD);
+    head.writeUInt32LE(checksum(source, data));
+    writeFileSync(file, Buffer.concat([head, data]));
+    renameSync(unfinished, path);
+  } catch {
+    rmSync(unfinished, { force: true });
+  } finally {
+    closeSync(file);
+  }
+}
+
+const checksum = (source, data) => crc32(data, crc32(source));
