@@ -3,6 +3,7 @@
  * client sees one connection and streams that never end.
  */
 import { backoff, pause } from "./pause.js";
+import { serverEvents } from "./server-events.js";
 
 export interface ResumingOptions {
   /** @defaultValue the global one */
@@ -106,11 +107,13 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
         let response = first;
         for (let attempt = 0; ; ) {
           try {
-            for await (const { id, data } of framesOf(response, stop.signal)) {
-              attempt = 0;
-              if (id !== undefined) last = id;
-              const shown = connection.incoming(data);
-              if (shown !== null) say(`${id === undefined ? "" : `id: ${id}\n`}data: ${shown}\n\n`);
+            for await (const events of serverEvents(response, stop.signal)) {
+              for (const { id, data } of events) {
+                attempt = 0;
+                if (id !== undefined) last = id;
+                const shown = connection.incoming(data);
+                if (shown !== null) say(`${id === undefined ? "" : `id: ${id}\n`}data: ${shown}\n\n`);
+              }
             }
           } catch {
             // The stream is opened again.
@@ -205,9 +208,6 @@ const FAREWELL_MS = 1000;
 const BEGINNINGS = 5;
 /** In place of a number: everything that the connection was sent of the session. */
 const START = "start";
-/** The server says something at least every 15 s; after this silence the connection is dead. */
-const SILENCE_MS = 45_000;
-
 interface Message {
   readonly id?: unknown;
   readonly method?: string;
@@ -316,39 +316,4 @@ function unknownOutcome(id: string): string {
 
 function headersOf({ headers }: RequestInit): Record<string, string> {
   return Object.fromEntries(new Headers(headers));
-}
-
-/** Events as our server writes them: lines end with one character, and `data` is one line. */
-async function* framesOf(
-  response: Response,
-  signal: AbortSignal,
-): AsyncGenerator<{ id: string | undefined; data: string }> {
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  const decoder = new TextDecoder();
-  let rest = "";
-  let leave = () => {};
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
-  });
-  left.catch(() => {});
-  try {
-    for (;;) {
-      let silent: ReturnType<typeof setTimeout> | undefined;
-      const silence = new Promise<never>((_, reject) => {
-        silent = setTimeout(reject, SILENCE_MS, new Error("the server fell silent"));
-      });
-      const { done, value } = await Promise.race([reader.read(), left, silence]).finally(() => clearTimeout(silent));
-      if (done) return;
-      const blocks = (rest + decoder.decode(value, { stream: true })).split("\n\n");
-      rest = blocks.pop() ?? "";
-      for (const block of blocks) {
-        const data = /^data: (.*)$/m.exec(block)?.[1];
-        if (data !== undefined) yield { id: /^id: (.*)$/m.exec(block)?.[1], data };
-      }
-    }
-  } finally {
-    signal.removeEventListener("abort", leave);
-    reader.cancel().catch(() => {});
-  }
 }

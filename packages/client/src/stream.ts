@@ -3,6 +3,7 @@ import type { SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss, SessionRow } from "@chimera/acp-schema/http";
 import { ClientError } from "./error.js";
 import type { Sender } from "./send.js";
+import { type ServerEvent, serverEvents } from "./server-events.js";
 
 export interface FollowOptions {
   /** The last number you have; 0 for everything, `"live"` for what comes from now on. @defaultValue 0 */
@@ -68,39 +69,23 @@ export async function* watch(sender: Sender, options: WatchOptions): AsyncGenera
 
 // --- internal ---
 
-/** The server says something at least every 15 s; after this silence the connection is dead. */
-const SILENCE_MS = 45_000;
-
-/**
- * The events of a stream that is opened again whenever it ends or breaks. It is read only as fast as the events are taken, and silence counts
- * only while somebody waits. Leaving the loop ends the request.
- */
+/** The events of a stream that is opened again whenever it ends or breaks. Leaving the loop ends the request. */
 async function* connected(
   sender: Sender,
   place: () => readonly [path: string, lastId: string],
   signal: AbortSignal | undefined,
-): AsyncGenerator<StreamEvent, void> {
+): AsyncGenerator<ServerEvent, void> {
   for (let attempt = 0; ; ) {
     const control = new AbortController();
     const leave = () => control.abort(signal?.reason);
-    // Under Node a body that is aborted while a chunk of it arrives does not always say so.
-    const left = new Promise<never>((_, reject) => {
-      control.signal.addEventListener("abort", () => reject(control.signal.reason));
-    });
-    left.catch(() => {});
     signal?.addEventListener("abort", leave);
     if (signal?.aborted) leave();
     try {
       const [path, lastId] = place();
-      const { body } = await sender.open(path, lastId ? { "last-event-id": lastId } : {}, control.signal);
-      const reader = (body as ReadableStream<Uint8Array>).getReader();
-      const parse = createParser();
-      for (;;) {
-        const silent = setTimeout(() => control.abort(new Error("the server fell silent")), SILENCE_MS);
-        const { done, value } = await Promise.race([reader.read(), left]).finally(() => clearTimeout(silent));
-        if (done) break;
+      const response = await sender.open(path, lastId ? { "last-event-id": lastId } : {}, control.signal);
+      for await (const events of serverEvents(response, control.signal)) {
         attempt = 0;
-        yield* parse(value);
+        yield* events;
       }
       // One that ends at once, again and again, is asked for a little less often.
       await sender.retry(attempt++, new ClientError("unreachable", "the stream ended"), control.signal);
@@ -115,26 +100,6 @@ async function* connected(
       control.abort();
     }
   }
-}
-
-interface StreamEvent {
-  readonly event: string;
-  readonly data: string;
-}
-
-/** Server-sent events as our server writes them: lines end with one character, and `data` is one line. */
-function createParser(): (bytes: Uint8Array) => StreamEvent[] {
-  const decoder = new TextDecoder();
-  let rest = "";
-  return (bytes) => {
-    const blocks = (rest + decoder.decode(bytes, { stream: true })).split("\n\n");
-    rest = blocks.pop() ?? "";
-    return blocks.flatMap((block) => {
-      const [, event = ""] = /^event: (.*)$/m.exec(block) ?? [];
-      const data = /^data: (.*)$/m.exec(block)?.[1];
-      return data === undefined ? [] : [{ event, data }];
-    });
-  };
 }
 
 /** Lets each record pass once and in order. Throws `gap` where one is missing and the server does not say that it is lost. */
