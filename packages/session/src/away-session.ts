@@ -3,7 +3,7 @@ import { modeOf } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import { readSummary } from "@chimera/acp-schema/summary";
 import type { LogEntry } from "@chimera/event-store";
-import type { CallDone } from "./calls.js";
+import { type CallDone, plainCalls } from "./calls.js";
 import { foldLog } from "./logs.js";
 import type { Accepted, Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
@@ -141,16 +141,7 @@ export async function watchAway(
     async prompt(input) {
       return { ...(await command<Accepted>("prompt", [input])), durable: Promise.resolve() };
     },
-    cancel: (...args) => command("cancel", args),
-    answer: (...args) => command("answer", args),
-    answerQuestion: (...args) => command("answerQuestion", args),
-    set: (...args) => command("set", args),
-    setTitle: (...args) => command("setTitle", args),
-    share: (...args) => command("share", args),
-    notify: (...args) => command("notify", args),
-    clear: (...args) => command("clear", args),
-    undo: (...args) => command("undo", args),
-    redo: (...args) => command("redo", args),
+    ...plainCalls(command),
     // What is read from the store is durable.
     durable: (seq) => until(() => lastSeq >= seq),
     idle: () => until(() => !isBusy()),

@@ -2,7 +2,7 @@
 import { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
 import { sessionsFor } from "./people.js";
 import type { Person } from "./person.js";
-import type { OwnedSession, PromptInput } from "./session.js";
+import type { OwnedSession, PromptInput, Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
 
 export interface SessionCall {
@@ -25,6 +25,14 @@ interface Failure {
   readonly code?: SessionErrorCode;
   readonly name: string;
   readonly message: string;
+}
+
+/** The methods that are called there as they are called here. */
+export function plainCalls(
+  send: (method: string, args: readonly unknown[]) => Promise<unknown>,
+): Pick<Session, (typeof PLAIN)[number]> {
+  const calls = PLAIN.map((method) => [method, (...args: readonly unknown[]) => send(method, args)]);
+  return Object.fromEntries(calls);
 }
 
 /** Does what a call says. Throws what opening the session and the method itself throw. */

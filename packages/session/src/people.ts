@@ -31,6 +31,10 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
   const requireWrite = async (id: string): Promise<void> => {
     if ((await access(id)) !== "write") throw readOnly(person);
   };
+  const writing = (act: (id: string) => Promise<void>) => async (id: string) => {
+    await requireWrite(id);
+    return act(id);
+  };
   const requireMaker = () => {
     if (role === "viewer") throw readOnly(person);
   };
@@ -108,22 +112,10 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
       await requireWrite(id);
       return wrap(await sessions.fork(id, { ...options, owner: name }));
     },
-    async close(id) {
-      await requireWrite(id);
-      return sessions.close(id);
-    },
-    async tearDown(id) {
-      await requireWrite(id);
-      return sessions.tearDown(id);
-    },
-    async settle(id) {
-      await requireWrite(id);
-      return sessions.settle(id);
-    },
-    async delete(id) {
-      await requireWrite(id);
-      return sessions.delete(id);
-    },
+    close: writing(sessions.close),
+    tearDown: writing(sessions.tearDown),
+    settle: writing(sessions.settle),
+    delete: writing(sessions.delete),
     attach(id, client) {
       const session = sessions.find(id);
       const may = session && ofLoaded(session);
@@ -161,6 +153,11 @@ function readOnly({ name, role }: Person): SessionError {
   return new SessionError("read_only", `${name} ${why}, and may only read`);
 }
 
+/** Which argument of a method says who called it. */
+const ORIGIN_AT = { answer: 2, answerQuestion: 2, set: 1, setTitle: 1, share: 1, clear: 0 } as const;
+
+type Named = keyof typeof ORIGIN_AT;
+
 /** The session as used by one person: it checks what they may do, and records it under their name. */
 function asPerson(session: OwnedSession, person: Person, access: () => "write" | "read" | null): OwnedSession {
   const { name } = person;
@@ -170,6 +167,12 @@ function asPerson(session: OwnedSession, person: Person, access: () => "write" |
       return act(...args);
     },
   });
+  /** A call that names no origin comes from the person. */
+  const named = (method: Named, at: number) =>
+    asked(async (...args: unknown[]) => {
+      args[at] ??= name;
+      return (session[method] as (...given: unknown[]) => Promise<void>)(...args);
+    });
   const rewinding = (direction: "undo" | "redo") =>
     asked<Parameters<OwnedSession["undo"]>, ReturnType<OwnedSession["undo"]>>((options) =>
       session[direction]({ ...options, origin: options?.origin ?? name }),
@@ -180,22 +183,7 @@ function asPerson(session: OwnedSession, person: Person, access: () => "write" |
       session.prompt({ ...input, origin: input.origin ?? name, sender: person }),
     ),
     cancel: asked(session.cancel),
-    answer: asked<Parameters<OwnedSession["answer"]>, Promise<void>>(async (id, answer, origin = name, shown) =>
-      session.answer(id, answer, origin, shown),
-    ),
-    answerQuestion: asked<Parameters<OwnedSession["answerQuestion"]>, Promise<void>>(
-      async (id, answer, origin = name) => session.answerQuestion(id, answer, origin),
-    ),
-    set: asked<Parameters<OwnedSession["set"]>, Promise<void>>(async (change, origin = name) =>
-      session.set(change, origin),
-    ),
-    setTitle: asked<Parameters<OwnedSession["setTitle"]>, Promise<void>>(async (title, origin = name) =>
-      session.setTitle(title, origin),
-    ),
-    share: asked<Parameters<OwnedSession["share"]>, Promise<void>>(async (isShared, origin = name) =>
-      session.share(isShared, origin),
-    ),
-    clear: asked<Parameters<OwnedSession["clear"]>, Promise<void>>(async (origin = name) => session.clear(origin)),
+    ...Object.fromEntries(Object.entries(ORIGIN_AT).map(([method, at]) => [method, named(method as Named, at)])),
     undo: rewinding("undo"),
     redo: rewinding("redo"),
     notify: asked(session.notify),
