@@ -12,7 +12,7 @@ import {
 } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
 import { cutArgs, cutText, isLargeDiff } from "../project/bounds.js";
-import { createRunningCalls } from "./running-calls.js";
+import { createRunningCalls, progressOf } from "./running-calls.js";
 
 export type Frames = ReturnType<typeof createFrames>;
 
@@ -202,9 +202,7 @@ const projectors: Projectors = {
   ],
   tool_update: ({ metadata: { call_id, title, kind, args, locations, content } }) => [
     {
-      sessionUpdate: "tool_call_update",
-      toolCallId: call_id,
-      status: "in_progress",
+      ...progressOf(call_id),
       ...(title !== undefined && { title }),
       ...(kind !== undefined && { kind }),
       ...(args !== undefined && { rawInput: cutArgs(args) }),
@@ -215,20 +213,9 @@ const projectors: Projectors = {
   content: ({ metadata: { role, block }, seq }, shows) => [
     pieceOf(role === "agent" ? "agent_message_chunk" : "agent_thought_chunk", block, seq, shows),
   ],
-  tool_progress: ({ metadata }) => [
-    {
-      sessionUpdate: "tool_call_update",
-      toolCallId: metadata.call_id,
-      status: "in_progress",
-    },
-  ],
-  terminal_output: ({ metadata }) => [
-    {
-      sessionUpdate: "tool_call_update",
-      toolCallId: metadata.call_id,
-      status: "in_progress",
-      content: [{ type: "terminal", terminalId: metadata.terminal_id }],
-    },
+  tool_progress: ({ metadata }) => [progressOf(metadata.call_id)],
+  terminal_output: ({ metadata: { call_id, terminal_id: terminalId } }) => [
+    { ...progressOf(call_id), content: [{ type: "terminal", terminalId }] },
   ],
   tool_result: ({ metadata }) => [
     {
@@ -244,14 +231,8 @@ const projectors: Projectors = {
     const { title, text } = event.metadata;
     const chunk = event.type === "tool_call" ? title : event.type === "text_delta" ? text : undefined;
     if (typeof chunk !== "string") return [];
-    return [
-      {
-        sessionUpdate: "tool_call_update",
-        toolCallId: call_id,
-        status: "in_progress",
-        _meta: { "chimera.dev/output": { stream: "stdout", chunk: `${chunk}\n` }, "chimera.dev/task": event },
-      },
-    ];
+    const output = { stream: "stdout", chunk: `${chunk}\n` };
+    return [{ ...progressOf(call_id), _meta: { "chimera.dev/output": output, "chimera.dev/task": event } }];
   },
   // A job outlives its call, so clients see it as a call of its own.
   job_started: ({ metadata: { job_id, command } }) => [
@@ -265,12 +246,7 @@ const projectors: Projectors = {
     },
   ],
   job_output: ({ metadata: { job_id, stream, chunk } }) => [
-    {
-      sessionUpdate: "tool_call_update",
-      toolCallId: job_id,
-      status: "in_progress",
-      _meta: { "chimera.dev/output": { stream, chunk } },
-    },
+    { ...progressOf(job_id), _meta: { "chimera.dev/output": { stream, chunk } } },
   ],
   job_ended: ({ metadata: { job_id, exit_code, by } }) => [
     {

@@ -67,6 +67,11 @@ export function createRunningCalls({ _meta }: ClientCapabilities, send: ((update
   };
 }
 
+/** A call goes on. */
+export function progressOf(toolCallId: string) {
+  return { sessionUpdate: "tool_call_update", toolCallId, status: "in_progress" } as const;
+}
+
 /** Editors read text as Markdown, which would join lines and hide marks. */
 export function fenced(text: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
@@ -94,10 +99,6 @@ const PAUSE_MS = 150;
 
 /** Calls whose text is what a program printed or a file holds, and not Markdown. */
 const PLAIN: ReadonlySet<ToolKind> = new Set(["execute", "read", "search"]);
-
-function progressOf(toolCallId: string) {
-  return { sessionUpdate: "tool_call_update", toolCallId, status: "in_progress" } as const;
-}
 
 function terminalOf(terminalId: string): ToolCallContent {
   return { type: "terminal", terminalId };
