@@ -11,17 +11,9 @@ export interface Kind<T> {
   fromJson(value: unknown, base: string): T | undefined;
 }
 
-export const text: Kind<string> = {
-  takes: "a text that is not empty",
-  fromText: (value) => value.trim() || undefined,
-  fromJson: (value) => (typeof value === "string" ? value.trim() || undefined : undefined),
-};
+export const text = written("a text that is not empty", (value) => value.trim() || undefined);
 
-export const path: Kind<string> = {
-  takes: "a path",
-  fromText: toPath,
-  fromJson: (value, base) => (typeof value === "string" ? toPath(value, base) : undefined),
-};
+export const path = written("a path", toPath);
 
 /** `a,b` on the command line, an array in JSON. */
 export const list: Kind<readonly string[]> = {
@@ -40,7 +32,10 @@ export const paths: Kind<readonly string[]> = {
 
 export const toggle: Kind<boolean> = {
   takes: "true or false",
-  fromText: (value) => TOGGLES.get(value.trim().toLowerCase()),
+  fromText: (value) => {
+    const typed = value.trim().toLowerCase();
+    return ON.includes(typed) || (OFF.includes(typed) ? false : undefined);
+  },
   fromJson: (value) => (typeof value === "boolean" ? value : undefined),
 };
 
@@ -88,25 +83,13 @@ export const engines = byName(
 );
 
 /** The words of a plain command line; quotes hold words together. */
-export const words: Kind<readonly string[]> = {
-  takes: "a command with its arguments",
-  fromText: (value) => toWords(value),
-  fromJson: (value) => (typeof value === "string" ? toWords(value) : undefined),
-};
+export const words = written("a command with its arguments", toWords);
 
 /** `{"each": {"turns": 4, "usd_per_day": 5}, "all": {"sessions": 200}}`. */
-export const quotas: Kind<Quotas> = {
-  takes:
-    '{"each": …, "all": …} with "sessions", "turns", "prompts_per_minute", "usd_per_day", "streams" and "disk_bytes"',
-  fromText: (value) => {
-    try {
-      return toQuotas(JSON.parse(value));
-    } catch {
-      return undefined;
-    }
-  },
-  fromJson: (value) => toQuotas(value),
-};
+export const quotas = structured(
+  '{"each": …, "all": …} with "sessions", "turns", "prompts_per_minute", "usd_per_day", "streams" and "disk_bytes"',
+  toQuotas,
+);
 
 /** Of two switches that take something away: on when either is on. */
 export function either(ours: boolean, theirs: boolean): boolean {
@@ -150,13 +133,17 @@ function toLimits(value: unknown): Limits | null {
   return fits ? Object.fromEntries(rows) : null;
 }
 
-/** Rows by name, as JSON also in a variable. All of them fit, or none is taken. */
-function byName<T extends object>(takes: string, toRow: (row: unknown) => T | null): Kind<Readonly<Record<string, T>>> {
-  const fromJson = (value: unknown): Readonly<Record<string, T>> | undefined => {
-    if (!isObject(value)) return undefined;
-    const rows = Object.entries(value).map(([name, row]) => [name, /^[\w.-]+$/.test(name) && toRow(row)]);
-    return rows.every(([, row]) => row) ? Object.fromEntries(rows) : undefined;
+/** A text, also in JSON. */
+function written<T>(takes: string, fromText: Kind<T>["fromText"]): Kind<T> {
+  return {
+    takes,
+    fromText,
+    fromJson: (value, base) => (typeof value === "string" ? fromText(value, base) : undefined),
   };
+}
+
+/** JSON, also in a variable. */
+function structured<T>(takes: string, fromJson: (value: unknown) => T | undefined): Kind<T> {
   const fromText = (value: string) => {
     try {
       return fromJson(JSON.parse(value));
@@ -165,6 +152,15 @@ function byName<T extends object>(takes: string, toRow: (row: unknown) => T | nu
     }
   };
   return { takes, fromText, fromJson };
+}
+
+/** Rows by name. All of them fit, or none is taken. */
+function byName<T extends object>(takes: string, toRow: (row: unknown) => T | null): Kind<Readonly<Record<string, T>>> {
+  return structured(takes, (value) => {
+    if (!isObject(value)) return undefined;
+    const rows = Object.entries(value).map(([name, row]) => [name, /^[\w.-]+$/.test(name) && toRow(row)]);
+    return rows.every(([, row]) => row) ? Object.fromEntries(rows) : undefined;
+  });
 }
 
 function toEngine(row: unknown): EngineSetting | null {
@@ -203,16 +199,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-const TOGGLES = new Map([
-  ["1", true],
-  ["true", true],
-  ["yes", true],
-  ["on", true],
-  ["0", false],
-  ["false", false],
-  ["no", false],
-  ["off", false],
-]);
+const ON = ["1", "true", "yes", "on"];
+const OFF = ["0", "false", "no", "off"];
 
 function toPath(value: string, base: string): string | undefined {
   return value === "" || value.includes("\0") ? undefined : resolve(base, value);

@@ -59,10 +59,7 @@ export function readHttpAccess(
     ...(authToken !== undefined && { authToken }),
     isTokenMade,
     proxy,
-    ...(tls_cert !== null &&
-      tls_key !== null && {
-        tls: readPair(tls_cert, tls_key),
-      }),
+    ...readPair(config),
     cors: cors.map(requireOrigin),
     hosts: [...allow_host, ...ports.flatMap(({ host }) => namesOf(host))],
   };
@@ -74,15 +71,8 @@ export function isLoopback(host: string): boolean {
 
 /** What a file says now of the token and the certificate; a token that was typed or came from the environment stays. */
 export function rereadAccess(invocation: Invocation, config: ResolvedConfig): Pick<HttpAccess, "authToken" | "tls"> {
-  const { tls_cert, tls_key } = config.values;
   const authToken = invocation.flags["auth-token"] === undefined ? readServerToken(invocation, config) : undefined;
-  return {
-    ...(authToken !== undefined && { authToken }),
-    ...(tls_cert !== null &&
-      tls_key !== null && {
-        tls: readPair(tls_cert, tls_key),
-      }),
-  };
+  return { ...(authToken !== undefined && { authToken }), ...readPair(config) };
 }
 
 export function makeToken(): string {
@@ -142,12 +132,10 @@ function namesIn(directory: string): string[] {
   }
 }
 
-function readPair(cert: string, key: string): NonNullable<HttpAccess["tls"]> {
-  return {
-    cert: readNamedFile("--tls-cert", cert),
-    key: readNamedFile("--tls-key", key),
-    files: [cert, key],
-  };
+function readPair({ values: { tls_cert, tls_key } }: ResolvedConfig): Pick<HttpAccess, "tls"> {
+  if (tls_cert === null || tls_key === null) return {};
+  const [cert, key] = [readNamedFile("--tls-cert", tls_cert), readNamedFile("--tls-key", tls_key)];
+  return { tls: { cert, key, files: [tls_cert, tls_key] } };
 }
 
 function requireOrigin(text: string): string {
