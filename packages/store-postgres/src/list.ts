@@ -26,39 +26,25 @@ export interface SessionRow {
 }
 
 /** A page of rows that match, the one after it included, without those that the caller knows better. */
-export function listRows(sql: Sql, options: ListOptions<object>): Promise<SessionRow[]> {
-  const {
-    prefixes,
-    cwd,
-    model,
-    state,
-    prompted,
-    visibleTo,
-    closed,
-    since,
-    order = "created",
-    limit,
-    after,
-    known,
-  } = options;
-  const key = order === "touched" ? part`touched` : part`coalesce(created, touched)`;
-  const place = after === undefined ? null : parsePageEnd(after);
+export function listRows(sql: Sql, { known, limit, ...asked }: ListOptions<object>): Promise<SessionRow[]> {
+  const key = asked.order === "touched" ? part`touched` : part`coalesce(created, touched)`;
+  const place = asked.after === undefined ? null : parsePageEnd(asked.after);
   return sql<SessionRow>`
     SELECT sid, summary, touched, EXISTS (
       SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()) AS held
     FROM chimera.session s
     WHERE NOT sid = ANY(${arrayOf([...(known?.keys() ?? [])])}::text[])
-      ${prefixes ? part`AND prefix = ANY(${arrayOf(prefixes)}::text[])` : part``}
-      ${cwd === undefined ? part`` : part`AND cwd = ${textOf(cwd)}`}
-      ${model === undefined ? part`` : part`AND model = ${textOf(model)}`}
-      ${state === undefined ? part`` : part`AND (state = ${textOf(state)} OR owner IS NOT NULL)`}
-      ${prompted === undefined ? part`` : part`AND prompted = ${prompted}`}
-      ${visibleTo === undefined ? part`` : part`AND (person = ${textOf(visibleTo)} OR shared)`}
-      ${closed === undefined ? part`` : part`AND closed = ${closed}`}
-      ${since === undefined ? part`` : part`AND coalesce(created, touched) >= ${since}`}
+      ${asked.prefixes ? part`AND prefix = ANY(${arrayOf(asked.prefixes)}::text[])` : part``}
+      ${asked.cwd === undefined ? part`` : part`AND cwd = ${textOf(asked.cwd)}`}
+      ${asked.model === undefined ? part`` : part`AND model = ${textOf(asked.model)}`}
+      ${asked.state === undefined ? part`` : part`AND (state = ${textOf(asked.state)} OR owner IS NOT NULL)`}
+      ${asked.prompted === undefined ? part`` : part`AND prompted = ${asked.prompted}`}
+      ${asked.visibleTo === undefined ? part`` : part`AND (person = ${textOf(asked.visibleTo)} OR shared)`}
+      ${asked.closed === undefined ? part`` : part`AND closed = ${asked.closed}`}
+      ${asked.since === undefined ? part`` : part`AND coalesce(created, touched) >= ${asked.since}`}
       ${place === null ? part`` : part`AND (${key}, sid) < (${place[0]}, ${place[1]})`}
     ORDER BY ${key} DESC, sid DESC
-    ${limit === undefined || !Number.isFinite(limit) || state !== undefined ? part`` : part`LIMIT ${limit + 1}`}`;
+    ${limit === undefined || !Number.isFinite(limit) || asked.state !== undefined ? part`` : part`LIMIT ${limit + 1}`}`;
 }
 
 // --- internal ---
