@@ -1,5 +1,5 @@
 /** How the code of a command is loaded: when it is chosen. Expected failures of it are reported in one line. */
-import { type Invocation, type RunCommand, UsageError } from "@chimera/host";
+import { type Command, type Invocation, type RunCommand, UsageError } from "@chimera/host";
 
 /** Makes a row's `load`. */
 export function loaded(code: () => Promise<RunCommand>): () => Promise<RunCommand> {
@@ -15,9 +15,12 @@ export interface Action {
   load(): Promise<RunCommand>;
 }
 
-/** The same for a command whose first word says what to do: `sessions list`. */
-export function loadedAction(actions: Readonly<Record<string, Action>>, fallback: string): () => Promise<RunCommand> {
-  return loaded(async () => async (invocation) => {
+/** The same for a command whose first word says what to do, as in `sessions list`. Each action has its own number of words. */
+export function actionsOf(
+  actions: Readonly<Record<string, Action>>,
+  fallback: string,
+): Pick<Command, "maxOperands" | "load"> {
+  const load = loaded(async () => async (invocation) => {
     const [word = fallback, ...operands] = invocation.operands;
     const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
     if (!action) {
@@ -29,6 +32,7 @@ export function loadedAction(actions: Readonly<Record<string, Action>>, fallback
     const run = await action.load();
     return run({ ...invocation, operands });
   });
+  return { maxOperands: Number.POSITIVE_INFINITY, load };
 }
 
 /** The operand that must be there. */

@@ -19,15 +19,6 @@ export function isCliError(error: unknown): error is CliError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-/** An id or a path that is not there is a mistake in what was typed; everything else is a failure of the work. */
-export const EXIT_CODES: Readonly<Record<CliErrorCode, number>> = {
-  failed: 1,
-  not_found: 2,
-  unreachable: 1,
-  unauthorized: 1,
-  conflict: 1,
-};
-
 /** The answer is there, and calls on the way to it were not permitted. */
 export const EXIT_DENIED = 3;
 

@@ -2,10 +2,10 @@
 import { envName, type Profile } from "@chimera/host";
 import { isReportError, type ReportErrorCode } from "@chimera/run-reports";
 import { isSessionError, type SessionErrorCode } from "@chimera/session";
-import { EXIT_CODES, isCliError } from "./errors.js";
+import { type CliErrorCode, isCliError } from "./errors.js";
 
-/** Mistakes in what was typed; the other codes are failures of the work. */
-const USAGE_CODES: ReadonlySet<SessionErrorCode | ReportErrorCode> = new Set([
+/** Mistakes in what was typed, as an id or a path that is not there; the other codes are failures of the work. */
+const USAGE_CODES: ReadonlySet<CliErrorCode | SessionErrorCode | ReportErrorCode> = new Set([
   "session_not_found",
   "invalid_setting",
   "not_found",
@@ -34,8 +34,7 @@ export function adviceOn(error: unknown, profile: Profile): string {
 
 /** Null for an unexpected failure: a bug in this program. */
 export function exitCodeOf(error: unknown): number | null {
-  if (isCliError(error)) return EXIT_CODES[error.code];
-  if (isSessionError(error) || isReportError(error)) return USAGE_CODES.has(error.code) ? 2 : 1;
+  if (isCliError(error) || isSessionError(error) || isReportError(error)) return USAGE_CODES.has(error.code) ? 2 : 1;
   // What the system says about a file names the call that failed.
   return error instanceof Error && (FAILURES.has(error.name) || "syscall" in error) ? 1 : null;
 }

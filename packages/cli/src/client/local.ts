@@ -47,8 +47,7 @@ export function localClient(core: RunningCore, session: OwnedSession, approves: 
       }
     },
     async commands() {
-      const custom = await core.palette.custom(session.cwd);
-      return [...core.palette.commands, ...custom].map(({ name, description }) => ({ name, description }));
+      return [...core.palette.commands, ...(await core.palette.custom(session.cwd))];
     },
     settings: async () => ({ model: session.settings.model, mode: session.mode, agent: session.settings.agent }),
     async choices(of) {

@@ -56,7 +56,7 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
         throw error;
       }
     },
-    commands: async () => [...createSlashPalette({ home: "" }).commands.map(rowOf), ...(await customCommands(server))],
+    commands: async () => [...createSlashPalette({ home: "" }).commands, ...(await customCommands(server))],
     settings: () => server.ask((client) => client.sessions.open(id).settings()),
     choices: (of) => (of === "mode" ? Promise.resolve(modeChoices()) : server.ask(CHOICES[of])),
     async forgetFiles() {},
@@ -148,16 +148,9 @@ function textOf(content: readonly PromptBlock[]): string {
   return content.flatMap((block) => (block.type === "text" ? [block["text"]] : [])).join("\n\n");
 }
 
-function rowOf({ name, description }: PaletteRow): PaletteRow {
-  return { name, description };
-}
-
 /** For completion only: a session's own token may not list them, and that is not an error. */
-async function customCommands(server: Server): Promise<PaletteRow[]> {
-  const { commands } = await server
-    .ask((client) => client.call("GET /commands", {}))
-    .catch(() => ({ commands: [] as PaletteRow[] }));
-  return commands.map(rowOf);
+function customCommands(server: Server): Promise<readonly PaletteRow[]> {
+  return server.ask(async (client) => (await client.call("GET /commands", {})).commands).catch(() => []);
 }
 
 function refusal(url: string, cause: ClientError): CliError {

@@ -12,7 +12,12 @@ export function conversationCommand(name: string): Command {
     startsSessions: true,
     flags: RUN_FLAGS,
     example: `${name} -p 'list files and read README.md'`,
-    load: loaded(async () => (invocation) => (isPrint(invocation) ? print(invocation) : converse(invocation))),
+    load: loaded(
+      async () => async (invocation) =>
+        isPrint(invocation)
+          ? (await import("../print/print.js")).print(invocation)
+          : (await import("../conversation/start.js")).converseHere(invocation),
+    ),
   };
 }
 
@@ -48,14 +53,6 @@ export function attachCommand(name: string): Command {
 function isPrint({ flags, operands, process }: Invocation): boolean {
   const isHere = process.stdin.isTTY === true && process.stdout.isTTY === true;
   return flags["print"] !== undefined || (operands.length > 0 && !isHere);
-}
-
-async function print(invocation: Invocation): Promise<number> {
-  return (await import("../print/print.js")).print(invocation);
-}
-
-async function converse(invocation: Invocation): Promise<number> {
-  return (await import("../conversation/start.js")).converseHere(invocation);
 }
 
 const PLAIN_FLAG: Flags = {

@@ -1,6 +1,6 @@
 /** `sessions`, `store`, `undo` and `redo`: what was run, what it cost, where it is kept, and taking it back. */
 import type { Command, Flags } from "@chimera/host";
-import { type Action, loaded, loadedAction } from "../actions.js";
+import { type Action, actionsOf, loaded } from "../actions.js";
 import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, NO_COLOR_FLAG, SINCE_FLAG, STORE_FLAG } from "../flags.js";
 
 const TWICE: Flags = alsoSpelled(
@@ -17,7 +17,6 @@ export function sessionsCommand(name: string): Command {
     name: "sessions",
     summary: "List, show, search, rename, delete and clean up stored sessions; the end of an id is enough",
     operands: "[list | show <id> | cost | rename <id> <title> | delete <id>... | search <text> | gc]",
-    maxOperands: Number.POSITIVE_INFINITY,
     flags: {
       ...TWICE,
       ...SINCE_FLAG,
@@ -36,7 +35,7 @@ export function sessionsCommand(name: string): Command {
       ...NO_COLOR_FLAG,
     },
     example: `${name} sessions list --since 7d`,
-    load: loadedAction(ACTIONS, "list"),
+    ...actionsOf(ACTIONS, "list"),
   };
 }
 
@@ -45,13 +44,12 @@ export function storeCommand(name: string): Command {
     name: "store",
     summary: "Copy every session into another store",
     operands: "copy <from> <to>",
-    maxOperands: 3,
     flags: {
       overwrite: { type: "boolean", help: "Replace sessions that are different in both" },
       ...JSON_FLAG,
     },
     example: `${name} store copy file:~/.chimera postgres://chimera@db.internal/chimera`,
-    load: loadedAction(STORE_ACTIONS, "copy"),
+    ...actionsOf(STORE_ACTIONS, "copy"),
   };
 }
 

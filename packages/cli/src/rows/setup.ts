@@ -1,6 +1,6 @@
 /** What there is and how it is set up: models, tools, agents, trust, commands, init, config, doctor, audit, completions. */
 import { type Command, configFlags, type Flags } from "@chimera/host";
-import { type Action, loaded, loadedAction } from "../actions.js";
+import { type Action, actionsOf, loaded } from "../actions.js";
 import { JSON_FLAG, NO_COLOR_FLAG } from "../flags.js";
 
 const CWD: Flags = { cwd: { type: "string", value: "<dir>", help: "As seen from there (default: this directory)" } };
@@ -29,28 +29,25 @@ export function setupCommands(name: string): Command[] {
       name: "agents",
       summary: "List agents, or show one",
       operands: "[list | show <name>]",
-      maxOperands: 2,
       flags: { ...CWD, ...JSON_FLAG },
       example: `${name} agents show plan`,
-      load: loadedAction(AGENTS, "list"),
+      ...actionsOf(AGENTS, "list"),
     },
     {
       name: "trust",
       summary: "List the directories whose files may choose a model and start MCP servers, or take that back from one",
       operands: "[list | revoke [<dir>]]",
-      maxOperands: 2,
       flags: { ...CWD, ...JSON_FLAG },
       example: `${name} trust revoke`,
-      load: loadedAction(TRUST, "list"),
+      ...actionsOf(TRUST, "list"),
     },
     {
       name: "engines",
       summary: "List the programs that can run turns, see what one can do, or log in to it",
       operands: "[list | probe <name> | login <name> [way]]",
-      maxOperands: 3,
       flags: { ...CWD, ...configFlags("engine_command"), ...JSON_FLAG },
       example: `${name} engines probe codex`,
-      load: loadedAction(ENGINES, "list"),
+      ...actionsOf(ENGINES, "list"),
     },
     {
       name: "commands",
@@ -90,10 +87,9 @@ export function setupCommands(name: string): Command[] {
       name: "audit",
       summary: "Check that the record of permission decisions is unchanged",
       operands: "[verify] [<file>]",
-      maxOperands: 2,
       flags: { ...configFlags("store"), ...JSON_FLAG },
       example: `${name} audit verify`,
-      load: loadedAction(AUDIT, "verify"),
+      ...actionsOf(AUDIT, "verify"),
     },
     {
       name: "backup",
@@ -117,14 +113,13 @@ export function setupCommands(name: string): Command[] {
       name: "token",
       summary: "Give people tokens of their own, list them, or revoke one",
       operands: "[list | add <name> | revoke <name>]",
-      maxOperands: 2,
       flags: {
         role: { type: "string", value: "<role>", help: "viewer, user (default) or admin" },
         ...configFlags("store"),
         ...JSON_FLAG,
       },
       example: `${name} token add ann@example.com --role user`,
-      load: loadedAction(TOKENS, "list"),
+      ...actionsOf(TOKENS, "list"),
     },
     {
       name: "completions",

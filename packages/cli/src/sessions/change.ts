@@ -1,5 +1,5 @@
 /** Commands that change a session, wherever it is open: `sessions rename` and `delete`, `undo` and `redo`. */
-import { type Invocation, openCore, type RunCommand, UsageError } from "@chimera/host";
+import { type Invocation, type RunCommand, UsageError } from "@chimera/host";
 import { namedError, type RewindReport } from "@chimera/session";
 import { requireOperand } from "../actions.js";
 import { serverHolding, whereOpen } from "../client/holder.js";
@@ -8,23 +8,21 @@ import { lastSession } from "../open-session.js";
 import { printReport } from "../output.js";
 import { meantId, requireSummary } from "../store.js";
 import { plainLine } from "../terminal/text.js";
+import { withCore } from "../with-core.js";
 import { forgetFiles } from "./gc.js";
 
 /** A title of one's own; none takes it away. */
 export async function renameSession(invocation: Invocation): Promise<number> {
   const typed = requireOperand(invocation, "a session and its title: sessions rename <id> <title>");
   const title = plainLine(invocation.operands.slice(1).join(" "));
-  const { core } = await openCore(invocation);
-  let id = typed;
-  try {
-    id = await meantId(core.sessions.store, typed);
-    await whereOpen(invocation, core, id, {
+  const id = await withCore(invocation, async ({ core }) => {
+    const meant = await meantId(core.sessions.store, typed);
+    await whereOpen(invocation, core, meant, {
       here: (session) => session.setTitle(title),
       there: async (session) => void (await session.change({ title })),
     });
-  } finally {
-    await core.close();
-  }
+    return meant;
+  });
   const line = title === "" ? `${id} has no title now` : `${id} is now called ${title}`;
   return printReport(invocation, { session_id: id, title }, [line]);
 }
@@ -32,10 +30,8 @@ export async function renameSession(invocation: Invocation): Promise<number> {
 /** Sessions with their logs, their snapshots and their long outputs; nothing is deleted unless every one that is named is there. */
 export async function deleteSessions(invocation: Invocation): Promise<number> {
   requireOperand(invocation, "a session: sessions delete <id>");
-  const { core, config } = await openCore(invocation);
-  const { sessions } = core;
   const gone: { readonly session_id: string; readonly prompt: string }[] = [];
-  try {
+  await withCore(invocation, async ({ core: { sessions }, config }) => {
     for (const typed of invocation.operands) {
       const session_id = await meantId(sessions.store, typed);
       gone.push({ session_id, prompt: (await requireSummary(sessions.store, session_id)).prompt });
@@ -46,9 +42,7 @@ export async function deleteSessions(invocation: Invocation): Promise<number> {
       });
       await forgetFiles(config.paths, id);
     }
-  } finally {
-    await core.close();
-  }
+  });
   const lines = gone.map(({ session_id, prompt }) => `${session_id} is deleted: ${plainLine(prompt) || "no prompt"}`);
   return printReport(invocation, { deleted: gone.map(({ session_id }) => session_id) }, lines);
 }
@@ -58,8 +52,7 @@ export function rewind(direction: "undo" | "redo"): RunCommand {
   return async (invocation) => {
     const { flags, operands } = invocation;
     const steps = stepsOf(textFlag(flags, "steps"));
-    const { core, config } = await openCore(invocation);
-    try {
+    return withCore(invocation, async ({ core, config }) => {
       const id = operands[0] ? await meantId(core.sessions.store, operands[0]) : await lastSession(core, config.cwd);
       const [force, dryRun] = [isSet(flags, "force"), isSet(flags, "dry-run")];
       const report = await whereOpen<RewindReport>(invocation, core, id, {
@@ -71,9 +64,7 @@ export function rewind(direction: "undo" | "redo"): RunCommand {
         ...describeFiles(report.files, dryRun),
       ];
       return printReport(invocation, { session_id: id, ...report }, lines);
-    } finally {
-      await core.close();
-    }
+    });
   };
 }
 

@@ -37,8 +37,7 @@ export async function addToken(invocation: Invocation): Promise<number> {
   if (!isPersonName(name)) throw new UsageError("a name has letters, digits and . _ @ + - and at most 128 of them");
   const token = await withPeople(invocation, (place) => addPerson(place, { name, role }));
   invocation.process.stderr.write(`the token of ${name} (${role}); it is shown this once:\n`);
-  printReport(invocation, { name, role, token }, [token]);
-  return 0;
+  return printReport(invocation, { name, role, token }, [token]);
 }
 
 export async function listTokens(invocation: Invocation): Promise<number> {
@@ -46,17 +45,15 @@ export async function listTokens(invocation: Invocation): Promise<number> {
   const people = rows.map(({ name, role, created }) => ({ name, role, created }));
   if (people.length === 0) invocation.process.stderr.write("nobody has a token\n");
   const lines = people.map(({ name, role, created }) => `${name}  ${role}  ${created}`);
-  printReport(invocation, { people }, lines);
-  return 0;
+  return printReport(invocation, { people }, lines);
 }
 
 export async function revokeToken(invocation: Invocation): Promise<number> {
   const name = requireOperand(invocation, "the person");
   await withPeople(invocation, (place) => removePerson(place, name));
-  printReport(invocation, { name, revoked: true }, [
+  return printReport(invocation, { name, revoked: true }, [
     `${name} can no longer call; servers cut what is open within a second`,
   ]);
-  return 0;
 }
 
 export async function verifyAuditLog(invocation: Invocation): Promise<number> {

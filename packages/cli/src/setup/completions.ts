@@ -14,56 +14,37 @@ export async function printCompletions(invocation: Invocation): Promise<number> 
 
 // --- internal ---
 
-interface Words {
-  readonly name: string;
-  readonly summary: string;
-  readonly actions: readonly string[];
-  readonly flags: readonly {
-    readonly name: string;
-    readonly short?: string;
-    readonly help: string;
-    readonly takes: boolean;
-  }[];
-}
+type Words = ReturnType<typeof wordsOf>;
 
-function wordsOf({ name, summary, operands = "", flags }: Command): Words {
+function wordsOf({ name, summary, operands = "", flags }: Command) {
   const actions = operands
     .replace(/<[^>]*>|[[\]]/g, "")
     .split("|")
     .map((word) => /^\s*([a-z]+)\b/.exec(word)?.[1])
     .filter((word) => word !== undefined);
-  const rows = Object.entries(flags).map(([flag, { short, help, type }]) => ({
-    name: flag,
-    ...(short && { short }),
-    help,
-    takes: type === "string",
-  }));
-  return {
-    name,
-    summary,
-    actions,
-    flags: [...rows, { name: "help", short: "h", help: "Show this help", takes: false }],
-  };
+  const rows = Object.entries(flags).map(([flag, { short, help, type }]) => {
+    return { name: flag, short, help, takes: type === "string" };
+  });
+  const help = { name: "help", short: "h", help: "Show this help", takes: false };
+  return { name, summary, actions, flags: [...rows, help] };
 }
 
 const SHELLS: Readonly<Record<string, (program: string, all: readonly Words[]) => string[]>> = { bash, zsh, fish };
 
+/** The command without a name comes last, as its pattern takes every other word. */
 function bash(program: string, all: readonly Words[]): string[] {
   const cases = all.map(({ name, actions, flags }) => {
     const words = [...actions, ...flags.map((flag) => `--${flag.name}`)];
     if (name === "") words.push(...all.map((command) => command.name).filter(Boolean), "--version");
     return `    ${name === "" ? "*" : name}) words=${quoteWord(words.join(" "))} ;;`;
   });
-  const named = cases.filter((line) => !line.startsWith("    *)"));
-  const rest = cases.filter((line) => line.startsWith("    *)"));
   return [
     `_${program}() {`,
     // The second argument of a completion function is the word being typed.
     "  local words= command=",
     `  if [ "$COMP_CWORD" -gt 1 ]; then command=\${COMP_WORDS[1]}; fi`,
     '  case "$command" in',
-    ...named,
-    ...rest,
+    ...cases,
     "  esac",
     '  COMPREPLY=($(compgen -W "$words" -- "$2"))',
     "}",

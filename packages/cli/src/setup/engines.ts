@@ -1,21 +1,18 @@
 /** `engines`: which programs can run turns, what one of them can do, and logging in to it. */
 import { spawnSync } from "node:child_process";
-import { resolve } from "node:path";
-import { type Invocation, openCore } from "@chimera/host";
+import type { Invocation, RunningCore } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
-import { textFlag } from "../flags.js";
-import { printList, printReport } from "../output.js";
+import { type Column, printList, printReport } from "../output.js";
 import { plain } from "../terminal/text.js";
+import { withCore } from "../with-core.js";
 
 export async function listEngines(invocation: Invocation): Promise<number> {
-  const { core } = await openCore(invocation);
-  const rows = core.engines.list();
-  await core.close();
-  const columns = [
-    { title: "NAME", cell: (row: Row) => row.name },
-    { title: "INSTALLED", cell: (row: Row) => (row.installed ? "yes" : "no") },
-    { title: "DESCRIPTION", cell: (row: Row) => row.description },
+  const rows = await withCore(invocation, async ({ core }) => core.engines.list());
+  const columns: Column<(typeof rows)[number]>[] = [
+    { title: "NAME", cell: ({ name }) => name },
+    { title: "INSTALLED", cell: ({ installed }) => (installed ? "yes" : "no") },
+    { title: "DESCRIPTION", cell: ({ description }) => description },
   ];
   return printList(invocation, columns, rows);
 }
@@ -51,9 +48,7 @@ export async function loginEngine(invocation: Invocation): Promise<number> {
 
 // --- internal ---
 
-type Core = Awaited<ReturnType<typeof openCore>>["core"];
-type Row = ReturnType<Core["engines"]["list"]>[number];
-type Engine = Awaited<ReturnType<Core["engines"]["open"]>>;
+type Engine = Awaited<ReturnType<RunningCore["engines"]["open"]>>;
 
 interface Opened {
   readonly modes?: { readonly availableModes: readonly { readonly id: string }[] } | null;
@@ -66,11 +61,7 @@ async function withEngine(
   use: (engine: Engine, cwd: string, way: string | undefined) => Promise<number>,
 ): Promise<number> {
   const name = requireOperand(invocation, "an engine: engines list shows them");
-  const cwd = resolve(invocation.process.cwd(), textFlag(invocation.flags, "cwd") ?? ".");
-  const { core } = await openCore(invocation);
-  try {
-    return await use(await core.engines.open(name), cwd, invocation.operands[2]);
-  } finally {
-    await core.close();
-  }
+  return withCore(invocation, async ({ core, config }) =>
+    use(await core.engines.open(name), config.cwd, invocation.operands[1]),
+  );
 }

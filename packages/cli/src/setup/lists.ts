@@ -1,14 +1,14 @@
 /** `models`, `tools`, `agents` and `commands`: what there is to choose from. */
-import { resolve } from "node:path";
 import { loadAgents } from "@chimera/agent/agents";
 import { suggestModels } from "@chimera/agent/providers";
-import { type Invocation, openCore, readConfig } from "@chimera/host";
+import { type Invocation, readConfig } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
-import { printJson, printLines, printList, printReport } from "../output.js";
+import { type Column, printJson, printLines, printList, printReport } from "../output.js";
 import { complain } from "../reported.js";
 import { plain } from "../terminal/text.js";
+import { withCore } from "../with-core.js";
 
 /** The models worth choosing with the keys that are set, the default first. */
 export async function listModels(invocation: Invocation): Promise<number> {
@@ -24,46 +24,32 @@ export async function listModels(invocation: Invocation): Promise<number> {
 
 /** What the agent can do, by the names `--allowed-tools` takes. */
 export async function listTools(invocation: Invocation): Promise<number> {
-  const tools = await offered(invocation);
-  const columns = [
-    { title: "NAME", cell: (tool: (typeof tools)[number]) => tool.name },
-    { title: "ALSO", cell: (tool: (typeof tools)[number]) => tool.aliases.join(", ") },
-    { title: "DESCRIPTION", cell: (tool: (typeof tools)[number]) => firstSentence(tool.description) },
-  ];
+  // Asked of the core: a program may offer more than the built-in ones, or less, as ferret does in its sandbox.
+  const tools = await withCore(invocation, ({ core }) => core.tools());
   const schemas = tools.map(({ name, aliases, description, inputSchema: input_schema }) => {
     return { name, aliases, description, input_schema };
   });
+  const columns: Column<(typeof tools)[number]>[] = [
+    { title: "NAME", cell: ({ name }) => name },
+    { title: "ALSO", cell: ({ aliases }) => aliases.join(", ") },
+    { title: "DESCRIPTION", cell: ({ description }) => /^.*?[.:](?=\s|$)/s.exec(description)?.[0] ?? description },
+  ];
   return printList(invocation, columns, tools, schemas);
-}
-
-interface Row {
-  readonly name: string;
-  readonly description: string;
-  readonly args: readonly { readonly name: string; readonly description: string }[];
-  readonly source: string;
 }
 
 /** The slash commands of a session here, built in and from files. */
 export async function listCommands(invocation: Invocation): Promise<number> {
-  const { flags, process } = invocation;
-  const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
-  const { core } = await openCore(invocation);
-  const rows = new Map<string, Row>();
-  try {
-    const { palette } = core;
-    for (const { name, description } of palette.commands)
-      rows.set(name, { name, description, args: [], source: "built-in" });
+  const commands = await withCore(invocation, async ({ core: { palette }, config: { cwd } }) => {
     for (const clash of await palette.clashes(cwd)) complain(invocation, clash);
-    for (const { name, description, args, source } of await palette.custom(cwd))
-      rows.set(name, { name, description, args, source });
-  } finally {
-    await core.close();
-  }
-  const commands = [...rows.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const columns = [
-    { title: "NAME", cell: (row: Row) => `/${row.name}` },
-    { title: "SOURCE", cell: (row: Row) => row.source },
-    { title: "DESCRIPTION", cell: (row: Row) => row.description },
+    const builtIn = palette.commands.map((command) => ({ ...command, args: [], source: "built-in" }));
+    const all = [...builtIn, ...(await palette.custom(cwd))];
+    const rows = all.map(({ name, description, args, source }) => ({ name, description, args, source }));
+    return rows.sort((a, b) => (a.name < b.name ? -1 : 1));
+  });
+  const columns: Column<(typeof commands)[number]>[] = [
+    { title: "NAME", cell: ({ name }) => `/${name}` },
+    { title: "SOURCE", cell: ({ source }) => source },
+    { title: "DESCRIPTION", cell: ({ description }) => description },
   ];
   return printList(invocation, columns, commands, { commands });
 }
@@ -99,26 +85,10 @@ export async function showAgent(invocation: Invocation): Promise<number> {
 
 // --- internal ---
 
-/** Asked of the core: a program may offer more than the built-in ones, or less, as ferret does in its sandbox. */
-async function offered(invocation: Invocation) {
-  const { core } = await openCore(invocation);
-  try {
-    return await core.tools();
-  } finally {
-    await core.close();
-  }
-}
-
-function firstSentence(text: string): string {
-  return /^.*?[.:](?=\s|$)/s.exec(text)?.[0] ?? text;
-}
-
 type Agent = Awaited<ReturnType<typeof loadAgents>>["agents"][number];
 
 async function load(invocation: Invocation): Promise<readonly Agent[]> {
-  const { flags, process } = invocation;
-  const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
-  const { paths, trust } = readConfig(invocation);
+  const { paths, trust, cwd } = readConfig(invocation);
   const { agents, problems, untrusted } = await loadAgents({ home: paths.home, cwd, trusted: trust.isTrusted(cwd) });
   const left = untrusted.map((wish) => `${wish} is left out: the directory is not trusted`);
   for (const problem of [...problems, ...left]) complain(invocation, problem);

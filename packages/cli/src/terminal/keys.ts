@@ -31,7 +31,7 @@ export function createKeys(onKey: (key: Key) => void) {
         pasted.push(rest.slice(0, kept));
         rest = rest.slice(end < 0 ? kept : end + PASTE_END.length);
         if (end < 0) return;
-        onKey({ kind: "paste", text: withNewlines(pasted.join("")) });
+        onKey({ kind: "paste", text: pasted.join("").replace(/\r\n?/g, "\n") });
         pasted = null;
         continue;
       }
@@ -135,8 +135,4 @@ function nameOfCode(code: number): string {
 
 function named(name: string | undefined): Key | null {
   return name === undefined ? null : { kind: "named", name };
-}
-
-function withNewlines(text: string): string {
-  return text.replace(/\r\n?/g, "\n");
 }

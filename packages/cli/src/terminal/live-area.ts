@@ -30,9 +30,12 @@ export function createLiveArea(output: NodeJS.WriteStream, compose: (columns: nu
 
   /** Back to where the area begins, in a terminal that may have broken its lines anew since. */
   const erase = (): string => {
-    const at = drawn.cursor ?? { row: drawn.lines.length - 1, column: widthOf(drawn.lines.at(-1) ?? "") };
+    const at = drawn.cursor ?? { row: drawn.lines.length - 1, column: stringWidth(drawn.lines.at(-1) ?? "") };
     const above = drawn.lines.slice(0, Math.max(0, at.row));
-    const up = above.reduce((sum, line) => sum + rowsOf(widthOf(line), columns()), Math.floor(at.column / columns()));
+    const up = above.reduce(
+      (sum, line) => sum + rowsOf(stringWidth(line), columns()),
+      Math.floor(at.column / columns()),
+    );
     return `${HOME}${up > 0 ? `\u001b[${up}A` : ""}\u001b[J`;
   };
 
@@ -105,7 +108,7 @@ function fit({ lines, cursor }: Frame, columns: number, rows: number): Frame {
   return {
     lines: lines
       .slice(hidden)
-      .map((line) => (line.length < columns || widthOf(line) < columns ? line : sliceAnsi(line, 0, columns - 1))),
+      .map((line) => (line.length < columns || stringWidth(line) < columns ? line : sliceAnsi(line, 0, columns - 1))),
     cursor: cursor && { row: Math.max(0, cursor.row - hidden), column: Math.min(cursor.column, columns - 1) },
   };
 }
@@ -124,10 +127,6 @@ function isSame(a: Frame, b: Frame): boolean {
     a.cursor?.column === b.cursor?.column &&
     a.lines.every((line, at) => line === b.lines[at])
   );
-}
-
-function widthOf(line: string): number {
-  return stringWidth(line);
 }
 
 function rowsOf(width: number, columns: number): number {

@@ -1,27 +1,17 @@
 /** Colours, or none: one decision per stream, made once. */
+import { inspect } from "node:util";
+
 export type Paint = (text: string) => string;
 
-const CODES = {
-  bold: [1, 22],
-  dim: [2, 22],
-  italic: [3, 23],
-  underline: [4, 24],
-  strike: [9, 29],
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-  blue: [34, 39],
-  magenta: [35, 39],
-  cyan: [36, 39],
-} as const satisfies Record<string, readonly [number, number]>;
+const NAMES = ["bold", "dim", "italic", "underline", "red", "green", "yellow", "cyan"] as const;
 
-export type Style = Readonly<Record<keyof typeof CODES, Paint>>;
+export type Style = Readonly<Record<(typeof NAMES)[number], Paint>>;
 
 export function createStyle(color: boolean): Style {
-  const paints = Object.entries(CODES).map(([name, [on, off]]) => [
-    name,
-    color ? (text: string) => (text === "" ? "" : `\u001b[${on}m${text}\u001b[${off}m`) : (text: string) => text,
-  ]);
+  const paints = NAMES.map((name): [string, Paint] => {
+    const [on, off] = inspect.colors[name]!;
+    return [name, (text) => (color && text !== "" ? `\u001b[${on}m${text}\u001b[${off}m` : text)];
+  });
   return Object.fromEntries(paints) as Style;
 }
 

@@ -1,0 +1,11 @@
+import { type Invocation, type OpenCore, openCore } from "@chimera/host";
+
+/** Opens a core for as long as the work takes. */
+export async function withCore<T>(invocation: Invocation, work: (opened: OpenCore) => Promise<T>): Promise<T> {
+  const opened = await openCore(invocation);
+  try {
+    return await work(opened);
+  } finally {
+    await opened.core.close();
+  }
+}
