@@ -16,7 +16,7 @@ const USAGE_CODES: ReadonlySet<CliErrorCode | SessionErrorCode | ReportErrorCode
 ]);
 
 /** Errors of lower packages, by the name they carry. */
-const FAILURES: ReadonlySet<string> = new Set(["StoreError", "SnapshotError", "AgentError"]);
+const FAILURES: ReadonlySet<string> = new Set(["StoreError", "SnapshotError", "AgentError", "EngineError"]);
 
 /** What those say of a file is exact and says nothing of what to do. */
 const ADVICE: Readonly<Record<string, string>> = {

@@ -378,3 +378,14 @@ test("a data directory that cannot be written is one sentence, and nothing liste
     expect(stderr).toMatch(/^otter.*: cannot write to \/proc\/nowhere\/chimera \(ENOENT\); set CHIMERA_HOME .*\n$/);
   }
 });
+
+test("engines login takes the way to log in that is named, and says which there are", async () => {
+  const person = await createPerson();
+  const agent = new URL("../../acp-engine/test/scripted-agent.mjs", import.meta.url).pathname;
+  const login = (...way: string[]) =>
+    person.type(["engines", "login", "command", ...way, "--engine-command", `${process.execPath} ${agent}`]);
+  expect(ok(await login())).toBe("logged in by key\n");
+  expect(ok(await login("key"))).toBe("logged in by key\n");
+  const stderr = "otter engines: command names these ways to log in: key\n";
+  expect(await login("browser")).toMatchObject({ code: 1, stderr });
+});
