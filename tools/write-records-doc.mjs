@@ -14,7 +14,9 @@ const comments = commentsIn(
   read("packages/acp-schema/src/events/metadata.ts"),
   read("packages/acp-schema/src/events/value.ts"),
 );
-const shown = updatesIn(read("packages/acp-server/src/standard/frames.ts"));
+const shown = updatesIn(
+  ["frames.ts", "running-calls.ts"].map((name) => read(`packages/acp-server/src/standard/${name}`)).join("\n"),
+);
 const types = schemas.SessionRecordSchema.oneOf.map(({ properties }) => properties.type.const);
 const shapes = Object.keys(schemas).filter((name) => /^[A-Z]/.test(name) && name !== "SessionRecordSchema");
 /** What the session writes itself; an agent that yields one of these says something that it cannot know. */
@@ -158,7 +160,7 @@ function updatesIn(source) {
   const table = source.slice(start, source.indexOf("\n};", start));
   const rows = table.split(/\n {2}(?=\w+: \()/).slice(1);
   const kinds = (code) => [...code.matchAll(/"(\w+_chunk|\w+_update|tool_call|plan|notice)"/g)].map(([, kind]) => kind);
-  /** A row, and the functions of the file that it calls. */
+  /** A row, and the functions of these files that it calls. */
   const whole = (row) =>
     [...row.matchAll(/\b(\w+)\(/g)].reduce((code, [, name]) => {
       const at = source.indexOf(`function ${name}(`);
