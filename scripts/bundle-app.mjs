@@ -51,6 +51,7 @@ export async function bundleApp(app, out = join(app, "dist")) {
       plugins: [linkFiles(workspace, groups, file, demands)],
     });
     metafiles[file] = metafile;
+    refuseMixed(file, readFileSync(resolve(out, `${file}.js`), "utf8"));
     for (const { group, key, path } of metDemands(metafile, demands)) {
       if (group === "cli") throw new Error(`${key} needs a row in bundle.json: cli.js is where the program starts`);
       offers[group] ??= new Map();
@@ -204,6 +205,14 @@ function linkFiles({ root }, groups, file, demands) {
       }));
     },
   };
+}
+
+/** The loader leaves a file with an import() to Node, which would run files that such a file asks for a second time. */
+function refuseMixed(file, text) {
+  if (file === "cli" || !text.includes("import(") || !text.includes('require("./')) return;
+  throw new Error(
+    `${file}.js asks for other files and has an import() of something outside: import the module with it on demand, and give it a row of its own in bundle.json`,
+  );
 }
 
 /** A module's name among those that a file offers. */

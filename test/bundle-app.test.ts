@@ -284,6 +284,29 @@ describe("what V8 made of a file", () => {
     expect(readFileSync(join(dist, "compiled"), "utf8")).toBe("in the way");
   });
 
+  test("a file with an import() of something outside is run by Node, and asks for no other file", () => {
+    const root = scratchTree({
+      ...ZOO,
+      "apps/fox/bundle.json": {
+        together: { program: ["src"], turn: ["@zoo/models"], birds: ["@zoo/models/src/parrot"] },
+      },
+      "packages/models/src/parrot/model.ts": `
+        import { pathToFileURL } from "node:url";
+        export const say = async (): Promise<string> => (await import(pathToFileURL(process.argv[3] ?? "").href)).bird;`,
+      "bird.mjs": 'export const bird = "REAL-BIRD";',
+    });
+    const dist = bundled(root);
+    for (let i = 0; i < 2; i++) expect(run(dist, "parrot", join(root, "bird.mjs"))).toBe("REAL-BIRD");
+    expect(Object.keys(kept(dist)).toSorted()).toEqual(["program.bin", "turn.bin"]);
+    add(root, {
+      "packages/models/src/parrot/model.ts": `
+        export const say = async (): Promise<unknown> => [await import(process.argv[3] ?? ""), await import("../index.js")];`,
+    });
+    const { code, stderr } = bundle(root);
+    expect(stderr).toContain("birds.js asks for other files and has an import() of something outside");
+    expect(code).toBe(1);
+  });
+
   test("a file that fails says where", () => {
     const root = scratchTree({
       ...ZOO,

@@ -78,8 +78,10 @@ function clearOut(out) {
 /** Makes a program's archives, and tells what the extension has to know of them. */
 function buildProgram({ id, title, dir, path, manifest }) {
   const { version, engines, files: published } = manifest;
+  const isLeftOut = (file) => published.some((name) => name.startsWith("!") && file.startsWith(`${name.slice(1)}/`));
+  const names = [...published.filter((name) => !name.startsWith("!")), "README.md"];
   const files = [
-    ...[...published, "README.md"].flatMap((name) => readFiles(path, name)),
+    ...names.flatMap((name) => readFiles(path, name)).filter((file) => !isLeftOut(file.path)),
     ...readFiles(root, "LICENSE"),
   ];
   const archives = ARCHIVES.map(({ platforms, ending, pack, command, launcher }) => {

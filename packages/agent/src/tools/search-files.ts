@@ -35,16 +35,6 @@ const IGNORE_FILES = [".gitignore", ".ignore", ".rgignore"];
 /** A pipe in the place of an ignore file would hold it without end; then the walk takes over. */
 const RIPGREP_MS = 30_000;
 
-/** Where the binary is; null when it is not installed for this machine. */
-export async function ripgrepPath(): Promise<string | null> {
-  try {
-    const { rgPath } = await import("@vscode/ripgrep");
-    return (await stat(rgPath)).isFile() ? rgPath : null;
-  } catch {
-    return null;
-  }
-}
-
 export async function* searchWithRipgrep(binary: string, request: SearchRequest): AsyncGenerator<Match> {
   const { root, signal } = request;
   const isFile = (await stat(root)).isFile();

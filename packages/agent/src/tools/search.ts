@@ -55,8 +55,9 @@ export function createSearchTool({ ripgrep = true }: SearchOptions = {}): Tool<S
 // --- internal ---
 
 async function search(request: SearchRequest, ripgrep: boolean): Promise<AsyncGenerator<Match>> {
-  const { ripgrepPath, searchByWalking, searchWithRipgrep } = await import("./search-files.js");
+  const { searchByWalking, searchWithRipgrep } = await import("./search-files.js");
   if (ripgrep) {
+    const { ripgrepPath } = await import("./ripgrep-path.js");
     const binary = await ripgrepPath();
     if (binary !== null) return searchWithRipgrep(binary, request);
   }
