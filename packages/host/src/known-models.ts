@@ -2,6 +2,7 @@
 import type { ModelsReply } from "@chimera/acp-schema/http";
 import { factsOf } from "@chimera/agent/facts";
 import { type Chain, type ProviderPackages, packagedModel, routeOf, suggestModels } from "@chimera/agent/providers";
+import { orElse } from "./or-else.js";
 
 export function describeModels(program: {
   readonly env: NodeJS.ProcessEnv;
@@ -13,7 +14,8 @@ export function describeModels(program: {
   const { env, chain, packages, active } = program;
   return [...new Set([active, ...suggestModels(env, chain)])].map((id) => {
     const packaged = packagedModel(id, packages);
-    const route = packaged ? null : routeOrNull(id, env, chain);
+    // Null for a model whose key is missing.
+    const route = packaged ? null : orElse(() => routeOf(id, env, chain), null);
     const known = route && factsOf(route.provider, route.served);
     const price = known?.price;
     return {
@@ -30,15 +32,4 @@ export function describeModels(program: {
         : null,
     };
   });
-}
-
-// --- internal ---
-
-/** Null for a model whose key is missing. */
-function routeOrNull(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
-  try {
-    return routeOf(model, env, chain);
-  } catch {
-    return null;
-  }
 }

@@ -8,6 +8,7 @@ import { settingOf } from "./config/resolve.js";
 import { hideSecrets } from "./hide-secrets.js";
 import type { Log } from "./log/log.js";
 import { type OpenedLog, openLog } from "./log/log-file.js";
+import { orElse } from "./or-else.js";
 import { requireWritable } from "./paths.js";
 import type { ExtensionContext, StartedExtension } from "./profile.js";
 import type { AppAbout } from "./serve/load-app.js";
@@ -88,21 +89,12 @@ export function requireHome({ paths, values }: Pick<Config, "paths" | "values">)
 // --- internal ---
 
 function requireJson(source: string, path: string): void {
-  // A pipe can be read only once, and the agent reads it.
-  if (isPipe(path)) return;
+  // A pipe can be read only once, and the agent reads it. What stat refuses cannot be read either, which says why.
+  if (orElse(() => statSync(path).isFIFO(), false)) return;
   const text = readNamedFile(source, path);
   try {
     JSON.parse(text);
   } catch (error) {
     throw new UsageError(`${source}: ${path} is not JSON: ${(error as Error).message.split("\n", 1)[0]}`);
-  }
-}
-
-/** False for a path that stat refuses: reading it fails too, with its own message. */
-function isPipe(path: string): boolean {
-  try {
-    return statSync(path).isFIFO();
-  } catch {
-    return false;
   }
 }

@@ -8,6 +8,7 @@ import { type ConfigName, type ConfigValues, narrow } from "./config/keys.js";
 import type { Config } from "./config/read-config.js";
 import { type ResolvedConfig, settingOf } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
+import { orElse } from "./or-else.js";
 
 /** `own` are the approval flags of a program that has more to say about them than `safety`. */
 export function createProjectRules(config: Config, log: Log, own?: Flags) {
@@ -73,11 +74,7 @@ function createRequirePlace({ values }: Config): (directories: readonly string[]
 }
 
 function realOf(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
+  return orElse(() => realpathSync(path), null);
 }
 
 /** A mode that was typed or is in the environment holds as it is; one in the user's file only takes away from what `safety` allows. */

@@ -1,6 +1,7 @@
 /** Which directories a person trusts: one small file of the home, by real path. What trust means: docs/decisions/0056. */
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { orElse } from "./or-else.js";
 import { replaceFile } from "./replace-file.js";
 
 export type Trust = ReturnType<typeof createTrust>;
@@ -51,9 +52,5 @@ function read(file: string): Answers {
 }
 
 function real(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return resolve(path);
-  }
+  return orElse(() => realpathSync.native(path), null) ?? resolve(path);
 }

@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Limits, Quotas } from "@chimera/session";
+import { orElse } from "../or-else.js";
 
 export interface Kind<T> {
   /** What it takes, for messages: `a whole number of at least 1`. */
@@ -144,14 +145,7 @@ function written<T>(takes: string, fromText: Kind<T>["fromText"]): Kind<T> {
 
 /** JSON, also in a variable. */
 function structured<T>(takes: string, fromJson: (value: unknown) => T | undefined): Kind<T> {
-  const fromText = (value: string) => {
-    try {
-      return fromJson(JSON.parse(value));
-    } catch {
-      return undefined;
-    }
-  };
-  return { takes, fromText, fromJson };
+  return { takes, fromJson, fromText: (value) => orElse(() => fromJson(JSON.parse(value)), undefined) };
 }
 
 /** Rows by name. All of them fit, or none is taken. */

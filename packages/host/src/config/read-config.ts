@@ -6,6 +6,7 @@ import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
+import { orElse } from "../or-else.js";
 import { type Paths, resolvePaths } from "../paths.js";
 import { createTrust, type Trust } from "../trust.js";
 import type { ConfigValues } from "./keys.js";
@@ -53,33 +54,18 @@ export function readNamedFile(source: string, path: string): string {
 // --- internal ---
 
 function directory(path: string): string {
-  if (!isDirectory(path)) throw new UsageError(`--cwd: ${path} is not a directory`);
+  // A part of the path may be a file, or a link to itself.
+  if (!orElse(() => statSync(path).isDirectory(), false)) throw new UsageError(`--cwd: ${path} is not a directory`);
   return path;
-}
-
-/** A part of the path may be a file, or a link to itself. */
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 /** In the home directory the project's file would be the user's own. Most projects have none, and every turn asks. */
 function readProject(cwd: string, paths: Paths): ConfigFile | null {
   const folder = join(cwd, ".chimera");
   const file = readConfigFile(join(folder, basename(paths.config)));
-  return file !== null && isSame(folder, paths.root) ? null : file;
-}
-
-function isSame(one: string, other: string): boolean {
-  try {
-    return realpathSync(one) === realpathSync(other);
-  } catch {
-    // The user's own file does not exist yet.
-    return false;
-  }
+  if (file === null) return null;
+  // The user's own may not exist yet.
+  return orElse(() => realpathSync(folder) === realpathSync(paths.root), false) ? null : file;
 }
 
 const MAX_BYTES = 1024 * 1024;

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
 import type { ConfigValues } from "../config/keys.js";
+import { orElse } from "../or-else.js";
 import { envName } from "../profile.js";
 import { createLog, type Log, type LogSink } from "./log.js";
 
@@ -40,7 +41,7 @@ export function createLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep 
   };
   const rotate = () => {
     // Another process with the same file may have moved it already.
-    const isOurs = isStill(path, fd);
+    const isOurs = orElse(() => fd !== null && statSync(path).ino === fstatSync(fd).ino, false);
     // An open file cannot be renamed everywhere.
     close();
     if (isOurs) {
@@ -113,14 +114,6 @@ function refuseForeign(path: string): void {
     if (start.toString() !== LINE_START) throw new Error(`${path} holds something else than a log; name another file`);
   } finally {
     closeSync(file);
-  }
-}
-
-function isStill(path: string, fd: number | null): boolean {
-  try {
-    return fd !== null && statSync(path).ino === fstatSync(fd).ino;
-  } catch {
-    return false;
   }
 }
 

@@ -7,6 +7,7 @@ import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
 import { readNamedFile } from "../config/read-config.js";
 import { type ResolvedConfig, settingOf } from "../config/resolve.js";
+import { orElse } from "../or-else.js";
 import { resolvePaths } from "../paths.js";
 import type { ProxyTrust } from "../people/open-people.js";
 import { envName } from "../profile.js";
@@ -105,7 +106,7 @@ export function readClientToken(invocation: Invocation, config: ResolvedConfig, 
   const set = readServerToken(invocation, config);
   if (set !== undefined || !isLoopback(host.replace(/^\[|\]$/g, ""))) return set;
   const { run } = resolvePaths(invocation.process.env);
-  const name = namesIn(run).find((candidate) => candidate.endsWith(`-${port}.token`));
+  const name = orElse(() => readdirSync(run), []).find((candidate) => candidate.endsWith(`-${port}.token`));
   return name === undefined ? undefined : requireToken(name, readSecret(name, join(run, name)).trim());
 }
 
@@ -122,14 +123,6 @@ function readProxy({ values }: ResolvedConfig): ProxyTrust | null {
     userHeader,
     secret: requireToken("--proxy-secret-file", readSecret("--proxy-secret-file", file).trim()),
   };
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }
 
 function readPair({ values: { tls_cert, tls_key } }: ResolvedConfig): Pick<HttpAccess, "tls"> {

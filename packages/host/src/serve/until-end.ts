@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { readdirSync, readFileSync } from "node:fs";
 import type { Trace } from "@chimera/agent";
 import type { Log } from "../log/log.js";
+import { orElse } from "../or-else.js";
 
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 const EXIT_FAULT = 70;
@@ -138,9 +139,5 @@ function fromPgrep(parent: number): string {
 }
 
 function kill(process: NodeJS.Process, pid: number): boolean {
-  try {
-    return process.kill(pid, "SIGKILL");
-  } catch {
-    return false;
-  }
+  return orElse(() => process.kill(pid, "SIGKILL"), false);
 }
