@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Holder } from "@chimera/event-store";
-import { type Owner, ownerOf, type PidRecord, pidfilePath, readRecord, runDirectory, slotIn } from "./record.js";
+import { type Owner, ownerOf, type PidRecord, pathOf, readRecord, runDirectory, slotIn } from "./record.js";
 
 export interface ListOptions {
   readonly prefix: string;
@@ -42,7 +42,9 @@ export function listOwned(
     .flatMap((slot) => {
       const place = { directory, prefix, slot };
       const record = readRecord(place);
-      return record === null ? [] : [{ entry: { ...record, path: pidfilePath(place) }, owner: ownerOf(place, record) }];
+      return record === null
+        ? []
+        : [{ entry: { ...record, path: pathOf(place, "pid") }, owner: ownerOf(place, record) }];
     });
 }
 

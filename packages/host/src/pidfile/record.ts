@@ -31,18 +31,12 @@ export function slotOf({ port, socket }: Pick<PidRecord, "port" | "socket">): st
   return socket === undefined ? String(port) : `unix-${createHash("sha256").update(socket).digest("hex").slice(0, 16)}`;
 }
 
-export function pidfilePath({ directory, prefix, slot }: PidfilePlace): string {
-  return join(directory, `${prefix}-${slot}.pid`);
-}
-
-/** A token that the server made for itself, for the programs of its own user. */
-export function tokenPath({ directory, prefix, slot }: PidfilePlace): string {
-  return join(directory, `${prefix}-${slot}.token`);
-}
-
-/** The claim that makes one process the owner of a pidfile for as long as it lives. */
-export function claimPath({ directory, prefix, slot }: PidfilePlace): string {
-  return join(directory, `${prefix}-${slot}.claim`);
+/**
+ * The pidfile itself; the `token` that the server made for itself, for the programs of its own user; or the `claim` that makes one process
+ * the owner of the pidfile for as long as it lives.
+ */
+export function pathOf({ directory, prefix, slot }: PidfilePlace, kind: "pid" | "token" | "claim"): string {
+  return join(directory, `${prefix}-${slot}.${kind}`);
 }
 
 /** `otter-5173.pid` -> `5173`; null for the name of any other file. */
@@ -56,7 +50,7 @@ export function slotIn(name: string, prefix: string): string | null {
 export function readRecord(place: PidfilePlace): PidRecord | null {
   let text: string;
   try {
-    text = readFileSync(pidfilePath(place), "utf8");
+    text = readFileSync(pathOf(place, "pid"), "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     text = "";
@@ -88,7 +82,7 @@ export type Owner = ProcessIdentity | "elsewhere" | null;
 
 /** Only a process that is proven to have written the record. */
 export function ownerOf(place: PidfilePlace, record: PidRecord): Owner {
-  const holder = claimHolder(claimPath(place));
+  const holder = claimHolder(pathOf(place, "claim"));
   if (holder === null) return ifOlder(identify(record.pid), record);
   if (holder.pid !== record.pid) return null;
   const found = findHolder(holder);
@@ -97,7 +91,7 @@ export function ownerOf(place: PidfilePlace, record: PidRecord): Owner {
 
 /** Who has the claim, whether a record is written yet or not. */
 export function claimantOf(place: PidfilePlace): Owner {
-  const holder = claimHolder(claimPath(place));
+  const holder = claimHolder(pathOf(place, "claim"));
   return holder === null ? null : findHolder(holder);
 }
 

@@ -6,16 +6,14 @@ import { HostError } from "../errors.js";
 import { makeDirectory } from "../paths.js";
 import { replaceFile } from "../replace-file.js";
 import {
-  claimPath,
   hashToken,
   ownerOf,
   type PidfilePlace,
   type PidRecord,
-  pidfilePath,
+  pathOf,
   readRecord,
   runDirectory,
   slotOf,
-  tokenPath,
 } from "./record.js";
 
 export interface WritePidfileOptions {
@@ -81,9 +79,9 @@ export function alreadyRunning(
 export function reapPidfile(place: PidfilePlace): boolean {
   const heartbeat = createHeartbeat(place.directory);
   try {
-    const held = claim(claimPath(place), { heartbeat });
-    rmSync(pidfilePath(place), { force: true });
-    rmSync(tokenPath(place), { force: true });
+    const held = claim(pathOf(place, "claim"), { heartbeat });
+    rmSync(pathOf(place, "pid"), { force: true });
+    rmSync(pathOf(place, "token"), { force: true });
     held.release();
     return true;
   } catch {
@@ -99,7 +97,7 @@ async function takeClaim(place: PidfilePlace, options: WritePidfileOptions, hear
   const started = performance.now();
   for (;;) {
     try {
-      return claim(claimPath(place), { heartbeat });
+      return claim(pathOf(place, "claim"), { heartbeat });
     } catch (error) {
       if (!isStoreError(error) || error.code !== "claimed") throw error;
       const pid = error.holder?.pid ?? 0;
@@ -121,7 +119,7 @@ function patienceWith(place: PidfilePlace, holder: number): number {
 }
 
 function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, heartbeat: Heartbeat): Pidfile {
-  const path = pidfilePath(place);
+  const path = pathOf(place, "pid");
   const record: PidRecord = {
     pid: process.pid,
     host: options.host,
@@ -139,7 +137,7 @@ function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, 
     try {
       if (held.isHeld() && readRecord(place)?.pid === record.pid) {
         rmSync(path, { force: true });
-        rmSync(tokenPath(place), { force: true });
+        rmSync(pathOf(place, "token"), { force: true });
       }
     } catch {
       // The whole directory was removed, and the file with it.
@@ -148,12 +146,12 @@ function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, 
     heartbeat.stop();
   };
   try {
-    if (options.keepsToken && options.authToken) replaceFile(tokenPath(place), `${options.authToken}\n`);
-    else rmSync(tokenPath(place), { force: true });
+    if (options.keepsToken && options.authToken) replaceFile(pathOf(place, "token"), `${options.authToken}\n`);
+    else rmSync(pathOf(place, "token"), { force: true });
     replaceFile(path, `${JSON.stringify(record, null, 2)}\n`);
   } catch (error) {
     remove();
     throw error;
   }
-  return { path, tokenPath: tokenPath(place), record, remove };
+  return { path, tokenPath: pathOf(place, "token"), record, remove };
 }
