@@ -11,20 +11,7 @@ import {
 import type { Giver } from "./auth/token.js";
 import type { Peers } from "./deps.js";
 
-export interface OpenSession {
-  /** The live session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
-  (id: string): Promise<OwnedSession>;
-  /** An answer may always come over HTTP, so a request is never denied because no approver is connected. */
-  admit(session: OwnedSession): OwnedSession;
-  /** Throws `session_not_found` unless there is a session, live or stored, that was not torn down. */
-  require(id: string): Promise<void>;
-  /** Throws `session_claimed` when another node has the session; without other nodes nobody looks. */
-  requireHere(id: string): Promise<void>;
-  /** The session, or what its log says of it while another process has it. */
-  read(id: string): Promise<SessionReading>;
-  /** The same, when a log is enough: that of a session torn down stays. */
-  requireLog(id: string): Promise<void>;
-}
+export type OpenSession = ReturnType<typeof createOpenSession>;
 
 /** A session and the token that opens its routes, and no others. */
 export interface CreatedSession {
@@ -39,7 +26,7 @@ export interface CreatedSession {
  */
 export type CreateSession = (options?: Partial<CreateOptions>, giver?: Giver) => Promise<CreatedSession>;
 
-export function createOpenSession(sessions: Sessions, peers?: Pick<Peers, "isElsewhere">): OpenSession {
+export function createOpenSession(sessions: Sessions, peers?: Pick<Peers, "isElsewhere">) {
   const attached = new WeakSet<OwnedSession>();
   const admit = (session: OwnedSession) => {
     if (attached.has(session)) return session;
@@ -48,9 +35,12 @@ export function createOpenSession(sessions: Sessions, peers?: Pick<Peers, "isEls
     void session.ended.then(detach);
     return session;
   };
+  /** The live session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
   const opened = async (id: string) => admit(await sessions.load(id));
   return Object.assign(opened, {
+    /** An answer may always come over HTTP, so a request is never denied because no approver is connected. */
     admit,
+    /** The session, or what its log says of it while another process has it. */
     async read(id: string): Promise<SessionReading> {
       return opened(id).catch((error: unknown) => {
         // Among nodes the one that has it answers.
@@ -58,16 +48,19 @@ export function createOpenSession(sessions: Sessions, peers?: Pick<Peers, "isEls
         return sessions.read(id);
       });
     },
+    /** Throws `session_not_found` unless there is a session, live or stored, that was not torn down. */
     async require(id: string) {
       if (sessions.find(id)) return;
       const summary = await sessions.logs.readSummary(id).catch(() => null);
       if (!summary || summary.closed) throw notFound(id);
     },
+    /** Throws `session_claimed` when another node has the session; without other nodes nobody looks. */
     async requireHere(id: string) {
       if (sessions.find(id) || !(await peers?.isElsewhere(id))) return;
       const cause = new StoreError("claimed", `session ${id} is open at another node`);
       throw new SessionError("session_claimed", cause.message, { cause, sessionId: id });
     },
+    /** Throws `session_not_found` unless there is a log: that of a session torn down stays. */
     async requireLog(id: string) {
       if (!sessions.find(id) && !(await sessions.logs.has(id))) throw notFound(id);
     },

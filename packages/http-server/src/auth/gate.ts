@@ -8,12 +8,6 @@ import type { IsOwnUser } from "./peer.js";
 import type { Refuse } from "./refusals.js";
 import { bearerToken, createLife, digest, type SessionTokens, sameDigest } from "./token.js";
 
-export interface Gate {
-  (c: Context<AppEnv>, tier: Tier): Promise<void>;
-  /** Another master token from now on: what was opened with the former one is cut. */
-  changeMaster(token: string): void;
-}
-
 /** The life of a token that another node looks after. */
 const NEVER = createLife().signal;
 
@@ -25,7 +19,7 @@ export function createGate(options: {
   readonly pageTokens: PageTokens;
   readonly people: People | undefined;
   readonly refuse: Refuse;
-}): Gate {
+}) {
   const { tokens, pageTokens, people, refuse, isOwnUser } = options;
   let master = options.authToken === undefined ? null : digest(options.authToken);
   let life = createLife();
@@ -64,6 +58,7 @@ export function createGate(options: {
     throw await refuse(c, "missing or invalid bearer token");
   };
   return Object.assign(gate, {
+    /** Another master token from now on: what was opened with the former one is cut. */
     changeMaster(token: string) {
       const next = digest(token);
       if (!master || sameDigest(master, next)) return;

@@ -2,6 +2,7 @@
  * How fast one address gets refusals for a wrong token. A burst is free; after it refusals come at a steady rate: each waits
  * for its turn, and what would make too many wait is turned away at once. Callers with a valid token never get here.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
@@ -10,40 +11,26 @@ import { LIMITS } from "../limits.js";
 /** The error to throw: 401, when it is the address's turn, or 429. */
 export type Refuse = (c: Context<AppEnv>, message: string) => Promise<HttpError>;
 
-export function createRefuse(refusals: Refusals = createRefusals()): Refuse {
-  return async (c, message) => {
-    const address = c.env?.incoming?.socket?.remoteAddress ?? "";
-    if (await refusals.turn(address)) {
-      c.header("WWW-Authenticate", "Bearer");
-      return new HttpError(401, "unauthorized", message);
-    }
-    c.header("Retry-After", "2");
-    return new HttpError(429, "too_many_refusals", "too many requests without a valid token");
-  };
-}
-
-// --- internal ---
-
-type Refusals = ReturnType<typeof createRefusals>;
-
-function createRefusals(now: () => number = () => performance.now()) {
+export function createRefuse(): Refuse {
   /** When the address's next refusal is due, in milliseconds; a time in the past is unused burst. */
   const due = new Map<string, number>();
   const interval = 1000 / LIMITS.refusalsPerSecond;
   const burst = interval * LIMITS.refusalBurst;
 
-  return {
-    /** Resolves when the address may be refused; false when too many of its refusals wait already. */
-    async turn(address: string) {
-      const at = now();
-      const mine = Math.max(due.get(address) ?? 0, at - burst) + interval;
-      const wait = mine - at;
-      if (wait > interval * LIMITS.refusalsWaiting) return false;
-      due.delete(address);
-      due.set(address, mine);
-      if (due.size > LIMITS.refusalAddresses) due.delete(due.keys().next().value!);
-      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-      return true;
-    },
+  return async (c, message) => {
+    const address = c.env?.incoming?.socket?.remoteAddress ?? "";
+    const at = performance.now();
+    const mine = Math.max(due.get(address) ?? 0, at - burst) + interval;
+    const wait = mine - at;
+    if (wait > interval * LIMITS.refusalsWaiting) {
+      c.header("Retry-After", "2");
+      return new HttpError(429, "too_many_refusals", "too many requests without a valid token");
+    }
+    due.delete(address);
+    due.set(address, mine);
+    if (due.size > LIMITS.refusalAddresses) due.delete(due.keys().next().value!);
+    if (wait > 0) await pause(wait);
+    c.header("WWW-Authenticate", "Bearer");
+    return new HttpError(401, "unauthorized", message);
   };
 }
