@@ -72,7 +72,7 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
     away.get(id)?.leave();
     away.delete(id);
   };
-  /** CallDone by the node that has the session, or here when none has it. */
+  /** Done by the node that has the session, or here when none has it. */
   const send = (call: Omit<SessionCall, "person">): Promise<CallDone> =>
     whileMoving(call.session, async () => {
       const there = await askNode(call).catch((error: unknown) => {

@@ -115,6 +115,12 @@ function narrowOnly(session: Session, orders: OptionOrders): Session {
   return Object.create(session, { set: { value: set } });
 }
 
+function rewinding(name: "undo" | "redo", description: string): SlashCommand {
+  const run: SlashCommand["run"] = async ({ rewind, args }) =>
+    (await rewind(name, { steps: parseSteps(args) })).message;
+  return { name, description, hint: "[steps]", run };
+}
+
 async function* answer(run: () => Promise<string> | string): AsyncIterable<AgentEvent> {
   let output: string;
   let error: string | null = null;
@@ -147,18 +153,8 @@ const BUILT_IN: readonly SlashCommand[] = [
     description: "List the commands",
     run: ({ all }) => all.map((row) => `/${row.name}${row.hint ? ` ${row.hint}` : ""} — ${row.description}`).join("\n"),
   },
-  {
-    name: "undo",
-    description: "Rewind turns: messages and files",
-    hint: "[steps]",
-    run: async ({ rewind, args }) => (await rewind("undo", { steps: parseSteps(args) })).message,
-  },
-  {
-    name: "redo",
-    description: "Replay rewound turns",
-    hint: "[steps]",
-    run: async ({ rewind, args }) => (await rewind("redo", { steps: parseSteps(args) })).message,
-  },
+  rewinding("undo", "Rewind turns: messages and files"),
+  rewinding("redo", "Replay rewound turns"),
   {
     name: "model",
     description: "Show or switch the model",
