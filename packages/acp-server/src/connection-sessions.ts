@@ -13,24 +13,7 @@ import type { Core } from "./core.js";
 import type { ConnectionContext } from "./dialect.js";
 import type { SessionView } from "./session-view.js";
 
-export interface ConnectionSessions {
-  /** Shows a session's records after `from`, if it is not shown already. `isHeld`: by another process, so its log is watched. */
-  show(core: Core, id: string, options: ShowOptions): void;
-  view(id: string): SessionView | undefined;
-  /** The MCP servers that the client hands over for a session. */
-  lend(id: string, servers: readonly McpServer[]): void;
-  /** Sends a prompt once its session is open; the request is answered when the turn has passed and `updates` have gone out. */
-  prompt(
-    id: string,
-    request: RequestContext,
-    opening: () => Promise<OpenedPrompt>,
-    key?: string,
-  ): Promise<typeof deferred>;
-  /** Resolves when the prompts sent so far have their place in the queue. A cancel that did not wait could overtake its prompt. */
-  arrived(id: string): Promise<void>;
-  /** Unloads or deletes a session. Its last updates are sent first; after that it is no longer shown. */
-  close(id: string, how: "close" | "delete"): Promise<void>;
-}
+export type ConnectionSessions = ReturnType<typeof createConnectionSessions>;
 
 export interface ShowOptions {
   readonly from: number;
@@ -65,7 +48,7 @@ export function sessionsOf(deps: ConnectionSessionsDeps): ConnectionSessions {
 
 const byConnection = new WeakMap<Connection, ConnectionSessions>();
 
-function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessions {
+function createConnectionSessions(deps: ConnectionSessionsDeps) {
   const shown = new Map<string, Shown>();
   const lent = new Map<string, readonly McpServer[]>();
   /** Prompts whose session is still being opened, by its id. */
@@ -128,7 +111,8 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
   });
 
   return {
-    show(core, id, options) {
+    /** Shows a session's records after `from`, if it is not shown already. `isHeld`: by another process, so its log is watched. */
+    show(core: Core, id: string, options: ShowOptions) {
       // The client may have left while its last call was under way.
       if (isGone || shown.has(id)) return;
       stopListening ??= core.sessions.onLoad((session) => shown.get(session.id)?.view.reloaded?.(session));
@@ -138,9 +122,11 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
       deps.places.delete(id);
       follow(core, one, Math.min(place ?? options.from, options.from));
     },
-    view: (id) => shown.get(id)?.view,
-    lend: (id, servers) => void lent.set(id, servers),
-    prompt(id, request, opening, key) {
+    view: (id: string) => shown.get(id)?.view,
+    /** The MCP servers that the client hands over for a session. */
+    lend: (id: string, servers: readonly McpServer[]) => void lent.set(id, servers),
+    /** Sends a prompt once its session is open; the request is answered when the turn has passed and `updates` have gone out. */
+    prompt(id: string, request: RequestContext, opening: () => Promise<OpenedPrompt>, key?: string) {
       remember(keys, key);
       const before = arriving.get(id);
       const placing = opening().then(async (prompt): Promise<typeof deferred> => {
@@ -153,8 +139,10 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
       void settled.then(() => arriving.get(id) === settled && arriving.delete(id));
       return placing;
     },
-    arrived: async (id) => void (await arriving.get(id)),
-    async close(id, how) {
+    /** Resolves when the prompts sent so far have their place in the queue. A cancel that did not wait could overtake its prompt. */
+    arrived: async (id: string) => void (await arriving.get(id)),
+    /** Unloads or deletes a session. Its last updates are sent first; after that it is no longer shown. */
+    async close(id: string, how: "close" | "delete") {
       await arriving.get(id);
       const { sessions } = await deps.core();
       // The node that has a session also has its snapshots, as long as it has the session.
