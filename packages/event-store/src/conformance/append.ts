@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Cases, delta, idAt, readAll, refuses, type SuiteEvent, upTo } from "./bench.js";
+import { type Cases, column, delta, idAt, readAll, refuses, type SuiteEvent, upTo } from "./bench.js";
 
 const ID = idAt(1);
 
@@ -13,10 +13,7 @@ export const appendCases: Cases = {
     await writer.written();
     for (let i = 0; i < 50; i++) writer.append([delta(String(i))]);
     await writer.written();
-    assert.deepEqual(
-      (await readAll(store, ID)).map((entry) => entry.seq),
-      upTo(53),
-    );
+    assert.deepEqual(column(await readAll(store, ID), "seq"), upTo(53));
     assert.equal(await store.lastSeq(ID), 53);
   },
   async "a batch is written whole or not at all"({ store }) {
@@ -51,13 +48,10 @@ export const appendCases: Cases = {
       { type: 'quo"ted\n', metadata: { list: [1, null, "😀"] } },
       { metadata: { first: true }, type: "late_type" },
     ];
-    const lines = writer.append(events).map((entry) => entry.line);
+    const lines = column(writer.append(events), "line");
     await writer.written();
     const back = await readAll(store, ID);
-    assert.deepEqual(
-      back.map((entry) => entry.line),
-      lines,
-    );
+    assert.deepEqual(column(back, "line"), lines);
     for (const [i, entry] of back.entries()) {
       assert.equal(entry.type, events[i]!.type);
       const { seq, id, ts, ...body } = entry.event;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { StoreErrorCode } from "../errors.js";
 import { isStoreError } from "../errors.js";
-import type { Entry, EventStore, LogEntry, Subscription } from "../types.js";
+import type { Entry, EventStore, LogEntry, LogWriter, Subscription } from "../types.js";
 
 export interface SuiteEvent {
   readonly type: string;
@@ -46,6 +46,19 @@ export async function readAll(store: SuiteStore, id: string, from = 0): Promise<
   const entries: Entry<SuiteEvent>[] = [];
   for await (const entry of store.read(id, { from })) entries.push(recordOf(entry));
   return entries;
+}
+
+/** A session with so many records that are durable, and its writer. */
+export async function createWith(store: SuiteStore, id: string, count: number): Promise<LogWriter<SuiteEvent>> {
+  const writer = await store.create(id, {});
+  writer.append(upTo(count).map((n) => delta(String(n))));
+  await writer.durable();
+  return writer;
+}
+
+/** One field of each row. */
+export function column<T, K extends keyof T>(rows: readonly T[], name: K): T[K][] {
+  return rows.map((row) => row[name]);
 }
 
 /** The entry of a log in which nothing is lost. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Cases, collect, delta, idAt, readAll, refuses, upTo, within } from "./bench.js";
+import { type Cases, collect, column, delta, idAt, readAll, refuses, upTo, within } from "./bench.js";
 
 const ID = idAt(1);
 
@@ -73,32 +73,26 @@ export const lifeCycleCases: Cases = {
     for (const n of [3, 1, 5, 2, 4]) await store.create(idAt(n), {});
     await store.create(idAt(6, "other"), {});
     const all = await store.list({ prefixes: ["suite"] });
-    const ids = all.sessions.map((session) => session.id);
-    assert.deepEqual(
-      ids,
-      [5, 4, 3, 2, 1].map((n) => idAt(n)),
-    );
+    const ids = column(all.sessions, "id");
+    assert.deepEqual(ids, [idAt(5), idAt(4), idAt(3), idAt(2), idAt(1)]);
     const paged: string[] = [];
     let after: string | undefined;
     for (let page = 0; page < 10; page++) {
       const { sessions, next } = await store.list({ prefixes: ["suite"], limit: 2, ...(after ? { after } : {}) });
       assert.ok(sessions.length <= 2);
-      paged.push(...sessions.map((session) => session.id));
+      paged.push(...column(sessions, "id"));
       if (next === null) break;
       after = next;
     }
     assert.deepEqual(paged, ids);
     const since = await store.list({ since: Date.UTC(2026, 3, 25, 12, 3, 5) });
-    assert.deepEqual(
-      since.sessions.map((session) => session.id),
-      [idAt(6, "other"), idAt(5)],
-    );
+    assert.deepEqual(column(since.sessions, "id"), [idAt(6, "other"), idAt(5)]);
     await refuses("invalid_id", () => store.list({ after: "%%%" }));
   },
   async "lists filter by fields of the summary before they cut a page, and believe what their caller knows"({ store }) {
     for (const n of upTo(6)) await store.create(idAt(n), { cwd: n % 2 ? "/odd" : "/even", turns: n > 2 ? 1 : 0 });
     const idsOf = async (options: Parameters<typeof store.list>[0]): Promise<string[]> =>
-      (await store.list(options)).sessions.map((session) => session.id);
+      column((await store.list(options)).sessions, "id");
     assert.deepEqual(await idsOf({ cwd: "/odd", prompted: true, limit: 2 }), [idAt(5), idAt(3)]);
     assert.deepEqual(await idsOf({ prompted: false }), [idAt(2), idAt(1)]);
     const { next } = await store.list({ cwd: "/even", limit: 2 });
@@ -128,7 +122,7 @@ export const lifeCycleCases: Cases = {
     writer.append(upTo(500).map((n) => delta("x".repeat(n))));
     await writer.durable();
     await store.importLog(idAt(2), { summary: { title: "moved" }, records: store.read(ID, { to: 400 }) });
-    const lines = async (id: string): Promise<string[]> => (await readAll(store, id)).map((entry) => entry.line);
+    const lines = async (id: string): Promise<string[]> => column(await readAll(store, id), "line");
     assert.deepEqual(await lines(idAt(2)), (await lines(ID)).slice(0, 400));
     const moved = await store.open(idAt(2));
     assert.equal(moved.append([delta("next")])[0]?.seq, 401);
@@ -164,10 +158,7 @@ export const lifeCycleCases: Cases = {
     await copy.durable();
     const original = await readAll(store, ID);
     const copied = await readAll(store, idAt(2));
-    assert.deepEqual(
-      copied.slice(0, 3).map((entry) => entry.line),
-      original.slice(0, 3).map((entry) => entry.line),
-    );
+    assert.deepEqual(column(copied.slice(0, 3), "line"), column(original.slice(0, 3), "line"));
     assert.deepEqual([copied.length, copied[3]?.type, original.length], [4, "forked", 5]);
     assert.deepEqual(await store.readSummary(idAt(2)), { title: "copy" });
     await refuses("exists", () => store.copy(ID, idAt(2), { upTo: 1, summary: {} }));
@@ -183,10 +174,8 @@ export const lifeCycleCases: Cases = {
     copy.append([delta("next")]);
     await copy.durable();
     const copied = await readAll(store, idAt(2));
-    assert.deepEqual(
-      copied.map(({ seq, type }) => `${seq} ${type}`),
-      ["1 text_delta", "2 text_delta", "3 forked", "4 text_delta", "5 text_delta"],
-    );
+    assert.deepEqual(column(copied, "seq"), upTo(5));
+    assert.deepEqual(column(copied, "type"), ["text_delta", "text_delta", "forked", "text_delta", "text_delta"]);
     const ordered = copied.map(({ event }) => event.ts);
     assert.deepEqual(ordered, [...ordered].sort());
   },

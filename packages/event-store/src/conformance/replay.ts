@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { parseCursor } from "../cursor.js";
-import { type Cases, collect, delta, idAt, recordOf, upTo, within } from "./bench.js";
+import { type Cases, collect, column, createWith, delta, idAt, recordOf, upTo, within } from "./bench.js";
 
 const ID = idAt(1);
 
 export const replayCases: Cases = {
   async "cursors: absent, 0, N, past the end, not a number"({ store }) {
-    const writer = await store.create(ID, {});
-    writer.append(upTo(5).map((n) => delta(String(n))));
-    await writer.durable();
+    const writer = await createWith(store, ID, 5);
     const expectations: [string | undefined, number[]][] = [
       [undefined, upTo(6)],
       ["0", upTo(6)],
@@ -86,9 +84,7 @@ export const replayCases: Cases = {
     assert.deepEqual(seqs, [1]);
   },
   async "entries asked for side by side come in order, each once"({ store }) {
-    const writer = await store.create(ID, {});
-    writer.append(upTo(5).map((n) => delta(String(n))));
-    await writer.durable();
+    await createWith(store, ID, 5);
     const entries = store.read(ID)[Symbol.asyncIterator]();
     const results = await Promise.all(upTo(6).map(() => entries.next()));
     assert.deepEqual(
@@ -170,9 +166,7 @@ export const replayCases: Cases = {
     assert.deepEqual([calls, closed.seqs], [0, []]);
   },
   async "a reader that leaves while its replay is under way gets nothing more"({ store }) {
-    const writer = await store.create(ID, {});
-    writer.append(upTo(5).map((n) => delta(String(n))));
-    await writer.durable();
+    await createWith(store, ID, 5);
     await new Promise(setImmediate);
     let late = 0;
     for (const steps of upTo(8)) {
@@ -202,10 +196,7 @@ export const replayCases: Cases = {
     const entries = writer.append([delta("a"), delta("b")]);
     await writer.durable();
     await new Promise(setImmediate);
-    assert.deepEqual(
-      lines,
-      entries.map((entry) => entry.line),
-    );
+    assert.deepEqual(lines, column(entries, "line"));
     subscription.close();
   },
 };
