@@ -116,27 +116,24 @@ export async function streamReply(run: DraftContext, request: ModelRequest, draf
   throw new AgentError("connection_lost", "the model's reply ended before it was complete");
 }
 
-export interface CallIds {
-  /** An id that is new to the conversation, like the wanted one if it can be. */
-  take(wanted: string): string;
-  /** The calls were dropped before anybody saw them: their ids may come again. */
-  release(calls: readonly { readonly id: string }[]): void;
-}
+export type CallIds = ReturnType<typeof createCallIds>;
 
 /**
  * Gives each call an id that is new to the conversation and that every provider accepts, whatever the model sent: some
  * servers send none, or the same one each time.
  */
-export function createCallIds(messages: readonly ModelMessage[], turn: number): CallIds {
+export function createCallIds(messages: readonly ModelMessage[], turn: number) {
   const used = new Set(messages.flatMap((message) => (message.role === "tool" ? [message.id] : [])));
   return {
-    take(wanted) {
+    /** An id that is new to the conversation, like the wanted one if it can be. */
+    take(wanted: string): string {
       let id = /^[A-Za-z0-9_-]{1,40}$/.test(wanted) ? wanted : `call-${turn}-${used.size}`;
       for (let n = used.size; used.has(id); n++) id = `call-${turn}-${n}`;
       used.add(id);
       return id;
     },
-    release(calls) {
+    /** The calls were dropped before anybody saw them: their ids may come again. */
+    release(calls: readonly { readonly id: string }[]): void {
       for (const { id } of calls) used.delete(id);
     },
   };

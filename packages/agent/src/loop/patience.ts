@@ -26,13 +26,7 @@ export async function abortable<T>(work: PromiseLike<T>, signal: AbortSignal, gr
 }
 
 /** The same for one work after the other, at the price of one listener. */
-export interface Patience {
-  wait<T>(work: PromiseLike<T>): Promise<T>;
-  /** Nothing more is waited for. */
-  end(): void;
-}
-
-export function createPatience(signal: AbortSignal, graceMs: number): Patience {
+export function createPatience(signal: AbortSignal, graceMs: number) {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   let abandon: (reason: unknown) => void = () => {};
@@ -45,12 +39,13 @@ export function createPatience(signal: AbortSignal, graceMs: number): Patience {
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
   return {
-    wait: (work) =>
-      new Promise((resolve, reject) => {
+    wait: <T>(work: PromiseLike<T>) =>
+      new Promise<T>((resolve, reject) => {
         abandon = reject;
         work.then(resolve, reject);
         if (isOver) reject(signal.reason);
       }),
+    /** Nothing more is waited for. */
     end() {
       signal.removeEventListener("abort", onAbort);
       clearTimeout(timer);

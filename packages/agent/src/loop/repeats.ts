@@ -2,13 +2,7 @@
 import { createHash } from "node:crypto";
 import { AgentError } from "../errors.js";
 
-/** Notices a model that goes in circles: the same calls with the same results, step after step, with nothing new between them. */
-export interface Repeats {
-  /** A call of the present step has its result; returns a word to the model where it is going in circles. */
-  note(call: { readonly name: string; readonly args: object }, output: string): string;
-  /** The step is over. Throws `stuck` where it has been the same long enough. */
-  endStep(): void;
-}
+export type Repeats = ReturnType<typeof createRepeats>;
 
 /** Said to the model from this many times on. */
 const NOTED = 3;
@@ -17,14 +11,16 @@ const STOPPED = 6;
 /** Calls that come back after more steps than this do not count as a circle. */
 const LONGEST_CIRCLE = 3;
 
-export function createRepeats(): Repeats {
+/** Notices a model that goes in circles: the same calls with the same results, step after step, with nothing new between them. */
+export function createRepeats() {
   const seen = new Map<string, { times: number; step: number; result: string }>();
   let step = 0;
   /** Steps in a row in which nothing was new. */
   let circling = 0;
   let ofStep: { name: string; times: number }[] = [];
   return {
-    note({ name, args }, output) {
+    /** A call of the present step has its result; returns a word to the model where it is going in circles. */
+    note({ name, args }: { readonly name: string; readonly args: object }, output: string): string {
       const key = digest(`${name}\n${JSON.stringify(args)}`);
       const result = digest(output);
       const last = seen.get(key);
@@ -35,7 +31,8 @@ export function createRepeats(): Repeats {
       if (times < NOTED || circling === 0) return "";
       return `\n\n[This same call was made ${times} times in a row, with this same result each time. Calling it again will not change it: try something else, or say what is in the way. At ${STOPPED} times the turn is stopped.]`;
     },
-    endStep() {
+    /** The step is over. Throws `stuck` where it has been the same long enough. */
+    endStep(): void {
       const least = Math.min(...ofStep.map(({ times }) => times));
       circling = ofStep.length > 0 && least > 1 ? circling + 1 : 0;
       const name = ofStep[0]?.name;
@@ -47,19 +44,13 @@ export function createRepeats(): Repeats {
   };
 }
 
+export type RepeatedText = ReturnType<typeof createRepeatedText>;
+
 /**
  * A model that is asked to go on where its reply broke off often says its last words again, and some begin from the start. What was
- * shown cannot be taken back, so what is repeated is held back here.
+ * shown cannot be taken back, so what is repeated is held back here. `shown` is what was said before the break.
  */
-export interface RepeatedText {
-  /** The next piece; returns what of it, and of what was held back, is new. */
-  take(piece: string): string;
-  /** Something else follows, or nothing; returns what was held back and is new. */
-  end(): string;
-}
-
-/** `shown` is what was said before the break. */
-export function createRepeatedText(shown: string): RepeatedText {
+export function createRepeatedText(shown: string) {
   const lately = shown.slice(-LONGEST_ECHO);
   let held = "";
   let settled = shown === "";
@@ -69,14 +60,16 @@ export function createRepeatedText(shown: string): RepeatedText {
     return text;
   };
   return {
-    take(piece) {
+    /** The next piece; returns what of it, and of what was held back, is new. */
+    take(piece: string): string {
       if (settled) return piece;
       held += piece;
       if (held.length >= shown.length && held.startsWith(shown)) return settle(held.slice(shown.length));
       if (shown.startsWith(held) || lately.includes(held)) return "";
       return settle(held.slice(echoOf(shown, held)));
     },
-    end() {
+    /** Something else follows, or nothing; returns what was held back and is new. */
+    end(): string {
       if (settled || held === "") return "";
       const whole = shown.startsWith(held) && held.length >= SHORTEST_ECHO;
       return settle(whole ? "" : held.slice(echoOf(shown, held)));

@@ -2,23 +2,18 @@
 import type { AgentEvent, PlanEntry } from "@chimera/acp-schema/events";
 import type { Tool } from "../tool.js";
 
-export interface Toolbox {
-  /** Those that requests declare. */
-  readonly tools: readonly Tool[];
-  /** By name or alias, in any case and spelling: `functions.Read`, `read-file` and `ReadFile` are `Read`. */
-  find(name: string): Tool | undefined;
-  /** The names closest to one that no tool has, for the answer to the model. */
-  nearest(name: string): string | undefined;
-}
+export type Toolbox = ReturnType<typeof createToolbox>;
 
 /** `allowed` narrows the set by names or aliases; null allows all. */
-export function createToolbox(tools: readonly Tool[], allowed: readonly string[] | null): Toolbox {
+export function createToolbox(tools: readonly Tool[], allowed: readonly string[] | null) {
   const chosen = allowedTools(tools, allowed);
   // Most turns call nothing: names are sorted out with the first call.
   let names: Names | undefined;
   return {
+    /** Those that requests declare. */
     tools: chosen.some((tool) => tool.deferred) ? chosen.filter((tool) => !tool.deferred) : chosen,
-    find(name) {
+    /** By name or alias, in any case and spelling: `functions.Read`, `read-file` and `ReadFile` are `Read`. */
+    find(name: string): Tool | undefined {
       names ??= sortNames(chosen);
       const { byName, bySpelling } = names;
       return (
@@ -28,29 +23,26 @@ export function createToolbox(tools: readonly Tool[], allowed: readonly string[]
         undefined
       );
     },
-    nearest: (name) => nearestOf(spelling(lastWord(name)), chosen),
+    /** The names closest to one that no tool has, for the answer to the model. */
+    nearest: (name: string): string | undefined => nearestOf(spelling(lastWord(name)), chosen),
   };
 }
 
 /** Only the latest entries are shown, so that a long turn's plans stay small. */
 const LONGEST = 50;
 
-/** The plan an editor shows when the model keeps no todo list: one entry per tool call. */
-export interface Plan {
-  /** A call starts; call the returned function with how it ended. */
-  start(title: string): (success: boolean) => void;
-  /** A todo list took over: it is the plan from now on. */
-  yieldToTodo(): void;
-}
+export type Plan = ReturnType<typeof createPlan>;
 
-export function createPlan(emit: (event: AgentEvent) => void, hasTodo: boolean): Plan {
+/** The plan an editor shows when the model keeps no todo list: one entry per tool call. */
+export function createPlan(emit: (event: AgentEvent) => void, hasTodo: boolean) {
   const entries: PlanEntry[] = [];
   let silent = hasTodo;
   const show = (): void => {
     if (!silent) emit({ type: "plan", metadata: { entries: entries.map((entry) => ({ ...entry })) } });
   };
   return {
-    start(title) {
+    /** A call starts; call the returned function with how it ended. */
+    start(title: string): (success: boolean) => void {
       const entry: PlanEntry = { content: title, priority: "medium", status: "in_progress" };
       entries.push(entry);
       if (entries.length > LONGEST) entries.shift();
@@ -61,7 +53,8 @@ export function createPlan(emit: (event: AgentEvent) => void, hasTodo: boolean):
         show();
       };
     },
-    yieldToTodo() {
+    /** A todo list took over: it is the plan from now on. */
+    yieldToTodo(): void {
       silent = true;
     },
   };

@@ -37,55 +37,48 @@ export function openModelContext(
   return { messages, numbers, accepted };
 }
 
-export interface Window {
-  /** Tokens that a request with these messages would have, as closely as can be known. */
-  tokens(messages: readonly ModelMessage[]): number;
-  /** The same for the messages alone. */
-  size(messages: readonly ModelMessage[]): number;
-  /** Tokens beyond which a request leaves no room for its reply. */
-  readonly limit: number;
-  /** The most tokens that a reply to these messages may have; undefined: whatever the model does by itself. */
-  roomFor(messages: readonly ModelMessage[]): number | undefined;
-  /** The provider counted a request. */
-  measure(messages: readonly ModelMessage[], usage: ModelUsage): void;
-  /** The provider refused a request as too long: the window is smaller than it was said to be. */
-  refused(messages: readonly ModelMessage[]): void;
-}
+export type Window = ReturnType<typeof createWindow>;
 
 /** `overhead` is what every request has besides its messages. */
 export function createWindow(
   { contextWindow, maxOutput }: Pick<Model, "contextWindow" | "maxOutput">,
   overhead: Pick<ModelRequest, "system" | "tools">,
-): Window {
+) {
   const fixed = overhead.system.length + overhead.tools.reduce((sum, tool) => sum + declaredLength(tool), 0);
   /** Tokens counted for each token estimated. */
   let ratio = 1;
   let limit = Math.min(contextWindow * FULLEST, contextWindow - reserve(contextWindow, maxOutput));
-  const estimate = (messages: readonly ModelMessage[], more = fixed): number => {
+  const estimate = (messages: Messages, more = fixed): number => {
     let characters = more;
     for (const message of messages) characters += lengthOf(message);
     return characters / CHARACTERS_PER_TOKEN;
   };
-  const tokens = (messages: readonly ModelMessage[]): number => Math.ceil(estimate(messages) * ratio);
+  const tokens = (messages: Messages): number => Math.ceil(estimate(messages) * ratio);
   return {
+    /** Tokens that a request with these messages would have, as closely as can be known. */
     tokens,
-    size: (messages) => Math.ceil(estimate(messages, 0) * ratio),
+    /** The same for the messages alone. */
+    size: (messages: Messages): number => Math.ceil(estimate(messages, 0) * ratio),
+    /** Tokens beyond which a request leaves no room for its reply. */
     get limit() {
       return limit;
     },
-    roomFor(messages) {
+    /** The most tokens that a reply to these messages may have; undefined: whatever the model does by itself. */
+    roomFor(messages: Messages): number | undefined {
       if (maxOutput === undefined) return undefined;
       const left = Math.floor(contextWindow * (1 - MARGIN) - tokens(messages));
       return Math.min(maxOutput, Math.max(LEAST_REPLY, left));
     },
-    measure(messages, { input, cacheRead, cacheWrite }) {
+    /** The provider counted a request. */
+    measure(messages: Messages, { input, cacheRead, cacheWrite }: ModelUsage): void {
       const counted = input + cacheRead + cacheWrite;
       const estimated = estimate(messages);
       // A server that does not count, or counts only what it has not seen before, teaches nothing.
       if (!(counted > estimated / 2) || !Number.isFinite(counted)) return;
       ratio = Math.min(Math.max(counted / estimated, LOWEST_RATIO), HIGHEST_RATIO);
     },
-    refused(messages) {
+    /** The provider refused a request as too long: the window is smaller than it was said to be. */
+    refused(messages: Messages): void {
       limit = Math.min(limit, tokens(messages) * REFUSED_SHARE);
     },
   };
@@ -159,6 +152,7 @@ export function createSpending(model: Pick<Model, "price" | "contextWindow">, be
 /** Questions to the person are shown as tool calls, since that is what a permission is asked for; the model never sees them. */
 const questions: ReadonlySet<string> = new Set(["continue_over_budget", "continue_over_steps"]);
 
+type Messages = readonly ModelMessage[];
 type ModelName = Pick<Model, "provider" | "id">;
 
 /** Every call gets its result right after it, and no result stands alone: a crash may have left the log otherwise. */

@@ -159,11 +159,14 @@ export function createReply(): ReplyQueue {
 }
 
 /**
+ * Events that say what the one before said, with another text. Nearly all of a stream are, and parsing each of them is nearly all of
+ * the work: a text that stands between what its neighbours share is cut out instead.
+ *
  * Two events in a row that differ in one place, and led to the texts that stand there, show where the text of the next one is. Any
  * other event between them begins the search anew, so that a reader never misses what would change its mind. `counter` is the key of a
  * number that does nothing but count events: it may differ too, where it comes before the text.
  */
-export function createRepeats(counter?: string): Repeats {
+export function createRepeats(counter?: string) {
   const mark = counter === undefined ? null : `"${counter}":`;
   let first: TextEvent | null = null;
   /** What the next events look like, once two have shown it: one match costs a sixth of what comparing the pieces does. */
@@ -201,14 +204,17 @@ export function createRepeats(counter?: string): Repeats {
   };
 
   return {
+    /** False once the stream has shown that it repeats nothing. */
     get hopeful() {
       return attempts <= MOST_ATTEMPTS;
     },
-    find(data) {
+    /** What an event leads to that differs from the two before it in its text alone; null where it has to be parsed. */
+    find(data: string): TextEvent | null {
       const text = shown?.exec(data)?.[1];
       return first && text !== undefined ? { type: first.type, text } : null;
     },
-    learn(data, led) {
+    /** An event that was parsed, and the one piece of text that it led to; null if it led to anything else. */
+    learn(data: string, led: TextEvent | null): void {
       const text = first && led?.type === first.type ? between(data) : null;
       if (text === null || decoded(text) !== led?.text) begin(data, led);
       // The same text again would show nothing: it may stand in two places.
@@ -285,19 +291,6 @@ interface ReplyQueue extends Reply {
   take(): ModelEvent[];
   /** The last batch of a whole reply. */
   takeLast(): ModelEvent[];
-}
-
-/**
- * Events that say what the one before said, with another text. Nearly all of a stream are, and parsing each of them is nearly all of
- * the work: a text that stands between what its neighbours share is cut out instead.
- */
-interface Repeats {
-  /** False once the stream has shown that it repeats nothing. */
-  readonly hopeful: boolean;
-  /** What an event leads to that differs from the two before it in its text alone; null where it has to be parsed. */
-  find(data: string): TextEvent | null;
-  /** An event that was parsed, and the one piece of text that it led to; null if it led to anything else. */
-  learn(data: string, led: TextEvent | null): void;
 }
 
 /** Streams that number their events, or pad them, repeat nothing: they are left alone after so many. */

@@ -220,15 +220,10 @@ function linger(reply: IncomingMessage): void {
   reply.resume();
 }
 
-/** Cuts a request whose reply stays silent; time in which nobody was reading does not count. */
-interface Watch {
-  guard(stream: ClientRequest | IncomingMessage): void;
-  pause(): void;
-  resume(): void;
-  stop(): void;
-}
+type Watch = ReturnType<typeof createWatch>;
 
-function createWatch(idleMs: number): Watch {
+/** Cuts a request whose reply stays silent; time in which nobody was reading does not count. */
+function createWatch(idleMs: number) {
   let guarded: ClientRequest | IncomingMessage | undefined;
   let reading = true;
   const timer = setTimeout(() => {
@@ -236,7 +231,7 @@ function createWatch(idleMs: number): Watch {
     else guarded?.destroy(new AgentError("stalled", `the model sent nothing for ${Math.round(idleMs / 1000)} seconds`));
   }, idleMs);
   return {
-    guard(stream) {
+    guard(stream: ClientRequest | IncomingMessage) {
       guarded = stream;
       timer.refresh();
     },

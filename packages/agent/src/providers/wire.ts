@@ -91,26 +91,11 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
 
 type Framing = "events" | "lines";
 
-/** A reply that is a stream, fed chunk by chunk. Nothing is gathered: what a vendor sends is many times what is kept of it. */
-interface EventStream {
-  readonly chunks: AsyncIterable<string>;
-  /** Hands on the events that a chunk completes. */
-  feed(chunk: string): void;
-  /** Throws what went wrong with the chunks so far. */
-  check(): void;
-  /** The vendor said that nothing follows. */
-  readonly done: boolean;
-  /** The reply has ended. */
-  end(): void;
-}
-
-/** Posts, checks the status, and gives the reply as a stream whose events go to `take`, each as the JSON text that it is. */
-async function postForEvents(
-  post: Post,
-  request: PostRequest,
-  framing: Framing,
-  take: (data: string) => void,
-): Promise<EventStream> {
+/**
+ * Posts, checks the status, and gives the reply as a stream that is fed chunk by chunk; its events go to `take`, each as the JSON text
+ * that it is. Nothing is gathered: what a vendor sends is many times what is kept of it.
+ */
+async function postForEvents(post: Post, request: PostRequest, framing: Framing, take: (data: string) => void) {
   const reply = await post(request);
   const { begins, isStream, open } = FRAMINGS[framing];
   if (reply.status !== 200 || !isStream(String(reply.headers["content-type"] ?? ""))) throw await statusError(reply);
@@ -135,16 +120,20 @@ async function postForEvents(
   };
   return {
     chunks: reply.chunks,
-    feed(chunk) {
+    /** Hands on the events that a chunk completes. */
+    feed(chunk: string) {
       if (opening.length < SHOWN_OF_BODY) opening = (opening + chunk).slice(0, SHOWN_OF_BODY);
       events.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
       length += chunk.length;
       if (length > LONGEST_REPLY) heard.failure ??= { error: badReply("the model's reply has no end") };
     },
+    /** Throws what went wrong with the chunks so far. */
     check,
+    /** The vendor said that nothing follows. */
     get done() {
       return heard.done;
     },
+    /** The reply has ended. */
     end() {
       events.end();
       check();
