@@ -61,10 +61,10 @@ export function contentOf(content: NonNullable<ToolCallUpdate["content"]>): {
   return { text: texts.join("\n"), shown };
 }
 
-/** Output of a command that some agents send beside the content: all of it each time, or what was added. */
-export function terminalText(call: ToolCallUpdate): { text: string; isWhole: boolean } | null {
+/** Output of a command that some agents send beside the content: what was added. */
+export function terminalText(call: ToolCallUpdate): string {
   const output = (call as { _meta?: { terminal_output?: { data?: unknown } } })._meta?.terminal_output;
-  return typeof output?.data === "string" ? { text: output.data, isWhole: false } : null;
+  return typeof output?.data === "string" ? output.data : "";
 }
 
 export function outputOf(raw: unknown): string {

@@ -30,14 +30,9 @@ export interface GuestDeps {
   readonly isOurs: (pid: number | undefined) => boolean;
 }
 
-export interface Guest {
-  run(turn: Turn, context: AgentContext): AsyncIterable<AgentEvent>;
-  /** Sets an option of the engine's own, at once where its session is open. */
-  set(id: string, value: string | boolean): Promise<void>;
-  close(): Promise<void>;
-}
+export type Guest = ReturnType<typeof createGuest>;
 
-export function createGuest(deps: GuestDeps): Guest {
+export function createGuest(deps: GuestDeps) {
   let opened: Opened | null = null;
   /** The turn that runs; what comes without one goes into the log between turns. */
   let running: RunningTurn | null = null;
@@ -109,15 +104,13 @@ export function createGuest(deps: GuestDeps): Guest {
         program.listen(session, listener);
       };
       const reasons = isSamePast ? await takeUp(program, memory, base, prepare) : [];
-      if (reasons !== null) {
-        const answer = await loggedIn(program, () => program.agent.request("session/new", base));
-        prepare(answer.sessionId, false);
-        say(mapper.opened(answer));
-        const past = retell(turn.history);
-        if (past !== null) say([notice(whyRetold(deps.engine, memory, isSamePast, reasons))]);
-        return past;
-      }
-      return null;
+      if (reasons === null) return null;
+      const answer = await loggedIn(program, () => program.agent.request("session/new", base));
+      prepare(answer.sessionId, false);
+      say(mapper.opened(answer));
+      const past = retell(turn.history);
+      if (past !== null) say([notice(whyRetold(deps.engine, memory, isSamePast, reasons))]);
+      return past;
     } catch (error) {
       if (opened) leave();
       else deps.pool.release(deps.key);
@@ -185,10 +178,9 @@ export function createGuest(deps: GuestDeps): Guest {
     const request = (method: string, params: object) =>
       orEnded(within(agent.request(method as never, { sessionId, ...params } as never), method), ended);
     const setter = mapper.setterOf(id);
+    const type = typeof value === "boolean" ? { type: "boolean" } : {};
     if (setter) await request(setter, { [setter === "session/set_mode" ? "modeId" : "modelId"]: value });
-    else if (typeof value === "boolean")
-      await request("session/set_config_option", { configId: id, type: "boolean", value });
-    else await request("session/set_config_option", { configId: id, value });
+    else await request("session/set_config_option", { configId: id, ...type, value });
     say(mapper.chose(id, value));
   };
 
@@ -256,8 +248,9 @@ export function createGuest(deps: GuestDeps): Guest {
   };
 
   return {
+    /** Sets an option of the engine's own, at once where its session is open. */
     set: setOption,
-    run: (turn, context) =>
+    run: (turn: Turn, context: AgentContext) =>
       createOutbox<AgentEvent>(
         async (outbox) => {
           voice = context.session;

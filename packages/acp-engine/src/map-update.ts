@@ -17,34 +17,7 @@ import type { UnknownUpdate } from "./connect-agent.js";
 import { limits } from "./limits.js";
 import { modelsOf, modesOf, optionOf, withModes } from "./options.js";
 
-export interface Mapper {
-  /** The events of one update. */
-  of(update: UnknownUpdate): AgentEvent[];
-  /** Announces or updates the call that a permission is asked for, and returns its id in the log. */
-  asked(call: ToolCallUpdate): { readonly callId: string; readonly events: AgentEvent[] };
-  call(callId: string): Readonly<CallState> | undefined;
-  /** Ends the calls that are left when a turn ends: an engine says nothing more of one that was refused. */
-  endOpen(reason: string): AgentEvent[];
-  /** The settings that the engine offers, from what it answers when a session is opened. */
-  opened(answer: OpenAnswer): AgentEvent[];
-  readonly options: readonly EngineOption[];
-  /** The method that sets an option which was made of modes or models; undefined for one of the engine's own options. */
-  setterOf(id: string): "session/set_mode" | "session/set_model" | undefined;
-  /** The events of an option that was set. */
-  chose(id: string, value: string | boolean): AgentEvent[];
-  /** Begins a turn: `turnCalls` are those made since. */
-  beginTurn(): void;
-  turnCalls(): readonly CallState[];
-  /** What the engine counts of its own session. */
-  readonly spent: Spent;
-}
-
-export interface Spent {
-  readonly costUsd: number;
-  readonly isPriced: boolean;
-  readonly used: number;
-  readonly size: number;
-}
+export type Mapper = ReturnType<typeof createMapper>;
 
 export interface OpenAnswer {
   readonly modes?: SessionModeState | null | undefined;
@@ -52,7 +25,7 @@ export interface OpenAnswer {
   readonly models?: unknown;
 }
 
-export function createMapper(clock: () => number): Mapper {
+export function createMapper(clock: () => number) {
   /** By the engine's id of a call; one that it uses again is another call. */
   const calls = new Map<string, CallState>();
   const byId = new Map<string, CallState>();
@@ -61,7 +34,7 @@ export function createMapper(clock: () => number): Mapper {
   const setters = new Map<string, "session/set_mode" | "session/set_model">();
   /** The message that each speaker is in, where the engine names its messages. */
   const messages = new Map<string, unknown>();
-  let spent: Spent = { costUsd: 0, isPriced: false, used: 0, size: 0 };
+  let spent = { costUsd: 0, isPriced: false, used: 0, size: 0 };
 
   const begin = (call: ToolCallUpdate): CallState => {
     const used = calls.get(call.toolCallId);
@@ -121,8 +94,7 @@ export function createMapper(clock: () => number): Mapper {
       if (isNew && !isEnd(call)) news.content = shown;
       events.push(...said(state, text, true));
     }
-    const streamed = terminalText(call);
-    if (streamed !== null) events.push(...said(state, streamed.text, streamed.isWhole));
+    events.push(...said(state, terminalText(call), false));
     if (Object.keys(news).length > 0) events.unshift({ type: "tool_update", metadata: { call_id: state.id, ...news } });
     return events;
   };
@@ -178,7 +150,10 @@ export function createMapper(clock: () => number): Mapper {
   const kinds: Readonly<Record<string, (update: never) => AgentEvent[]>> = {
     tool_call: (update: Update<"tool_call">) => take(update as ToolCallUpdate, true),
     tool_call_update: (update: Update<"tool_call_update">) => take(update, false),
-    plan: ({ entries }: Update<"plan">) => [{ type: "plan", metadata: { entries: entries.map(planEntry) } }],
+    plan({ entries }: Update<"plan">) {
+      const known = entries.map(({ content, priority, status }) => ({ content, priority, status }));
+      return [{ type: "plan", metadata: { entries: known } }];
+    },
     available_commands_update: ({ availableCommands }: Update<"available_commands_update">) => [
       {
         type: "commands_changed",
@@ -216,20 +191,26 @@ export function createMapper(clock: () => number): Mapper {
   };
 
   return {
+    /** What the engine counts of its own session. */
     get spent() {
       return spent;
     },
-    get options() {
+    get options(): readonly EngineOption[] {
       return options;
     },
-    setterOf: (id) => setters.get(id),
-    chose: (id, value) => setOptions(options.map((option) => (option.id === id ? { ...option, value } : option))),
+    /** The method that sets an option which was made of modes or models; undefined for one of the engine's own options. */
+    setterOf: (id: string) => setters.get(id),
+    /** The events of an option that was set. */
+    chose: (id: string, value: string | boolean) =>
+      setOptions(options.map((option) => (option.id === id ? { ...option, value } : option))),
+    /** Begins a turn: `turnCalls` are those made since. */
     beginTurn() {
       turnCalls = [];
       messages.clear();
     },
-    turnCalls: () => turnCalls,
-    of(update) {
+    turnCalls: (): readonly CallState[] => turnCalls,
+    /** The events of one update. */
+    of(update: UnknownUpdate): AgentEvent[] {
       const kind = String(update["sessionUpdate"]);
       const spoken = SPOKEN[kind];
       if (spoken) {
@@ -246,17 +227,19 @@ export function createMapper(clock: () => number): Mapper {
       const read = v.safeParse(updateSchemas[kind as keyof typeof updateSchemas] as v.GenericSchema, update);
       return read.success ? handle(read.output as never) : [vendor(kind, update)];
     },
-    asked(call) {
+    /** Announces or updates the call that a permission is asked for, and returns its id in the log. */
+    asked(call: ToolCallUpdate) {
       const events = take({ ...call, status: null }, !calls.has(call.toolCallId));
       const state = calls.get(call.toolCallId)!;
       state.asked = true;
       return { callId: state.id, events };
     },
-    call: (callId) => byId.get(callId),
-    endOpen(reason) {
-      return [...calls.values()].flatMap((state) => (state.endedAt === null ? [ended(state, false, reason)] : []));
-    },
-    opened({ modes, configOptions, models }) {
+    call: (callId: string): Readonly<CallState> | undefined => byId.get(callId),
+    /** Ends the calls that are left when a turn ends: an engine says nothing more of one that was refused. */
+    endOpen: (reason: string): AgentEvent[] =>
+      [...calls.values()].flatMap((state) => (state.endedAt === null ? [ended(state, false, reason)] : [])),
+    /** The settings that the engine offers, from what it answers when a session is opened. */
+    opened({ modes, configOptions, models }: OpenAnswer): AgentEvent[] {
       const own = (configOptions ?? []).flatMap(optionOf);
       const [mode, model] = [modesOf(modes, own), modelsOf(models, own)];
       if (mode.length > 0) setters.set("mode", "session/set_mode");
@@ -310,14 +293,6 @@ const TOOL_OF_KIND: Readonly<Record<ToolKind, string>> = {
   switch_mode: "switch_mode",
   other: "other",
 };
-
-function planEntry({
-  content,
-  priority,
-  status,
-}: Metadata<"plan">["entries"][number]): Metadata<"plan">["entries"][number] {
-  return { content, priority, status };
-}
 
 function vendor(name: string, data: unknown): AgentEvent {
   const size = JSON.stringify(data)?.length ?? 0;

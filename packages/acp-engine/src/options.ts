@@ -8,30 +8,14 @@ export function optionOf(option: SessionConfigOption): EngineOption[] {
   const head = { id, name, ...(description && { description }), ...(category && { category }) };
   if (option.type === "boolean") return [{ ...head, value: option.currentValue }];
   if (option.type !== "select") return [];
-  const choices = option.options.flatMap((one) => ("options" in one ? one.options : [one])).map(choiceOf);
-  return [{ ...head, value: option.currentValue, choices }];
-}
-
-function choiceOf({
-  value,
-  name,
-  description,
-}: {
-  value: string;
-  name: string;
-  description?: string | null | undefined;
-}) {
-  return { id: value, name, ...(description && { description }) };
+  const choices = option.options.flatMap((one) => ("options" in one ? one.options : [one]));
+  return [{ ...head, value: option.currentValue, choices: choices.map((one) => choiceOf(one.value, one)) }];
 }
 
 /** Modes of agents that offer them beside, or before, config options. */
 export function modesOf(modes: SessionModeState | null | undefined, own: readonly EngineOption[]): EngineOption[] {
-  if (!modes || own.some(({ id, category }) => id === "mode" || category === "mode")) return [];
-  const choices = modes.availableModes.map(({ id, name, description }) => ({
-    id,
-    name,
-    ...(description && { description }),
-  }));
+  if (!modes || own.some((one) => isAbout(one, "mode"))) return [];
+  const choices = modes.availableModes.map((mode) => choiceOf(mode.id, mode));
   return [{ id: "mode", name: "Mode", category: "mode", value: modes.currentModeId, choices }];
 }
 
@@ -40,20 +24,26 @@ const Models = v.object({
   availableModels: v.array(v.object({ modelId: v.string(), name: v.string(), description: v.nullish(v.string()) })),
 });
 
-/** The list of models of older agents, which is not part of the protocol any more. */
+/** The list of models of older agents, which the protocol no longer has. */
 export function modelsOf(models: unknown, own: readonly EngineOption[]): EngineOption[] {
   const read = v.safeParse(Models, models);
-  if (!read.success || own.some(({ id, category }) => id === "model" || category === "model")) return [];
-  const choices = read.output.availableModels.map(({ modelId, name, description }) =>
-    choiceOf({ value: modelId, name, description }),
-  );
+  if (!read.success || own.some((one) => isAbout(one, "model"))) return [];
+  const choices = read.output.availableModels.map((model) => choiceOf(model.modelId, model));
   return [{ id: "model", name: "Model", category: "model", value: read.output.currentModelId, choices }];
 }
 
 /** A new list of options does not speak of what was made of modes and models. */
 export function withModes(now: EngineOption[], before: readonly EngineOption[]): EngineOption[] {
-  const made = before.filter(
-    ({ id }) => (id === "mode" || id === "model") && !now.some((one) => one.id === id || one.category === id),
-  );
+  const made = before.filter(({ id }) => (id === "mode" || id === "model") && !now.some((one) => isAbout(one, id)));
   return [...made, ...now];
+}
+
+// --- internal ---
+
+function choiceOf(id: string, { name, description }: { name: string; description?: string | null | undefined }) {
+  return { id, name, ...(description && { description }) };
+}
+
+function isAbout({ id, category }: EngineOption, what: string): boolean {
+  return id === what || category === what;
 }

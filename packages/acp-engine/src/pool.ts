@@ -3,15 +3,9 @@ import { EngineError } from "./errors.js";
 import { limits } from "./limits.js";
 import type { EngineProgram } from "./program.js";
 
-export interface Pool {
-  /** The program under that key, started if there is none; counts as in use until it is released. */
-  take(key: string): Promise<EngineProgram>;
-  release(key: string): void;
-  close(): Promise<void>;
-}
+export type Pool = ReturnType<typeof createPool>;
 
-/** @param signal of waiting for a start that failed before. */
-export function createPool(start: (key: string) => Promise<EngineProgram>, clock: () => number): Pool {
+export function createPool(start: (key: string) => Promise<EngineProgram>, clock: () => number) {
   const slots = new Map<string, Slot>();
   /** Starts that failed, or programs that ended, within a short time of their start. */
   let failures = 0;
@@ -51,7 +45,8 @@ export function createPool(start: (key: string) => Promise<EngineProgram>, clock
   };
 
   return {
-    async take(key) {
+    /** The program under that key, started if there is none; counts as in use until it is released. */
+    async take(key: string): Promise<EngineProgram> {
       let slot = slots.get(key);
       if (!slot) {
         slot = { users: 0, idle: undefined, isClosing: false } as unknown as Slot;
@@ -65,7 +60,7 @@ export function createPool(start: (key: string) => Promise<EngineProgram>, clock
       clearTimeout(slot.idle);
       return slot.program;
     },
-    release(key) {
+    release(key: string) {
       const slot = slots.get(key);
       if (!slot || --slot.users > 0) return;
       slot.idle = setTimeout(() => {

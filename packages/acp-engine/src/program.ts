@@ -10,7 +10,7 @@ import type {
   RequestPermissionResponse,
 } from "@chimera/acp-schema";
 import { endOf } from "@chimera/acp-schema/text";
-import { type ConnectedAgent, connectAgent, type UnknownUpdate, within } from "./connect-agent.js";
+import { connectAgent, type UnknownUpdate, within } from "./connect-agent.js";
 import { DECLINED } from "./elicitation.js";
 import { EngineError } from "./errors.js";
 import { limits } from "./limits.js";
@@ -42,24 +42,14 @@ export interface SessionListener {
   onElicitation(asked: CreateElicitationRequest): Promise<CreateElicitationResponse>;
 }
 
-export interface EngineProgram {
-  readonly agent: ConnectedAgent;
-  readonly pid: number | undefined;
-  /** Aborted when the program is gone; the reason is an `EngineError` that quotes its last words. */
-  readonly ended: AbortSignal;
-  listen(sessionId: string, listener: SessionListener): void;
-  forget(sessionId: string): void;
-  /** Stops and goes on reading what the program says. */
-  pause(isFull: boolean): void;
-  end(): Promise<void>;
-}
+export type EngineProgram = Awaited<ReturnType<typeof startProgram>>;
 
 export async function startProgram(
   name: string,
   child: ChildProgram,
   client: Implementation,
   onTrouble: (text: string) => void,
-): Promise<EngineProgram> {
+) {
   const listeners = new Map<string, SessionListener>();
   /** Updates of a session whose `session/new` is not yet answered, or whose answer was not yet looked at. */
   const early = new Map<string, UnknownUpdate[]>();
@@ -101,14 +91,16 @@ export async function startProgram(
     return {
       agent,
       pid: child.pid,
+      /** Aborted when the program is gone; the reason is an `EngineError` that quotes its last words. */
       ended: ended.signal,
-      listen(sessionId, listener) {
+      listen(sessionId: string, listener: SessionListener) {
         listeners.set(sessionId, listener);
         for (const update of early.get(sessionId) ?? []) listener.onUpdate(update);
         early.clear();
       },
-      forget: (sessionId) => void listeners.delete(sessionId),
-      pause: (isFull) => void (isFull ? child.stdout.pause() : child.stdout.resume()),
+      forget: (sessionId: string) => void listeners.delete(sessionId),
+      /** Stops and goes on reading what the program says. */
+      pause: (isFull: boolean) => void (isFull ? child.stdout.pause() : child.stdout.resume()),
       end: async () => {
         await within(agent.close(), "close", 1000).catch(() => {});
         await child.end();
