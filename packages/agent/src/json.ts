@@ -17,15 +17,19 @@ export const DEEPEST_ARGS = 64;
 /** Characters of one call's arguments: more than a model writes in one reply. */
 export const LONGEST_ARGS = 1024 * 1024;
 
+/** The value that a text says; undefined where it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The arguments of a call; null when the text is not an object that a provider would take back. */
 export function parseObject(text: string): JsonObject | null {
-  if (text.length > LONGEST_ARGS) return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && !isDeeperThan(DEEPEST_ARGS, value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = text.length > LONGEST_ARGS ? null : parseJson(text);
+  return isJsonObject(value) && !isDeeperThan(DEEPEST_ARGS, value) ? value : null;
 }
 
 /** Whether there is more in a value than anybody means; each part of it costs every program that handles it. */

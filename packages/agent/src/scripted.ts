@@ -2,6 +2,7 @@
 import type { Json } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import { AgentError } from "./errors.js";
+import { parseJson } from "./json.js";
 import { systemClock } from "./loop/patience.js";
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "./providers/model.js";
 
@@ -149,12 +150,8 @@ export async function readScript(path: string): Promise<Script> {
   const text = await read().catch((cause: NodeJS.ErrnoException) => {
     throw new AgentError("script", `the script ${path} cannot be read: ${cause.code ?? cause.message}`, { cause });
   });
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new AgentError("script", `the script ${path} is not JSON`);
-  }
+  const value = parseJson(text);
+  if (value === undefined) throw new AgentError("script", `the script ${path} is not JSON`);
   return parseScript(value);
 }
 

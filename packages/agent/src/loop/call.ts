@@ -3,7 +3,15 @@ import type { Touches, Workspace } from "@chimera/acp-schema/agent";
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import type { JsonObject } from "../json.js";
-import { DEEPEST_ARGS, holdsMoreThan, isDeeperThan, isJsonObject, LONGEST_ARGS, parseObject } from "../json.js";
+import {
+  DEEPEST_ARGS,
+  holdsMoreThan,
+  isDeeperThan,
+  isJsonObject,
+  LONGEST_ARGS,
+  parseJson,
+  parseObject,
+} from "../json.js";
 import type { InputResult, Tool } from "../tool.js";
 import type { RawCall } from "./draft.js";
 import { fitArguments } from "./fit-arguments.js";
@@ -201,12 +209,8 @@ function jsonCalls(text: string): WrittenCall[] | null {
 }
 
 function parsedWhole(text: string): unknown[] | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : [value];
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return value === undefined ? null : [value].flat();
 }
 
 function parsedLines(text: string): unknown[] | null {

@@ -4,7 +4,7 @@
  * tool's own validation explains it to the model.
  */
 import { plainWord } from "@chimera/acp-schema/text";
-import { isJsonObject } from "../json.js";
+import { isJsonObject, parseJson } from "../json.js";
 import type { JsonSchema } from "../tool.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -188,10 +188,6 @@ function wrapped(value: unknown, schema: JsonSchema): unknown {
 /** JSON that was sent as text, when it holds what is wanted; everything else as it came. */
 function parsed(value: unknown, wanted: (candidate: unknown) => boolean): unknown {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
-  try {
-    const inner: unknown = JSON.parse(value);
-    return wanted(inner) ? inner : value;
-  } catch {
-    return value;
-  }
+  const inner = parseJson(value);
+  return wanted(inner) ? inner : value;
 }

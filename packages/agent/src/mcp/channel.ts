@@ -1,6 +1,6 @@
 /** How messages travel between us and one MCP server, and how long they may take. */
 import { startTimer } from "@chimera/acp-schema/timer";
-import { isJsonObject, type JsonObject } from "../json.js";
+import { isJsonObject, type JsonObject, parseJson } from "../json.js";
 
 export interface ChannelEvents {
   readonly onMessage: (message: JsonObject) => void;
@@ -17,18 +17,12 @@ export interface Channel {
 /** A larger message ends the connection. */
 export const MAX_MESSAGE = 16 * 1024 * 1024;
 
-/** Hands over each object of what arrived; a batch counts as its members, and anything else is ignored. */
+/**
+ * Hands over each object of what arrived; a batch counts as its members, and anything else is ignored: servers print what they should
+ * not, and a line that is not JSON is not a message.
+ */
 export function deliver(text: string, onMessage: ChannelEvents["onMessage"]): void {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Servers print what they should not; a line that is not JSON is not a message.
-    return;
-  }
-  for (const message of Array.isArray(value) ? value : [value]) {
-    if (isJsonObject(message)) onMessage(message);
-  }
+  for (const message of [parseJson(text)].flat()) if (isJsonObject(message)) onMessage(message);
 }
 
 /** Aborts when any source does. Held by ordinary references: Node 20 may collect `AbortSignal.any` before it fires. */

@@ -6,7 +6,7 @@ import type { CallPart, Json, PromptBlock } from "@chimera/acp-schema/events";
 import { callsOf } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
-import { isJsonObject, type JsonObject, parseObject } from "../json.js";
+import { isJsonObject, type JsonObject, parseJson, parseObject } from "../json.js";
 import { isPicture, type ToolImage } from "../tool.js";
 import type { ModelEvent, ModelMessage, ModelStop, ModelUsage } from "./model.js";
 
@@ -216,7 +216,7 @@ export function createRepeats(counter?: string) {
     /** An event that was parsed, and the one piece of text that it led to; null if it led to anything else. */
     learn(data: string, led: TextEvent | null): void {
       const text = first && led?.type === first.type ? between(data) : null;
-      if (text === null || decoded(text) !== led?.text) begin(data, led);
+      if (!led || text === null || parseJson(`"${text}"`) !== led.text) begin(data, led);
       // The same text again would show nothing: it may stand in two places.
       else if (led.text !== first?.text) {
         shown ??= new RegExp(
@@ -305,14 +305,6 @@ const PLAIN = new RegExp(`^${PLAIN_TEXT}$`);
 /** The source of a pattern that matches a text and nothing else. */
 function literal(text: string): string {
   return text.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&");
-}
-
-function decoded(text: string): string | null {
-  try {
-    return JSON.parse(`"${text}"`) as string;
-  } catch {
-    return null;
-  }
 }
 
 /** z.ai's filter, https://docs.z.ai/api-reference/llm/chat-completion, and Bedrock's. */

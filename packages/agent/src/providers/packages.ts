@@ -1,7 +1,7 @@
 /** Providers that the person adds: an installed package of the AI SDK each, by the name that leads to its models. Nothing is loaded here. */
 import { readFile } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
-import { isJsonObject, type JsonObject } from "../json.js";
+import { isJsonObject, type JsonObject, parseJson } from "../json.js";
 
 export interface ProviderPackage {
   /** Its name, or the path of its directory. */
@@ -41,8 +41,9 @@ export async function findPackage(
   const isPath = isAbsolute(spec) || spec.startsWith(".");
   const [name, subpath] = isPath ? [spec, "."] : splitSpec(spec);
   const folder = isPath ? resolve(directory, spec) : join(directory, "node_modules", name);
-  const manifest = await readManifest(join(folder, "package.json"));
-  const entry = manifest && entryOf(manifest, subpath);
+  const manifest = parseJson(await readFile(join(folder, "package.json"), "utf8").catch(() => ""));
+  if (!isJsonObject(manifest)) return null;
+  const entry = entryOf(manifest, subpath);
   return entry ? { entry: join(folder, entry), version: String(manifest["version"] ?? "") } : null;
 }
 
@@ -58,15 +59,6 @@ function splitSpec(spec: string): [name: string, subpath: string] {
   const parts = spec.split("/");
   const length = spec.startsWith("@") ? 2 : 1;
   return [parts.slice(0, length).join("/"), [".", ...parts.slice(length)].join("/")];
-}
-
-async function readManifest(path: string): Promise<JsonObject | null> {
-  try {
-    const manifest: unknown = JSON.parse(await readFile(path, "utf8"));
-    return isJsonObject(manifest) ? manifest : null;
-  } catch {
-    return null;
-  }
 }
 
 /** As Node finds it for an import. Its own resolver only looks from where this program is installed. */

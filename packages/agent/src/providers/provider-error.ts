@@ -1,7 +1,7 @@
 /** What a provider reports as an error, as a typed one: with its status, in its body, or in the middle of a stream. */
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, type AgentErrorCode } from "../errors.js";
-import { isJsonObject, type JsonObject } from "../json.js";
+import { isJsonObject, type JsonObject, parseJson } from "../json.js";
 import type { PostReply } from "./post.js";
 
 const LONGEST_ERROR_BODY = 64 * 1024;
@@ -36,13 +36,8 @@ export function notStreamed(body: string): AgentError {
 
 /** The body of a reply that is one JSON object; null for any other. */
 export async function readJson(reply: PostReply): Promise<JsonObject | null> {
-  try {
-    const value: unknown = JSON.parse(await readBody(reply, LONGEST_JSON));
-    return isJsonObject(value) ? value : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
+  const value = parseJson(await readBody(reply, LONGEST_JSON));
+  return isJsonObject(value) ? value : null;
 }
 
 /** By `retry-after-ms`, or by `retry-after` in seconds or as a date; undefined when neither is there. */

@@ -6,6 +6,7 @@ import type { Part } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { createParser } from "eventsource-parser";
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
+import { parseJson } from "../json.js";
 import { beginAgain } from "./begin-again.js";
 import { createRepeats, createReply, type Reply } from "./exchange.js";
 import type { Model, ModelEvent, ModelRequest } from "./model.js";
@@ -296,7 +297,7 @@ function openLines(heard: Heard, onData: (data: string) => void): Feed {
     // Not every server ends its last line. One that was cut is not JSON.
     end() {
       const last = pieces.join("").trim();
-      if (last.endsWith("}") && isJson(last)) onData(last);
+      if (last.endsWith("}") && parseJson(last) !== undefined) onData(last);
     },
   };
 }
@@ -305,15 +306,6 @@ const ENDLESS_EVENT = "the model sent an event without end";
 
 function badReply(message: string, cause?: unknown): AgentError {
   return new AgentError("bad_reply", message, { cause });
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function isEncoded(reply: PostReply): boolean {
