@@ -1,7 +1,7 @@
 /** `@chimera/sandbox/git`: whether git can be run in a directory without running anything else, and how. */
 import { statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { readSmall } from "./confine/paths.js";
+import { readSmall, tried } from "./confine/paths.js";
 
 /**
  * Set for git commands that were judged harmless: settings of the repository that would run a program in one of them are off, and so
@@ -103,12 +103,8 @@ function configured(settings: Readonly<Record<string, string>>): Record<string, 
 }
 
 function kindAt(path: string): "file" | "directory" | "other" | null {
-  try {
-    const found = statSync(path);
-    return found.isFile() ? "file" : found.isDirectory() ? "directory" : "other";
-  } catch {
-    return null;
-  }
+  const found = tried(() => statSync(path));
+  return !found ? null : found.isFile() ? "file" : found.isDirectory() ? "directory" : "other";
 }
 
 /** What a `.git` stands for: itself, or the directory that it names. */

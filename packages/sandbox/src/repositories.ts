@@ -1,7 +1,7 @@
-import { type Dirent, lstatSync, readdirSync, type Stats } from "node:fs";
+import { type Dirent, readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { setImmediate as breathe } from "node:timers/promises";
-import { readSmall } from "./confine/paths.js";
+import { entryAt, readSmall, tried } from "./confine/paths.js";
 import { suspectSettings } from "./git-settings.js";
 
 /** A git directory that makes git run something, found where a command could have put it. */
@@ -68,7 +68,7 @@ export async function findRepositories(root: string, options: RepositorySearchOp
       else if (entry.name === ".git") {
         const pointer = join(path, ".git");
         // A pointer that is new may lead to what was put there long ago.
-        report(targetOf(pointer), changedFile(pointer, changedAfter) ? 0 : changedAfter);
+        report(targetOf(pointer), isChanged(pointer, changedAfter) ? 0 : changedAfter);
       }
     }
     complete &&= waiting.length <= most;
@@ -80,11 +80,7 @@ export async function findRepositories(root: string, options: RepositorySearchOp
 // --- internal ---
 
 function entriesOf(path: string): Dirent[] {
-  try {
-    return readdirSync(path, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+  return tried(() => readdirSync(path, { withFileTypes: true })) ?? [];
 }
 
 /** As git judges it: with a `commondir` the rest may lie elsewhere. */
@@ -103,32 +99,28 @@ function targetOf(pointer: string): string {
 function reasonsIn(path: string, own: boolean, since: number): string[] {
   const common = join(path, "commondir");
   // A dot leads nowhere else: the sandbox puts it there while commands run.
-  const redirected = changedFile(common, since) && readSmall(common) !== ".\n" ? ["commondir"] : [];
+  const redirected = isChanged(common, since) && readSmall(common) !== ".\n" ? ["commondir"] : [];
   const todo = join(path, "rebase-merge/git-rebase-todo");
   // A rebase that goes on runs what its list says; git itself must be able to write one.
-  const listed = changedFile(todo, since) && /^\s*(exec|x)\s/m.test(readSmall(todo) ?? "exec ");
+  const listed = isChanged(todo, since) && /^\s*(exec|x)\s/m.test(readSmall(todo) ?? "exec ");
   const led = [...redirected, ...(listed ? ["rebase-merge/git-rebase-todo with exec"] : [])];
   if (own) return led;
   const settings = ["config", "config.worktree"].flatMap((name) => settingsIn(join(path, name), since));
   const hooks = entriesOf(join(path, "hooks"))
     .map((entry) => entry.name)
-    .filter((name) => !name.endsWith(".sample") && changedFile(join(path, "hooks", name), since))
+    .filter((name) => !name.endsWith(".sample") && isChanged(join(path, "hooks", name), since))
     .map((name) => `hooks/${name}`);
   return [...led, ...settings, ...hooks];
 }
 
 function settingsIn(path: string, since: number): string[] {
-  if (!changedFile(path, since)) return [];
+  if (!isChanged(path, since)) return [];
   const text = readSmall(path);
   return text === undefined ? ["settings that cannot be read"] : suspectSettings(text);
 }
 
 /** By the change time: unlike the modification time it cannot be set by the one who writes the file. */
-function changedFile(path: string, since: number): Stats | null {
-  try {
-    const entry = lstatSync(path, { throwIfNoEntry: false });
-    return entry && entry.ctimeMs >= since ? entry : null;
-  } catch {
-    return null;
-  }
+function isChanged(path: string, since: number): boolean {
+  const entry = entryAt(path);
+  return entry !== undefined && entry.ctimeMs >= since;
 }

@@ -1,4 +1,5 @@
-import { forEachChild, type ParsedScript, parse, type SyntaxNode, type Word } from "unbash";
+import { forEachChild, parse, type SyntaxNode, type Word } from "unbash";
+import { tried } from "../confine/paths.js";
 import { words } from "../words.js";
 
 /** One simple command anywhere in a script; a word that only the running shell could know is undefined. */
@@ -22,12 +23,8 @@ export interface FoundScript {
 
 /** Everything a script would run, as far as the text tells; undefined when the text does not parse. */
 export function readScript(source: string): FoundScript | undefined {
-  let script: ParsedScript;
-  try {
-    script = parse(source);
-  } catch {
-    return undefined;
-  }
+  const script = tried(() => parse(source));
+  if (!script) return undefined;
   const found: FoundCommand[] = [];
   const fed: FoundCommand[] = [];
   const variables = new Map<string, string>();
@@ -52,12 +49,7 @@ export function readScript(source: string): FoundScript | undefined {
     }
     forEachChild(node, visit);
   };
-  try {
-    visit(script);
-  } catch {
-    return undefined;
-  }
-  if (failed) return undefined;
+  if (!tried(() => visit(script) ?? true) || failed) return undefined;
   const plain = obstacle === undefined ? found.map((command) => command.argv as readonly string[]) : undefined;
   return { commands: [...found, ...fed], plain, obstacle, multiplies };
 }

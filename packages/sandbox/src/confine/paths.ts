@@ -26,43 +26,37 @@ export function enclosing<Outer extends { readonly path: string }>(
 /** The path without symbolic links, or undefined when it leads nowhere. */
 export function realPath(path: string): string | undefined {
   // Most of the places a plan asks about do not exist, and a thrown error costs ten times the look.
-  if (!existsSync(path)) return undefined;
+  return existsSync(path) ? tried(() => realpathSync.native(path)) : undefined;
+}
+
+/** What the call gives; undefined where the system refuses it. */
+export function tried<T>(call: () => T): T | undefined {
   try {
-    return realpathSync.native(path);
+    return call();
   } catch {
     return undefined;
   }
+}
+
+/** True when this process has that access: one of the constants of `node:fs`. */
+export function isPermitted(path: string, access: number): boolean {
+  return tried(() => accessSync(path, access) ?? true) ?? false;
 }
 
 /** True when this process may read the file, or list or enter the directory. */
 export function isReadable(path: string): boolean {
-  return [constants.R_OK, constants.X_OK].some((access) => {
-    try {
-      accessSync(path, access);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return isPermitted(path, constants.R_OK) || isPermitted(path, constants.X_OK);
 }
 
 /** The entry itself (a link is not followed), or undefined when there is none. */
 export function entryAt(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return tried(() => lstatSync(path, { throwIfNoEntry: false }));
 }
 
 /** True for a file with nothing in it, and for a directory that this process may list and finds empty but for what counts for nothing. */
 export function isEmpty(path: string, entry: Stats, countsForNothing = (_name: string) => false): boolean {
   if (!entry.isDirectory()) return entry.isFile() && entry.size === 0;
-  try {
-    return readdirSync(path).every(countsForNothing);
-  } catch {
-    return false;
-  }
+  return tried(() => readdirSync(path).every(countsForNothing)) ?? false;
 }
 
 /** A longer file of settings is somebody's trap. */
@@ -70,10 +64,6 @@ const MAX_READ = 64 * 1024;
 
 /** The text of an ordinary file; undefined for one that cannot be read, or is made to trap its reader. */
 export function readSmall(path: string): string | undefined {
-  try {
-    const entry = entryAt(path);
-    return entry?.isFile() && entry.size <= MAX_READ ? readFileSync(path, "utf8") : undefined;
-  } catch {
-    return undefined;
-  }
+  const entry = entryAt(path);
+  return entry?.isFile() && entry.size <= MAX_READ ? tried(() => readFileSync(path, "utf8")) : undefined;
 }

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { accessSync, constants } from "node:fs";
+import { constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { absolutePath } from "./environment.js";
-import { isInside, realPath } from "./paths.js";
+import { isInside, isPermitted, realPath } from "./paths.js";
 
 /** The first program of that name on an absolute `PATH` entry outside the workspaces; links stay, names may matter. */
 export function findProgram(name: string, path: string | undefined, roots: readonly string[]): string | undefined {
@@ -12,12 +12,8 @@ export function findProgram(name: string, path: string | undefined, roots: reado
     const directory = realPath(entry);
     const file = realPath(join(entry, name));
     if (!directory || !file || planted(directory) || planted(file)) continue;
-    try {
-      accessSync(file, constants.X_OK);
-      return join(directory, name);
-    } catch {
-      // This process may not run it: the next entry may hold one that it may.
-    }
+    // Where this process may not run it, the next entry may hold one that it may.
+    if (isPermitted(file, constants.X_OK)) return join(directory, name);
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
-import { accessSync, constants, existsSync, readFileSync, type Stats } from "node:fs";
+import { constants, existsSync, readFileSync } from "node:fs";
 import { byDepth, type Mount, SCRATCH_BYTES } from "./mount-plan.js";
-import { enclosing, entryAt, isInside } from "./paths.js";
+import { enclosing, entryAt, isInside, isPermitted } from "./paths.js";
 import type { Place } from "./place.js";
 
 /** Where everything is prepared, and which is uncovered again in the end: no workspace lies there, and every Linux has it. */
@@ -60,7 +60,8 @@ export function findVolumes(mounts: readonly Mount[]): Place[] {
   // Nothing else is looked at: the look at a server that does not answer would not end.
   return [...new Set(mountPoints())].filter(isWritable).flatMap((path) => {
     const entry = entryAt(path);
-    return entry && canEnter(path, entry) ? [{ path, kind: entry.isDirectory() ? "directory" : "file" }] : [];
+    const access = entry?.isDirectory() ? constants.X_OK : constants.R_OK;
+    return entry && isPermitted(path, access) ? [{ path, kind: entry.isDirectory() ? "directory" : "file" }] : [];
   });
 }
 
@@ -216,13 +217,4 @@ function mountPoints(): string[] {
 
 function character(digits: string): string {
   return String.fromCharCode(Number.parseInt(digits, 8));
-}
-
-function canEnter(path: string, entry: Stats): boolean {
-  try {
-    accessSync(path, entry.isDirectory() ? constants.X_OK : constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
