@@ -48,6 +48,16 @@ export function toSnapshotError(error: unknown, doing: string): SnapshotError {
   return new SnapshotError(code, `${doing}: ${detail}`, { cause: error });
 }
 
+/** What the call gives; null where the file system refuses it with one of these codes. */
+export function unless<T>(codes: readonly string[], call: () => T): T | null {
+  try {
+    return call();
+  } catch (error) {
+    if (codes.includes(errnoOf(error) ?? "")) return null;
+    throw error;
+  }
+}
+
 /** The `code` of a file-system error, if it has one. */
 export function errnoOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;

@@ -2,7 +2,7 @@
 import { closeSync, fsync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import { errnoOf } from "../errors.js";
+import { unless } from "../errors.js";
 import { atOnce, createPacer, paced, type Steps } from "../pacer.js";
 import { writingAll } from "./pieces.js";
 
@@ -40,22 +40,12 @@ export async function replaceDurably(path: string, pieces: Iterable<string>): Pr
 
 /** The text of a file, null when there is none. */
 export function readTextIfAny(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return null;
-    throw error;
-  }
+  return unless(["ENOENT"], () => readFileSync(path, "utf8"));
 }
 
 /** The names in a directory; none when there is no such directory. */
 export function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
-    throw error;
-  }
+  return unless(["ENOENT", "ENOTDIR"], () => readdirSync(directory)) ?? [];
 }
 
 /** Makes a rename or an unlink in a directory durable; a no-op on Windows, which has no such call. */

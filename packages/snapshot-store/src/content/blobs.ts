@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { errnoOf } from "../errors.js";
+import { errnoOf, unless } from "../errors.js";
 import { atOnce, type Steps } from "../pacer.js";
 import { namesIn, temporaryName } from "./atomic-file.js";
 import { PIECE_BYTES, readingAtMost, writingAll } from "./pieces.js";
@@ -77,13 +77,8 @@ export function createBlobs(directory: string) {
 
   /** The content, or null when it is missing or no longer what its name says; piece by piece where it is large. */
   function* reading(sha: string): Steps<Buffer | null> {
-    let fd: number;
-    try {
-      fd = openSync(pathOf(sha), "r");
-    } catch (error) {
-      if (errnoOf(error) === "ENOENT") return null;
-      throw error;
-    }
+    const fd = unless(["ENOENT"], () => openSync(pathOf(sha), "r"));
+    if (fd === null) return null;
     try {
       const read = yield* readingAtMost(fd, fstatSync(fd).size, Number.MAX_SAFE_INTEGER);
       return read?.sha === sha ? read.bytes : null;
@@ -147,12 +142,7 @@ export function createBlobs(directory: string) {
 
 /** False when it was there already. What a crash left of a blob has another size, and is replaced. */
 function store(path: string, bytes: Buffer): boolean {
-  try {
-    create(path, bytes);
-    return true;
-  } catch (error) {
-    if (errnoOf(error) !== "EEXIST") throw error;
-  }
+  if (unless(["EEXIST"], () => create(path, bytes)) !== null) return true;
   if (statSync(path, { throwIfNoEntry: false })?.size === bytes.length) return false;
   replacing(path, (temporary) => create(temporary, bytes));
   return true;

@@ -1,6 +1,6 @@
 /** What the store writes below the directory of a session or of a workspace. The store's root may be anybody's directory. */
 import { lstatSync, readdirSync, rmSync } from "node:fs";
-import { errnoOf } from "../errors.js";
+import { unless } from "../errors.js";
 
 /** Besides drafts, what systems leave in any directory. */
 const TEMPORARY = String.raw`(?:\.tmp-[\w-]+|\.DS_Store|\.nfs\w+)`;
@@ -29,12 +29,8 @@ export function isOwnDirectory(directory: string): boolean {
 
 /** Removes it if all of it is the store's; otherwise it stays as it is. */
 export function removeOwnDirectory(directory: string): boolean {
-  try {
-    if (!isOwnDirectory(directory)) return false;
-  } catch (error) {
-    // Gone meanwhile.
-    if (errnoOf(error) !== "ENOENT") throw error;
-  }
+  // Null: gone meanwhile.
+  if (unless(["ENOENT"], () => isOwnDirectory(directory)) === false) return false;
   rmSync(directory, { recursive: true, force: true });
   return true;
 }

@@ -12,7 +12,7 @@ import {
   sameStamp,
   statIfAny,
 } from "../content/file-state.js";
-import { errnoOf } from "../errors.js";
+import { errnoOf, unless } from "../errors.js";
 import { createPacer, paced, type Steps } from "../pacer.js";
 import { mkdirIfMissing, pinBelow } from "../workspace/pinned-dir.js";
 import type { DirectoryOp, FileOp, Plan } from "./plan.js";
@@ -137,14 +137,7 @@ function* puttingFile(op: FileOp, stage: Stage, place: Workplace): Steps<string 
 
 /** Somebody took the place away in the last moment: this file is theirs, the others go on. */
 function unlessMoved(work: () => void): string | null {
-  try {
-    work();
-    return null;
-  } catch (error) {
-    const code = errnoOf(error) ?? "";
-    if (["ENOENT", "ENOTDIR", "EISDIR", "EEXIST", "ENOTEMPTY"].includes(code)) return "changed_meanwhile";
-    throw error;
-  }
+  return unless(["ENOENT", "ENOTDIR", "EISDIR", "EEXIST", "ENOTEMPTY"], work) === null ? "changed_meanwhile" : null;
 }
 
 /** A restore by root leaves files with those who had them. */
@@ -165,13 +158,7 @@ function makeDirectory(op: DirectoryOp, place: Workplace): void {
 /** A directory that holds something else stays. */
 function removeDirectory(op: DirectoryOp, place: Workplace): void {
   inParent(op.path, place, "as they are", (parent, name) => {
-    if (!parent.inPlace()) return;
-    try {
-      rmdirSync(parent.at(name));
-    } catch (error) {
-      const code = errnoOf(error);
-      if (code !== "ENOENT" && code !== "ENOTEMPTY" && code !== "EEXIST" && code !== "ENOTDIR") throw error;
-    }
+    if (parent.inPlace()) unless(["ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR"], () => rmdirSync(parent.at(name)));
   });
 }
 
@@ -193,20 +180,13 @@ async function syncParents(ops: readonly { readonly path: string }[], place: Wor
   const first = new Map(ops.map(({ path }) => [dirname(path), path]));
   try {
     for (const path of first.values()) {
-      const fd = inParent(path, place, "as they are", (parent) => openIfReadable(parent.at(".")));
+      const fd = inParent(path, place, "as they are", (parent) =>
+        unless(["EACCES", "ENOENT"], () => openSync(parent.at("."), "r")),
+      );
       if (fd != null) await batch.add(fd);
     }
     await batch.end();
   } finally {
     batch.abandon();
-  }
-}
-
-function openIfReadable(directory: string | Buffer): number | null {
-  try {
-    return openSync(directory, "r");
-  } catch (error) {
-    if (errnoOf(error) === "EACCES" || errnoOf(error) === "ENOENT") return null;
-    throw error;
   }
 }

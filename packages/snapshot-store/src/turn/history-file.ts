@@ -7,7 +7,7 @@ import { closeSync, constants, fstatSync, openSync, writeFileSync } from "node:f
 import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type StoredState } from "../content/file-state.js";
-import { errnoOf, SnapshotError } from "../errors.js";
+import { SnapshotError, unless } from "../errors.js";
 import { isModeOrNull, isPlainPath, isSnapId } from "./manifest.js";
 
 export interface EndedTurn {
@@ -72,13 +72,8 @@ export function withEnded(content: HistoryContent, { turn, snap }: EndedTurn): H
 
 /** Adds rows and returns the size of the file; null when there is none. */
 export function appendToHistory(directory: string, rows: readonly HistoryRow[]): number | null {
-  let fd: number;
-  try {
-    fd = openSync(pathIn(directory), constants.O_WRONLY | constants.O_APPEND);
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return null;
-    throw error;
-  }
+  const fd = unless(["ENOENT"], () => openSync(pathIn(directory), constants.O_WRONLY | constants.O_APPEND));
+  if (fd === null) return null;
   try {
     writeFileSync(fd, encode(rows));
     return fstatSync(fd).size;

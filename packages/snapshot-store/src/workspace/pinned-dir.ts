@@ -15,7 +15,7 @@ import {
   readlinkSync,
   realpathSync,
 } from "node:fs";
-import { errnoOf, SnapshotError } from "../errors.js";
+import { errnoOf, SnapshotError, unless } from "../errors.js";
 import { bytesOfText, fsPath, textOfBytes } from "./path-bytes.js";
 
 const HAS_PROC_FD = process.platform === "linux" && existsSync("/proc/self/fd");
@@ -80,11 +80,7 @@ export function pinBelow(
 
 /** Leaves alone what is there, whatever it is; and does nothing in a directory that was just removed. */
 export function mkdirIfMissing(address: string | Buffer, mode: number): void {
-  try {
-    mkdirSync(address, { mode });
-  } catch (error) {
-    if (errnoOf(error) !== "EEXIST" && errnoOf(error) !== "ENOENT") throw error;
-  }
+  unless(["EEXIST", "ENOENT"], () => mkdirSync(address, { mode }));
 }
 
 // --- internal ---
@@ -129,12 +125,7 @@ function pin(path: string, address: string | Buffer): PinnedDir {
     },
     chmod(mode) {
       if ((fstatSync(fd).mode & 0o7777) === mode) return;
-      try {
-        if (HAS_PROC_FD) chmodSync(link, mode);
-        else fchmodSync(fd, mode);
-      } catch (error) {
-        if (errnoOf(error) !== "EPERM") throw error;
-      }
+      unless(["EPERM"], () => (HAS_PROC_FD ? chmodSync(link, mode) : fchmodSync(fd, mode)));
     },
     close() {
       closeSync(fd);
