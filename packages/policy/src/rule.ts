@@ -58,11 +58,13 @@ export function commandWords(command: string): string[] | null {
 export function prefixOf(command: string): readonly string[] | null {
   const words = commandWords(command);
   const program = words?.[0] ?? "";
-  if (!words || !Object.hasOwn(WORDS, program)) return null;
-  const named = words.slice(0, SCRIPTS.test(words.slice(0, 2).join(" ")) ? 3 : WORDS[program]);
-  const isWhole = named.length === Math.max(WORDS[program]!, named.length);
+  const least = ONE_WORD.has(program) ? 1 : TWO_WORDS.has(program) ? 2 : null;
+  if (!words || least === null) return null;
+  const named = words.slice(0, SCRIPTS.test(words.slice(0, 2).join(" ")) ? 3 : least);
   // An option may name another directory or another program to run.
-  return isWhole && named.slice(1).every((word) => /^[A-Za-z][\w:.-]*$/.test(word)) && !RUNS_ANY.test(named.join(" "))
+  return named.length >= least &&
+    named.slice(1).every((word) => /^[A-Za-z][\w:.-]*$/.test(word)) &&
+    !RUNS_ANY.test(named.join(" "))
     ? named
     : null;
 }
@@ -109,27 +111,11 @@ const KEYWORDS = new Set(
   "case coproc do done elif else esac fi for function if in select then time until while".split(" "),
 );
 
-/** Program -> how many words say what it does. */
-const WORDS: Readonly<Record<string, number>> = {
-  biome: 2,
-  cargo: 2,
-  dotnet: 2,
-  eslint: 1,
-  git: 2,
-  go: 2,
-  gradle: 2,
-  jest: 1,
-  mvn: 2,
-  mypy: 1,
-  npm: 2,
-  npx: 2,
-  pnpm: 2,
-  pytest: 1,
-  ruff: 2,
-  tsc: 1,
-  vitest: 1,
-  yarn: 2,
-};
+/** Programs whose name says what they do, and those that need a second word for it. */
+const ONE_WORD: ReadonlySet<string> = new Set("eslint jest mypy pytest tsc vitest".split(" "));
+const TWO_WORDS: ReadonlySet<string> = new Set(
+  "biome cargo dotnet git go gradle mvn npm npx pnpm ruff yarn".split(" "),
+);
 const SCRIPTS = /^(?:npm|pnpm|yarn) run$/;
 /** Subcommands that run whatever follows, or change what later commands do. */
 const RUNS_ANY =
