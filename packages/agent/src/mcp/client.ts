@@ -56,7 +56,6 @@ export interface McpClientOptions {
   readonly signal: AbortSignal;
 }
 
-const PROTOCOL_VERSION = "2025-06-18";
 const CONNECT_TIMEOUT_MS = 30_000;
 const CALL_TIMEOUT_MS = 300_000;
 const MAX_PAGES = 20;
@@ -66,12 +65,15 @@ const MAX_INSTRUCTIONS = 2_000;
 /** Connects and shakes hands; `mcp_connect` says why it could not. */
 export async function connectMcp(server: ConfiguredServer, options: McpClientOptions): Promise<McpClient> {
   const bounds = await boundsFor(server, options);
-  const peer = createPeer(server, options, bounds);
+  let listed: Promise<McpTool[]> | null = null;
+  const peer = createPeer(server, options, bounds, () => {
+    listed = null;
+  });
   const connectMs = server.timeoutMs ?? CONNECT_TIMEOUT_MS;
   let greeting: JsonObject = {};
   try {
     await withDeadline(options.signal, connectMs, async (signal) => {
-      greeting = await peer.request("initialize", handshake(), { signal });
+      greeting = await peer.request("initialize", HANDSHAKE, { signal });
       await peer.notify("notifications/initialized", {}, signal);
     });
   } catch (cause) {
@@ -80,7 +82,6 @@ export async function connectMcp(server: ConfiguredServer, options: McpClientOpt
       cause,
     });
   }
-  let listed: Promise<McpTool[]> | null = null;
   const within = <T>(outer: AbortSignal, use: (signal: AbortSignal) => Promise<T>) =>
     withDeadline(outer, server.timeoutMs ?? CALL_TIMEOUT_MS, use);
   const { instructions, capabilities } = greeting;
@@ -91,7 +92,6 @@ export async function connectMcp(server: ConfiguredServer, options: McpClientOpt
     readResource: (uri, { signal: outer }) =>
       within(outer, (signal) => peer.request("resources/read", { uri }, { signal })),
     tools: () => {
-      if (peer.takeToolsChanged()) listed = null;
       listed ??= withDeadline(peer.lifetime, connectMs, (signal) =>
         listAll<McpTool>(peer, "tools", "name", signal),
       ).catch((error: unknown) => {
@@ -125,12 +125,16 @@ async function boundsFor(server: ConfiguredServer, options: McpClientOptions): P
   throw new AgentError("mcp_connect", `The MCP server ${server.name} was not started: ${bounds.refused}`);
 }
 
-function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions, bounds: Bounds | undefined) {
+function createPeer(
+  server: ConfiguredServer,
+  { cwd, env }: McpClientOptions,
+  bounds: Bounds | undefined,
+  onToolsChanged: () => void,
+) {
   const pending = new Map<number, Pending>();
   const lifetime = new AbortController();
   let nextId = 1;
   let closed = false;
-  let toolsChanged = false;
   const fail = (reason: string) => {
     closed = true;
     const error = new AgentError("mcp_closed", `The MCP server ${server.name} is gone: ${reason}`);
@@ -146,7 +150,7 @@ function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions, bo
         channel
           .send({ jsonrpc: "2.0", id: message["id"], ...answerTo(message["method"], cwd) }, lifetime.signal)
           .catch(() => {});
-      } else if (message["method"] === "notifications/tools/list_changed") toolsChanged = true;
+      } else if (message["method"] === "notifications/tools/list_changed") onToolsChanged();
       else if (message["method"] === "notifications/progress") reportProgress(pending, message["params"]);
     },
   };
@@ -187,11 +191,6 @@ function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions, bo
   return {
     notify,
     request,
-    takeToolsChanged: () => {
-      const changed = toolsChanged;
-      toolsChanged = false;
-      return changed;
-    },
     get closed() {
       return closed;
     },
@@ -225,13 +224,11 @@ function answerTo(method: string, cwd: string): JsonObject {
   return { error: { code: -32601, message: `Method not found: ${method}` } };
 }
 
-function handshake(): JsonObject {
-  return {
-    protocolVersion: PROTOCOL_VERSION,
-    capabilities: { roots: {} },
-    clientInfo: { name: "chimera", version: "0.1.0" },
-  };
-}
+const HANDSHAKE = {
+  protocolVersion: "2025-06-18",
+  capabilities: { roots: {} },
+  clientInfo: { name: "chimera", version: "0.1.0" },
+};
 
 async function listAll<T>(
   peer: Peer,

@@ -22,7 +22,11 @@ export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse
   const accepted = async (message: JsonObject, signal: AbortSignal): Promise<Response> => {
     const response = await post(server, message, headers(), signal);
     if (response.status === 404 && session !== null) events.onClose("it forgot the session");
-    await requireOk(server.name, response);
+    if (!response.ok) {
+      await response.body?.cancel();
+      const status = `${response.status} ${response.statusText}`.trim();
+      throw new AgentError("mcp_connect", `The MCP server ${server.name} answered ${status}`);
+    }
     session ??= response.headers.get("mcp-session-id");
     return response;
   };
@@ -84,15 +88,6 @@ async function post(
       cause,
     });
   });
-}
-
-async function requireOk(name: string, response: Response): Promise<void> {
-  if (response.ok) return;
-  await response.body?.cancel();
-  throw new AgentError(
-    "mcp_connect",
-    `The MCP server ${name} answered ${response.status} ${response.statusText}`.trim(),
-  );
 }
 
 /** The reply to the handshake names the version that every later request must carry. */

@@ -1,9 +1,17 @@
 /** apply_patch: several files added, deleted and updated in one call, in the language that some models are trained on. */
 import * as v from "valibot";
-import { AgentError } from "../errors.js";
 import { type RealPath, resolvePath } from "../files/real-path.js";
 import { defineTool, locate } from "./define.js";
-import { type Change, currentText, diffOf, kindOf, noteSeen, publish, type Whereabouts } from "./edit/change.js";
+import {
+  type Change,
+  currentText,
+  diffOf,
+  kindOf,
+  noteSeen,
+  publish,
+  refusal,
+  type Whereabouts,
+} from "./edit/change.js";
 import { applyHunks, type FilePatch, parsePatch } from "./edit/patch.js";
 
 /** Models that are trained on it are offered it; others may call it all the same. */
@@ -70,11 +78,10 @@ async function changesOf(input: string, { workspace, signal }: Whereabouts, find
   for (const patch of parsePatch(input)) {
     const file = find(patch.path);
     const isTaken = changes.some((other) => other.file.path === file.path);
-    if (isTaken)
-      throw new AgentError("edit_no_match", `${file.shown} is in the patch twice: put all of its hunks together.`);
+    if (isTaken) throw refusal(`${file.shown} is in the patch twice: put all of its hunks together.`);
     if (patch.kind === "add") {
       const before = await currentText(file.path, workspace);
-      if (before !== null) throw new AgentError("edit_no_match", `${file.shown} exists: update it instead.`);
+      if (before !== null) throw refusal(`${file.shown} exists: update it instead.`);
       changes.push({ file, change: { before, after: patch.text } });
       continue;
     }
@@ -91,7 +98,7 @@ async function changesOf(input: string, { workspace, signal }: Whereabouts, find
     }
     const target = find(patch.to);
     const there = await currentText(target.path, workspace);
-    if (there !== null) throw new AgentError("edit_no_match", `${target.shown} exists: nothing is moved over it.`);
+    if (there !== null) throw refusal(`${target.shown} exists: nothing is moved over it.`);
     changes.push({ file: target, change: { before: null, after } }, { file, change: { before, after: null } });
   }
   return changes;

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
 import type { RealPath } from "../files/real-path.js";
-import { defineChange, type Whereabouts } from "./edit/change.js";
+import { defineChange, refusal, type Whereabouts } from "./edit/change.js";
 import type { Splice } from "./edit/fit.js";
 import { withoutNumbers } from "./edit/line-numbers.js";
 import type { Found, FoundPassage, Rung } from "./edit/place.js";
@@ -139,10 +139,6 @@ function missing(name: string, { near }: Found): AgentError {
       ? "Read the file again: it may have changed."
       : `What stands there instead, with line numbers:\n${near}\nCopy old_string from the file as it is.`;
   return refusal(`old_string does not occur in ${name}. ${hint}`);
-}
-
-function refusal(message: string): AgentError {
-  return new AgentError("edit_no_match", message);
 }
 
 function named(label: string, error: unknown): unknown {

@@ -1,8 +1,7 @@
 /** The tools that replace the whole of a file: Write with a new text, replace_in_file by a regular expression. */
 import * as v from "valibot";
-import { AgentError } from "../errors.js";
 import type { RealPath } from "../files/real-path.js";
-import { currentText, defineChange, noteSeen, requireCurrent, type Whereabouts } from "./edit/change.js";
+import { currentText, defineChange, noteSeen, refusal, requireCurrent, type Whereabouts } from "./edit/change.js";
 import { replaceEvery } from "./off-thread.js";
 
 export const writeTool = defineChange({
@@ -61,6 +60,6 @@ async function replacementOf(
 ) {
   const before = await workspace.readText(file.path);
   const { count, text } = await replaceEvery(before, pattern, flags, replacement, signal);
-  if (count === 0) throw new AgentError("edit_no_match", `Nothing in ${file.shown} matches ${pattern}.`);
+  if (count === 0) throw refusal(`Nothing in ${file.shown} matches ${pattern}.`);
   return { before, after: text, count };
 }

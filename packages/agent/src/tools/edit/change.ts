@@ -102,6 +102,11 @@ export function forgetSeen(workspace: Workspace): void {
   seen.delete(workspace);
 }
 
+/** Why an edit or a patch is not made, for the model to read. */
+export function refusal(message: string): AgentError {
+  return new AgentError("edit_no_match", message);
+}
+
 /** Throws `file_changed` for a file that somebody else changed since the model saw it: what they did would be lost. */
 export function requireCurrent({ path, shown }: RealPath, text: string, workspace: Workspace): void {
   if (knowledge(workspace, path, text) !== "stale") return;

@@ -1,5 +1,5 @@
 /** What takes a passage's place: the new lines, with the line endings and the indentation of the lines that stand there. */
-import { AgentError } from "../../errors.js";
+import { refusal } from "./change.js";
 import { type Indent, leadOf, learnIndentation } from "./indentation.js";
 import type { Found, FoundPassage, Rung } from "./place.js";
 
@@ -14,12 +14,8 @@ export function spliced(text: string, splices: readonly Splice[]): string {
   let result = "";
   let at = 0;
   for (const splice of sorted) {
-    if (splice.start < at) {
-      throw new AgentError(
-        "edit_no_match",
-        `Two of the edits are about the same text (line ${splice.line}): make them one.`,
-      );
-    }
+    if (splice.start < at)
+      throw refusal(`Two of the edits are about the same text (line ${splice.line}): make them one.`);
     result += text.slice(at, splice.start) + splice.text;
     at = splice.end;
   }
@@ -44,12 +40,10 @@ export async function fitPassage(
   // Who changes nothing but line endings means them.
   if (found.rung === "exact" && was === now) return replacement;
   if (!isWithin && now === "") return "";
-  if (!isWithin && olds.length === news.length && was.replace(/\s+/g, "") === now.replace(/\s+/g, "")) {
-    throw new AgentError(
-      "edit_no_match",
+  if (!isWithin && olds.length === news.length && was.replace(/\s+/g, "") === now.replace(/\s+/g, ""))
+    throw refusal(
       "old_string and new_string differ in white space alone, and old_string does not stand in the file like that.",
     );
-  }
   const file = splitLines(text.slice(place.start, place.end), olds.length);
   const pairs = await pairLines(olds, news);
   const isMoved = found.rung === "indentation" || found.rung === "blanks";
@@ -168,9 +162,8 @@ function isUnclear(line: string, indent: Indent, olds: readonly string[]): boole
   return line.trim() !== "" && olds.indexOf(line) !== olds.lastIndexOf(line) && indent(line) === null;
 }
 
-function unclear(): AgentError {
-  return new AgentError(
-    "edit_no_match",
+function unclear(): Error {
+  return refusal(
     "The lines of old_string are there with other indentation, and how deep the new lines belong is not clear: copy the indentation of the file.",
   );
 }

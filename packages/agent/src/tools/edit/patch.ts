@@ -1,5 +1,6 @@
 /** The patch language that some models are trained on: files added, deleted, and updated by hunks of lines with their context. */
 import { AgentError } from "../../errors.js";
+import { refusal } from "./change.js";
 import type { Splice } from "./fit.js";
 
 /** What a patch does to one file. */
@@ -28,14 +29,8 @@ export function parsePatch(patch: string): FilePatch[] {
   for (const [at, line] of patch.replaceAll("\r\n", "\n").split("\n").entries()) {
     const head = HEAD.exec(line.trimEnd());
     const file = files.at(-1);
-    if (head)
-      files.push({
-        kind: KINDS[head[1] as keyof typeof KINDS],
-        path: head[2] as string,
-        to: null,
-        lines: [],
-        hunks: [],
-      });
+    const [, kind, path = ""] = head ?? [];
+    if (kind) files.push({ kind: kind.toLowerCase() as FilePatch["kind"], path, to: null, lines: [], hunks: [] });
     else if (MARKS.has(line.trim()) || (!file && line.trim() === "")) continue;
     else if (!file || !takeLine(file, line)) throw unreadable(at + 1, line);
   }
@@ -71,7 +66,6 @@ export async function applyHunks(
 // --- internal ---
 
 const HEAD = /^\*\*\* (Add|Delete|Update) File: (.+)$/;
-const KINDS = { Add: "add", Delete: "delete", Update: "update" } as const;
 const MARKS: ReadonlySet<string> = new Set(["*** Begin Patch", "*** End Patch"]);
 const MOVE = "*** Move to: ";
 const END = "*** End of File";
@@ -96,31 +90,25 @@ function takeLine(file: OpenPatch, line: string): boolean {
     file.to = line.slice(MOVE.length).trim();
     return true;
   }
-  if (line.startsWith("@@") || !hunk) {
+  const anchor = /^@@(.*?)(?:@@\s*)?$/s.exec(line)?.[1]?.trim();
+  if (anchor !== undefined || !hunk) {
     // Anchors that follow each other lead to one hunk.
     if (!hunk || hunk.old.length + hunk.now.length > 0) {
       hunk = { anchors: [], old: [], now: [], atEnd: false };
       file.hunks.push(hunk);
     }
-    const anchor = line.startsWith("@@")
-      ? line
-          .slice(2)
-          .replace(/@@\s*$/, "")
-          .trim()
-      : "";
     // The line numbers of a unified diff are not lines of the file.
-    if (anchor !== "" && !/^-\d+(,\d+)? \+\d+(,\d+)?$/.test(anchor)) hunk.anchors.push(anchor);
-    if (line.startsWith("@@")) return true;
+    if (anchor && !/^-\d+(,\d+)? \+\d+(,\d+)?$/.test(anchor)) hunk.anchors.push(anchor);
+    if (anchor !== undefined) return true;
   }
   if (line.trim() === END) {
     hunk.atEnd = true;
     return true;
   }
   const sign = line[0] ?? " ";
-  const rest = line.slice(1);
-  if (sign === " " || sign === "-") hunk.old.push(rest);
-  if (sign === " " || sign === "+") hunk.now.push(rest);
-  return sign === " " || sign === "-" || sign === "+";
+  if (sign === " " || sign === "-") hunk.old.push(line.slice(1));
+  if (sign === " " || sign === "+") hunk.now.push(line.slice(1));
+  return " -+".includes(sign);
 }
 
 /** Empty lines between a hunk and the next header are not its context. */
@@ -145,10 +133,7 @@ function afterLine(text: string, anchor: string, from: number, name: string): nu
     if (text.slice(at, end).trim() === anchor) return end;
     at = end;
   }
-  throw new AgentError(
-    "edit_no_match",
-    `The line of @@ ${anchor} does not occur in ${name}${from === 0 ? "" : " after the hunk before"}.`,
-  );
+  throw refusal(`The line of @@ ${anchor} does not occur in ${name}${from === 0 ? "" : " after the hunk before"}.`);
 }
 
 async function spliceOf(text: string, hunk: Hunk, from: number, name: string, signal: AbortSignal): Promise<Splice> {
@@ -169,10 +154,7 @@ async function spliceOf(text: string, hunk: Hunk, from: number, name: string, si
   const last = found.places.at(-1);
   if (!first || !last) {
     const near = found.near === "" ? "" : ` What stands there instead:\n${found.near}`;
-    throw new AgentError(
-      "edit_no_match",
-      `The lines of a hunk do not occur in ${name}:\n${old.slice(0, 5).join("\n")}\n${near}`,
-    );
+    throw refusal(`The lines of a hunk do not occur in ${name}:\n${old.slice(0, 5).join("\n")}\n${near}`);
   }
   // After an anchor the nearest place is meant; without one it has to be the only one.
   if (found.places.length > 1 && anchors.length === 0 && !atEnd) {
