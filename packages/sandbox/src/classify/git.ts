@@ -3,7 +3,7 @@ import { realPath } from "../confine/paths.js";
 import { findRepository } from "../git-settings.js";
 import { words } from "../words.js";
 import { type OptionTable, parseOptions } from "./options.js";
-import { pathConcern, type Standpoint } from "./paths.js";
+import { pathConcern, pathsConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
 
 interface GitReader extends OptionTable {
@@ -136,11 +136,9 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
 
 /** An operand is a revision or a path, or `revision:path`; whatever looks like a path must be an ordinary one. */
 function operandConcern(operands: readonly PlainWord[], standpoint: Standpoint): string | undefined {
-  for (const word of operands) {
-    for (const text of new Set([word.text, word.text.slice(word.text.indexOf(":") + 1)])) {
-      const concern = text === "" ? undefined : pathConcern({ text, glob: word.glob }, standpoint);
-      if (concern) return concern;
-    }
-  }
-  return undefined;
+  const paths = operands.flatMap(({ text, glob }) => {
+    const texts = [text, text.slice(text.indexOf(":") + 1)].filter((path) => path !== "");
+    return [...new Set(texts)].map((path) => ({ text: path, glob }));
+  });
+  return pathsConcern(paths, standpoint);
 }

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { realPath } from "../confine/paths.js";
 import type { Workspace } from "../sandbox.js";
+import { firstOf } from "../words.js";
 import { catastrophe, type Risk, riskOf, worse } from "./danger.js";
 import { pathConcern, type Standpoint } from "./paths.js";
 import { type PlainCommand, readPlainScript } from "./plain-script.js";
@@ -150,11 +151,12 @@ function firstConcern(plain: readonly PlainCommand[], options: ClassifyOptions):
   ];
   for (const command of plain) {
     const argv = command.words.map((word) => word.text);
-    for (const standpoint of standpoints) {
-      const concern =
-        redirectConcern(command, standpoint) ?? commandConcern(command, argv, standpoint, options.rules ?? {});
-      if (concern) return concern;
-    }
+    const concern = firstOf(
+      standpoints,
+      (standpoint) =>
+        redirectConcern(command, standpoint) ?? commandConcern(command, argv, standpoint, options.rules ?? {}),
+    );
+    if (concern) return concern;
     if (argv[0] === "cd")
       standpoints = standpoints.flatMap((standpoint) => [standpoint, ...arrivals(standpoint, argv[1] ?? ".")]);
     if (standpoints.length > 8) return "the command changes directory too often to judge";
@@ -204,15 +206,10 @@ function changeDirectoryConcern(command: PlainCommand, standpoint: Standpoint): 
 }
 
 function redirectConcern(command: PlainCommand, standpoint: Standpoint): string | undefined {
-  for (const { operator, target } of command.redirects) {
-    if (operator === "<") {
-      const concern = target.glob ? "a redirection from a pattern" : pathConcern(target, standpoint);
-      if (concern) return concern;
-    } else if (operator === ">&" || operator === "<&") {
-      if (!/^[0-9]$/.test(target.text)) return `writes ${target.text}`;
-    } else if (target.text !== "/dev/null" || operator === "<>") {
-      return `writes ${target.text}`;
-    }
-  }
-  return undefined;
+  return firstOf(command.redirects, ({ operator, target }) => {
+    if (operator === "<") return target.glob ? "a redirection from a pattern" : pathConcern(target, standpoint);
+    const isCopy = operator === ">&" || operator === "<&";
+    const isHarmless = isCopy ? /^[0-9]$/.test(target.text) : target.text === "/dev/null" && operator !== "<>";
+    return isHarmless ? undefined : `writes ${target.text}`;
+  });
 }

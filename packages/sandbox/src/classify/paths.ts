@@ -2,7 +2,7 @@ import { type Dirent, opendirSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { isInside, readSmall, realPath } from "../confine/paths.js";
 import { isSecret, isSecretName } from "../secrets.js";
-import { words } from "../words.js";
+import { firstOf, words } from "../words.js";
 import type { PlainWord } from "./plain-script.js";
 import { globMatches, loosened } from "./rules.js";
 
@@ -40,11 +40,12 @@ export function pathConcern(word: PlainWord, standpoint: Standpoint): string | u
   if (concern || !word.glob) return concern;
   const names = namesLike(text, standpoint);
   if (!names) return `${text} can match too many names to judge`;
-  for (const name of names) {
-    const found = fixedConcern(name, standpoint);
-    if (found) return found;
-  }
-  return undefined;
+  return firstOf(names, (name) => fixedConcern(name, standpoint));
+}
+
+/** The same for all of them. */
+export function pathsConcern(paths: readonly PlainWord[], standpoint: Standpoint): string | undefined {
+  return firstOf(paths, (path) => pathConcern(path, standpoint));
 }
 
 /** Why a command that reads everything below this path needs a question, or undefined. */

@@ -12,8 +12,6 @@ export interface PlainRedirect {
 export interface PlainCommand {
   readonly words: readonly PlainWord[];
   readonly redirects: readonly PlainRedirect[];
-  /** Part of a pipeline, so it runs in a process of its own. */
-  readonly piped: boolean;
 }
 
 /**
@@ -33,9 +31,8 @@ export function readPlainScript(source: string): PlainCommand[] | undefined {
     if (empty && redirects.length > 0) return false;
     // Only a newline, or the end of the text, may follow nothing.
     if (empty) return connector === "\n" && !piped;
-    const pipes = connector === "|" || connector === "|&";
-    commands.push({ words, redirects, piped: piped || pipes });
-    [words, redirects, piped] = [[], [], pipes];
+    commands.push({ words, redirects });
+    [words, redirects, piped] = [[], [], connector === "|" || connector === "|&"];
     return true;
   };
   for (let index = 0; index < tokens.length; index += 1) {

@@ -1,4 +1,4 @@
-import { words } from "../words.js";
+import { firstOf, words } from "../words.js";
 import { parseOptions } from "./options.js";
 import { pathConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
@@ -7,12 +7,10 @@ import type { PlainWord } from "./plain-script.js";
 export function findConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   let index = 0;
   while (["-H", "-P"].includes(args[index]?.text ?? "")) index += 1;
-  for (; index < args.length && !/^[-(!]/.test(args[index]!.text); index += 1) {
-    const start = args[index]!;
-    if (start.glob && /^[*?[]/.test(start.text)) return `find: ${start.text}, which can become an option`;
-    const concern = pathConcern(start, standpoint);
-    if (concern) return concern;
-  }
+  const first = index;
+  while (index < args.length && !/^[-(!]/.test(args[index]!.text)) index += 1;
+  const concern = firstPath(args.slice(first, index), standpoint, "find");
+  if (concern) return concern;
   for (; index < args.length; index += 1) {
     const { text, glob } = args[index]!;
     if (glob) return `find: ${text} is not quoted`;
@@ -147,11 +145,9 @@ const AWK_PRINT = new RegExp(
 );
 
 function firstPath(paths: readonly PlainWord[], standpoint: Standpoint, program: string): string | undefined {
-  for (const path of paths) {
+  return firstOf(paths, (path) => {
     if (path.glob && /^[*?[]/.test(path.text)) return `${program}: ${path.text}, which can become an option`;
     if (path.text.startsWith("-") && path.text !== "-") return `${program}: ${path.text} is an option`;
-    const concern = pathConcern(path, standpoint);
-    if (concern) return concern;
-  }
-  return undefined;
+    return pathConcern(path, standpoint);
+  });
 }

@@ -1,7 +1,7 @@
-import { words } from "../words.js";
+import { firstOf, words } from "../words.js";
 import { gitConcern } from "./git.js";
 import { type OptionTable, type ParsedOptions, parseOptions } from "./options.js";
-import { concernBelow, pathConcern, type Standpoint } from "./paths.js";
+import { concernBelow, pathsConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
 import { awkConcern, findConcern, jqConcern, psConcern, sedConcern, testConcern } from "./program-readers.js";
 import { globMatches, loosened } from "./rules.js";
@@ -205,11 +205,8 @@ export function readConcern(command: readonly PlainWord[], standpoint: Standpoin
   if (Object.hasOwn(SPECIAL, name.text)) return SPECIAL[name.text]!(args, standpoint);
   if (!Object.hasOwn(READERS, name.text)) return `${name.text} is not known to only read`;
   const reader = READERS[name.text]!;
-  if (reader.operands === "anything")
-    return firstConcern(
-      args.filter((word) => word.glob),
-      standpoint,
-    );
+  const globbed = args.filter((word) => word.glob);
+  if (reader.operands === "anything") return pathsConcern(globbed, standpoint);
   const parsed = parseOptions(args, reader);
   if (typeof parsed === "string") return `${name.text}: ${parsed} is not known to only read`;
   const kind = reader.operands ?? "paths";
@@ -223,7 +220,7 @@ export function readConcern(command: readonly PlainWord[], standpoint: Standpoin
   if (name.text === "strings" && operands.some((word) => word.text.startsWith("@"))) return "strings reads its options";
   // Text is only text, but what the shell makes of a pattern are names.
   const paths = [...parsed.files, ...(kind === "text" ? operands.filter((word) => word.glob) : operands)];
-  return firstConcern(paths, standpoint) ?? belowConcern(reader, parsed, operands, args, standpoint);
+  return pathsConcern(paths, standpoint) ?? belowConcern(reader, parsed, operands, args, standpoint);
 }
 
 // --- internal ---
@@ -244,17 +241,6 @@ function belowConcern(
   const isRead = (name: string, isDirectory: boolean) =>
     (hidden || !name.startsWith(".")) &&
     (isDirectory || wanted.length === 0 || wanted.some((pattern) => globMatches(loosened(pattern), name)));
-  for (const path of operands.length === 0 ? [{ text: ".", glob: false }] : operands) {
-    const concern = concernBelow(path, standpoint, isRead);
-    if (concern) return concern;
-  }
-  return undefined;
-}
-
-function firstConcern(paths: readonly PlainWord[], standpoint: Standpoint): string | undefined {
-  for (const path of paths) {
-    const concern = pathConcern(path, standpoint);
-    if (concern) return concern;
-  }
-  return undefined;
+  const places = operands.length === 0 ? [{ text: ".", glob: false }] : operands;
+  return firstOf(places, (path) => concernBelow(path, standpoint, isRead));
 }

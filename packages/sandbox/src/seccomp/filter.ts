@@ -67,7 +67,7 @@ function rulesOf(arch: SeccompArch): Rule[] {
   return [
     ...denied.map((nr) => ({ nr, body: [answer(NOT_PERMITTED)] })),
     ...Object.values(ABSENT_EVERYWHERE).map((nr) => ({ nr, body: [answer(NOT_IMPLEMENTED)] })),
-    { nr: calls.socket, body: allowOnly(argument(0), [AF_INET, AF_INET6]) },
+    { nr: calls.socket, body: [loadWord(argument(0)), ...among([AF_INET, AF_INET6], ALLOW, NOT_PERMITTED)] },
     {
       nr: calls.socketpair,
       // A datagram pair can be re-aimed with connect() or sendto(); a stream or packet pair cannot.
@@ -75,11 +75,13 @@ function rulesOf(arch: SeccompArch): Rule[] {
         loadWord(argument(0)),
         jumpIfEqual(AF_UNIX, 1, 0),
         answer(NOT_PERMITTED),
-        ...allowOnly(argument(1), [SOCK_STREAM, SOCK_SEQPACKET], SOCK_TYPE_MASK),
+        loadWord(argument(1)),
+        mask(SOCK_TYPE_MASK),
+        ...among([SOCK_STREAM, SOCK_SEQPACKET], ALLOW, NOT_PERMITTED),
       ],
     },
     { nr: calls.clone, body: denyBits(argument(0), NAMESPACE_FLAGS) },
-    { nr: calls.ioctl, body: denyValues(argument(1), [TIOCSTI, TIOCLINUX]) },
+    { nr: calls.ioctl, body: [loadWord(argument(1)), ...among([TIOCSTI, TIOCLINUX], NOT_PERMITTED, ALLOW)] },
     ...MODE_SETTERS[arch].map(({ nr, mode, flags }) => ({
       nr,
       body: [
@@ -106,23 +108,10 @@ function decide(sorted: readonly Rule[]): Instruction[] {
   return [jumpIfAtLeast(sorted[middle]!.nr, below.length, 0), ...below, ...decide(sorted.slice(middle))];
 }
 
-function allowOnly(offset: number, values: readonly number[], bits?: number): Instruction[] {
-  return [
-    loadWord(offset),
-    ...(bits === undefined ? [] : [mask(bits)]),
-    ...values.map((value, index) => jumpIfEqual(value, values.length - index, 0)),
-    answer(NOT_PERMITTED),
-    answer(ALLOW),
-  ];
-}
-
-function denyValues(offset: number, values: readonly number[]): Instruction[] {
-  return [
-    loadWord(offset),
-    ...values.map((value, index) => jumpIfEqual(value, values.length - index, 0)),
-    answer(ALLOW),
-    answer(NOT_PERMITTED),
-  ];
+/** Answers with `these` where the loaded word is one of the values, else with `others`. */
+function among(values: readonly number[], these: number, others: number): Instruction[] {
+  const jumps = values.map((value, index) => jumpIfEqual(value, values.length - index, 0));
+  return [...jumps, answer(others), answer(these)];
 }
 
 function denyBits(offset: number, bits: number): Instruction[] {
