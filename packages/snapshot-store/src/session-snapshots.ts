@@ -94,8 +94,7 @@ export function createSessionSnapshots(deps: {
     for (const directory of new Set(paths.map((path) => dirname(path)))) {
       const place = roots.locate(`${directory}/any`);
       const pinned = place && pinBelow(place.root, place.parts.slice(0, -1));
-      if (pinned === null || pinned === "blocked") continue;
-      await sweepDrafts(pinned.at).finally(pinned.close);
+      if (pinned !== null) await sweepDrafts(pinned.at).finally(pinned.close);
     }
   }
 

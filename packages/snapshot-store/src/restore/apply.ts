@@ -14,7 +14,7 @@ import {
 } from "../content/file-state.js";
 import { errnoOf, unless } from "../errors.js";
 import { createPacer, paced, type Steps } from "../pacer.js";
-import { mkdirIfMissing, pinBelow } from "../workspace/pinned-dir.js";
+import { inPinned, mkdirIfMissing } from "../workspace/pinned-dir.js";
 import type { DirectoryOp, FileOp, Plan } from "./plan.js";
 import { createSyncBatch, type Stage, stageFiles } from "./stage.js";
 import { inParent, lookingAt, stepsInParent, type Workplace } from "./workplace.js";
@@ -164,13 +164,7 @@ function removeDirectory(op: DirectoryOp, place: Workplace): void {
 
 function setMode(op: DirectoryOp, mode: number, place: Workplace): void {
   const { root, parts } = place.roots.locate(op.path)!;
-  const dir = pinBelow(root, parts);
-  if (dir === null || dir === "blocked") return;
-  try {
-    dir.chmod(mode);
-  } finally {
-    dir.close();
-  }
+  inPinned(root, parts, (dir) => dir.chmod(mode));
 }
 
 /** The renames and removals themselves; without this, a power cut could undo some after the journal is gone. */

@@ -5,7 +5,6 @@ import {
   fchmodSync,
   fsync,
   fsyncSync,
-  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -17,9 +16,9 @@ import {
 import { promisify } from "node:util";
 import type { Blobs } from "../content/blobs.js";
 import { writingAll } from "../content/pieces.js";
-import { errnoOf, SnapshotError } from "../errors.js";
+import { SnapshotError, unless } from "../errors.js";
 import { atOnce, createPacer, paced, type Steps } from "../pacer.js";
-import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
+import { inPinned, type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
 import type { Roots } from "../workspace/roots.js";
 import type { FileOp } from "./plan.js";
 
@@ -80,20 +79,11 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
 /** Removes the prepared files that were not used. */
 export function removeStage(name: string, roots: Roots): void {
   for (const root of roots.paths) {
-    const dir = pinBelow(root, [name]);
-    if (dir === null || dir === "blocked") continue;
-    try {
+    const isEmptied = inPinned(root, [name], (dir) => {
       for (const entry of readdirSync(dir.at("."))) unlinkSync(dir.at(entry));
-    } finally {
-      dir.close();
-    }
-    const parent = pinBelow(root, []);
-    if (parent === null || parent === "blocked") continue;
-    try {
-      rmdirSync(parent.at(name));
-    } finally {
-      parent.close();
-    }
+      return true;
+    });
+    if (isEmptied) inPinned(root, [], (parent) => rmdirSync(parent.at(name)));
   }
 }
 
@@ -132,17 +122,13 @@ const SYNCED_AT_ONCE = 32;
 const syncToDisk = promisify(fsync);
 
 function makeStage(root: string, name: string): PinnedDir {
-  const parent = pinBelow(root, []);
-  if (parent === null || parent === "blocked") throw new SnapshotError("workspace_moved", `${root} is gone`);
-  try {
-    mkdirSync(parent.at(name), { mode: 0o700 });
-  } catch (error) {
-    if (errnoOf(error) !== "EEXIST" || !lstatSync(parent.at(name)).isDirectory()) throw error;
-  } finally {
-    parent.close();
-  }
+  const isMade = inPinned(root, [], (parent) => {
+    unless(["EEXIST"], () => mkdirSync(parent.at(name), { mode: 0o700 }));
+    return true;
+  });
+  if (!isMade) throw new SnapshotError("workspace_moved", `${root} is gone`);
   const dir = pinBelow(root, [name]);
-  if (dir === null || dir === "blocked") throw new SnapshotError("workspace_moved", `${root}/${name} was replaced`);
+  if (dir === null) throw new SnapshotError("workspace_moved", `${root}/${name} was replaced`);
   return dir;
 }
 

@@ -58,8 +58,8 @@ export function* stepsInParent<T>(
 ): Steps<T | undefined> {
   place.requireHeld();
   const { root, parts } = place.roots.locate(path)!;
-  const parent = pinBelow(root, parts.slice(0, -1), { make: parents === "made" });
-  if (parent === null || parent === "blocked") return undefined;
+  const parent = pinBelow(root, parts.slice(0, -1), parents === "made");
+  if (parent === null) return undefined;
   try {
     return yield* work(parent, parts.at(-1)!);
   } finally {

@@ -47,35 +47,39 @@ export function pinRoot(root: string): PinnedDir {
   try {
     pinned = pin(root, fsPath(root));
   } catch (error) {
-    throw isElsewhere(error) || errnoOf(error) === "ENOENT" ? moved(error) : error;
+    throw ["ENOENT", ...ELSEWHERE].includes(errnoOf(error) ?? "") ? moved(error) : error;
   }
   if (pinned.inPlace()) return pinned;
   pinned.close();
   throw moved();
 }
 
-/** Opens a directory below a root through no link. Null: missing and not to be made; "blocked": not a directory. */
-export function pinBelow(
-  root: string,
-  parts: readonly string[],
-  { make = false }: { readonly make?: boolean } = {},
-): PinnedDir | "blocked" | null {
+/** Opens a directory below a root through no link. Null: it is missing and not to be made, or it is not a directory. */
+export function pinBelow(root: string, parts: readonly string[], make = false): PinnedDir | null {
   let dir = pinRoot(root);
   for (const part of parts) {
+    const outer = dir;
     try {
-      const next = (make ? pinOrMake : pinChild)(dir, part);
-      dir.close();
+      const next = unless(["ENOENT", ...ELSEWHERE], () => (make ? pinOrMake : pinChild)(outer, part));
+      if (next === null) return null;
       dir = next;
-    } catch (error) {
-      dir.close();
-      if (errnoOf(error) === "ENOENT") return null;
-      if (isElsewhere(error)) return "blocked";
-      throw error;
+    } finally {
+      outer.close();
     }
   }
   if (dir.inPlace()) return dir;
   dir.close();
-  return "blocked";
+  return null;
+}
+
+/** Runs `use` with such a directory; undefined where there is none. */
+export function inPinned<T>(root: string, parts: readonly string[], use: (dir: PinnedDir) => T): T | undefined {
+  const dir = pinBelow(root, parts);
+  try {
+    return dir === null ? undefined : use(dir);
+  } finally {
+    dir?.close();
+  }
 }
 
 /** Leaves alone what is there, whatever it is; and does nothing in a directory that was just removed. */
@@ -86,9 +90,7 @@ export function mkdirIfMissing(address: string | Buffer, mode: number): void {
 // --- internal ---
 
 /** The path names something that is not a directory, or a link. */
-function isElsewhere(error: unknown): boolean {
-  return ["ENOTDIR", "ELOOP", "EMLINK"].includes(errnoOf(error) ?? "");
-}
+const ELSEWHERE = ["ENOTDIR", "ELOOP", "EMLINK"];
 
 function pinChild(dir: PinnedDir, name: string): PinnedDir {
   return pin(dir.path === "/" ? `/${name}` : `${dir.path}/${name}`, dir.at(name));
