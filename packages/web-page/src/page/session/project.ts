@@ -134,15 +134,9 @@ const RULES: { readonly [T in RecordType]?: Rule<T> } = {
   },
   // What it asks for is shown where it is asked; the card keeps its room for what comes of it.
   permission_request: (state, { call_id }) => update(state, call_id, { state: "waiting" }),
-  permission_resolved(state, { decision, by }, { turn }) {
-    const waiting = callsOf(state, turn).find((call) => call.state === "waiting");
-    if (waiting) update(state, waiting.id, { state: "running", decision: `${decision} (${by})` });
-  },
+  permission_resolved: (state, { decision, by }, { turn }) => answered(state, turn, `${decision} (${by})`),
   question_asked: (state, { call_id }) => update(state, call_id, { state: "waiting" }),
-  question_answered(state, { answer }, { turn }) {
-    const waiting = callsOf(state, turn).find((call) => call.state === "waiting");
-    if (waiting) update(state, waiting.id, { state: "running", decision: answer ?? "no answer" });
-  },
+  question_answered: (state, { answer }, { turn }) => answered(state, turn, answer ?? "no answer"),
   task_event(state, { call_id, event }) {
     const task = state.tasks.get(call_id) ?? createProjection();
     state.tasks.set(call_id, task);
@@ -234,6 +228,12 @@ function update(state: State, id: string, news: Partial<CallItem>): void {
   if (!call) return;
   Object.assign(call, news);
   state.changed.add(call);
+}
+
+/** The call that waits goes on. */
+function answered(state: State, turn: number | null, decision: string): void {
+  const waiting = callsOf(state, turn).find((call) => call.state === "waiting");
+  if (waiting) update(state, waiting.id, { state: "running", decision });
 }
 
 function endText(state: State, turn: number | null): void {

@@ -7,12 +7,12 @@ import { openedSession } from "../server/stream.js";
 import { plural } from "../session/project.js";
 import { parseUnified } from "../text/diff.js";
 import { DiffView } from "./diff-view.js";
-import { Conflicts, RewindButtons, useRewind } from "./rewind.js";
+import { RewindButtons, useRewind } from "./rewind.js";
 import { addressOf } from "./route.js";
 
 export function Changes({ id }: { readonly id: string }) {
   const session = useMemo(() => openedSession(id), [id]);
-  const { left, rewind, dismiss } = useRewind(id);
+  const { rewind, conflicts } = useRewind(id);
   const changes = useSignal<ChangesReply["turns"] | null>(null);
   const ended = useComputed(() => {
     session.changed.value;
@@ -41,7 +41,7 @@ export function Changes({ id }: { readonly id: string }) {
       <p class="answers">
         <RewindButtons session={session} />
       </p>
-      <Conflicts left={left.value} rewind={rewind} dismiss={dismiss} />
+      {conflicts}
       {turns?.length === 0 && <p class="empty">No turn has changed a file, or all of it is undone.</p>}
       {turns?.map(({ turn, files, changed }) => (
         <section class="changed" key={turn}>
