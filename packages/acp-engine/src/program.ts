@@ -92,7 +92,7 @@ export async function startProgram(
       agent,
       pid: child.pid,
       /** Aborted when the program is gone; the reason is an `EngineError` that quotes its last words. */
-      ended: ended.signal,
+      ended: ended.signal as AbortSignal,
       listen(sessionId: string, listener: SessionListener) {
         listeners.set(sessionId, listener);
         for (const update of early.get(sessionId) ?? []) listener.onUpdate(update);
