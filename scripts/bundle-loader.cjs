@@ -1,10 +1,19 @@
 // Part of every bundled program: runs its other files. What V8 makes of a file is kept beside it, in `compiled/`, where nobody can write
 // who could not change the file itself; the next start reads that instead of compiling, and opens a session in three quarters of the time.
 //
-// What was kept is used when its checksum fits the file and itself, since V8 ends the process over damaged data. V8 looks at the
-// rest, its own version above all, and compiles what does not fit. A directory that cannot be written is left as it is. A file with an
-// import() is left to Node; the bundler sees to it that such a file asks for no other.
-const { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } = require("node:fs");
+// What was kept is used when its checksum fits the file, this V8 and itself, since V8 ends the process over damaged data. V8 looks at the
+// rest, its flags above all, and compiles what does not fit. A directory that cannot be written, or is another user's, is left as it is. A
+// file with an import() is left to Node; the bundler sees to it that such a file asks for no other.
+const {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} = require("node:fs");
 const { basename, dirname, join } = require("node:path");
 const { Script } = require("node:vm");
 const { crc32 } = require("node:zlib");
@@ -15,6 +24,8 @@ const IS_KEPT = !process.env.NODE_V8_COVERAGE;
 const KEPT_AFTER_MS = 30_000;
 /** The checksum, in as many bytes as V8 aligns its data to. */
 const HEAD = 8;
+/** V8 itself tells neither machines nor versions with other patches apart. */
+const MAKER = `${process.versions.v8} ${process.arch}`;
 const [BEFORE, AFTER] = ["(function (exports, require, module, __filename, __dirname) {", "\n})"];
 
 let loader;
@@ -40,7 +51,12 @@ function createLoader(outer, directory) {
     if (source.includes("import(")) return outer(name);
     const file = { exports: {} };
     modules.set(name, file);
-    compile(filename, source).runInThisContext().call(file.exports, file.exports, load, file, filename, directory);
+    try {
+      compile(filename, source).runInThisContext().call(file.exports, file.exports, load, file, filename, directory);
+    } catch (error) {
+      modules.delete(name);
+      throw error;
+    }
     return file.exports;
   }
 
@@ -61,6 +77,7 @@ function createLoader(outer, directory) {
   }
 
   function keep() {
+    process.off("exit", keep);
     for (const [filename, { script, source }] of fresh) {
       fresh.delete(filename);
       try {
@@ -79,7 +96,10 @@ const keptPath = (filename) => join(dirname(filename), "compiled", `${basename(f
 
 function readKept(filename, source) {
   try {
-    const bytes = readFileSync(keptPath(filename));
+    const path = keptPath(filename);
+    // A pipe or a device would be read without end.
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
+    const bytes = readFileSync(path);
     const data = bytes.subarray(HEAD);
     return bytes.readUInt32LE() === checksum(source, data) ? data : undefined;
   } catch {
@@ -89,11 +109,13 @@ function readKept(filename, source) {
 
 /** Programs that end at once write the same file; readers find one of them, whole. */
 function writeKept(filename, script, source) {
+  // The owner of the program could not remove what root leaves there.
+  if (process.geteuid && process.geteuid() !== statSync(dirname(filename)).uid) return;
   const path = keptPath(filename);
   const unfinished = `${path}.${process.pid}`;
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
   // Opened first: where it cannot be, there is no need to ask V8.
-  const file = openSync(unfinished, "w");
+  const file = openSync(unfinished, "w", 0o644);
   try {
     const data = script.createCachedData();
     const head = Buffer.alloc(HEAD);
@@ -107,4 +129,4 @@ function writeKept(filename, script, source) {
   }
 }
 
-const checksum = (source, data) => crc32(data, crc32(source));
+const checksum = (source, data) => crc32(data, crc32(source, crc32(MAKER)));
