@@ -1,6 +1,6 @@
 /** What an operator watches: numbers folded from the records of loaded sessions by one reader, and from requests. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { endsTurn, isLost, type SessionRecord } from "@chimera/acp-schema/events";
+import { isLost, type RecordOf, type RecordType, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Limits, OwnedSession, Sessions } from "@chimera/session";
 import { AMOUNTS, amounts } from "./amounts.js";
 
@@ -49,49 +49,53 @@ export function createMetrics(
   let lag: ReturnType<typeof monitorEventLoopDelay> | null = null;
   const watch = (session: OwnedSession) => {
     const left = new AbortController();
-    const fold = createFold(session);
+    const folds = createFolds(session);
     // Each process counts what it writes itself.
     const from = { from: session.lastSeq, signal: left.signal, sleeps: "let go" } as const;
     const { ended } = sessions.logs.follow(session.id, from, (batch) => {
       for (const entry of batch) {
         registry.add("records_total", { type: entry.type });
-        // The bulk of a log need not even be decoded.
-        if (!isLost(entry) && FOLDED.has(entry.type)) fold(entry.event);
+        // A record without a row need not even be decoded.
+        if (!isLost(entry)) folds.get(entry.type)?.(entry.event);
       }
     });
     ended.catch(() => {});
     void session.ended.then(() => (session.isLetGo ? left.abort() : setImmediate(() => left.abort())));
   };
-  const createFold = (session: OwnedSession) => {
+  /** What each type of record changes; the bulk of a log has no row. */
+  const createFolds = (session: OwnedSession) => {
     const tools = new Map<string, string>();
     let startedAt = 0;
     let used = usageOf(session);
-    return (event: SessionRecord): void => {
-      const { type, metadata } = event;
-      if (type === "turn_start") startedAt = Date.parse(event.ts);
-      else if (type === "tool_call") tools.set(metadata.call_id, metadata.tool);
-      else if (type === "tool_result") {
+    const end = (ts: string, outcome: string): void => {
+      registry.add("turns_total", { outcome });
+      if (startedAt > 0) registry.observe("turn_seconds", {}, (Date.parse(ts) - startedAt) / 1000);
+      startedAt = 0;
+      tools.clear();
+      const now = usageOf(session);
+      for (const kind of ["input", "output", "cache"] as const) {
+        if (now[kind] > used[kind]) registry.add("tokens_total", { kind }, now[kind] - used[kind]);
+      }
+      if (now.total_usd > used.total_usd) registry.add("cost_usd_total", {}, now.total_usd - used.total_usd);
+      used = now;
+    };
+    const folds: { readonly [T in RecordType]?: (record: RecordOf<T>) => void } = {
+      turn_start({ ts }) {
+        startedAt = Date.parse(ts);
+      },
+      tool_call: ({ metadata }) => void tools.set(metadata.call_id, metadata.tool),
+      tool_result({ metadata }) {
         const tool = tools.get(metadata.call_id) ?? "unknown";
         tools.delete(metadata.call_id);
         registry.add("tool_calls_total", { tool, outcome: metadata.success ? "success" : "failed" });
         registry.observe("tool_seconds", { tool }, metadata.duration_ms / 1000);
-      } else if (type === "permission_resolved") {
-        registry.add("permissions_total", { decision: metadata.decision, by: metadata.by });
-      } else if (type === "sandbox_violation") registry.add("sandbox_violations_total", {});
-      else if (endsTurn(type)) {
-        const outcome = type === "cancelled" ? "cancelled" : isSuccess(metadata) ? "success" : "failed";
-        registry.add("turns_total", { outcome });
-        if (startedAt > 0) registry.observe("turn_seconds", {}, (Date.parse(event.ts) - startedAt) / 1000);
-        startedAt = 0;
-        tools.clear();
-        const now = usageOf(session);
-        for (const kind of ["input", "output", "cache"] as const) {
-          if (now[kind] > used[kind]) registry.add("tokens_total", { kind }, now[kind] - used[kind]);
-        }
-        if (now.total_usd > used.total_usd) registry.add("cost_usd_total", {}, now.total_usd - used.total_usd);
-        used = now;
-      }
+      },
+      permission_resolved: ({ metadata: { decision, by } }) => registry.add("permissions_total", { decision, by }),
+      sandbox_violation: () => registry.add("sandbox_violations_total", {}),
+      agent_result: ({ ts, metadata }) => end(ts, metadata.success ? "success" : "failed"),
+      cancelled: ({ ts }) => end(ts, "cancelled"),
     };
+    return new Map(Object.entries(folds)) as ReadonlyMap<string, (record: SessionRecord) => void>;
   };
   for (const session of sessions.live()) watch(session);
   sessions.onLoad(watch);
@@ -147,23 +151,9 @@ function limitSamples({ use, refusals, ...quotas }: Sessions["quota"]): Sample[]
   ];
 }
 
-const FOLDED: ReadonlySet<string> = new Set([
-  "turn_start",
-  "tool_call",
-  "tool_result",
-  "permission_resolved",
-  "sandbox_violation",
-  "agent_result",
-  "cancelled",
-]);
-
 function usageOf({ conversation }: OwnedSession) {
   const { input = 0, output = 0, cache = 0, total_usd = 0 } = conversation.facts.usage ?? {};
   return { input, output, cache, total_usd };
-}
-
-function isSuccess(metadata: object): boolean {
-  return (metadata as { readonly success?: boolean }).success === true;
 }
 
 interface Metric {
