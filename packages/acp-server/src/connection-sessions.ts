@@ -11,6 +11,7 @@ import { type Connection, deferred, isConnectionError, type RequestContext } fro
 import type { Accepted, McpServer, PromptInput, Session } from "@chimera/session";
 import type { Core } from "./core.js";
 import type { ConnectionContext } from "./dialect.js";
+import { createOwnPrompts, type OwnPrompts } from "./own-prompts.js";
 import type { SessionView } from "./session-view.js";
 
 export type ConnectionSessions = ReturnType<typeof createConnectionSessions>;
@@ -53,8 +54,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
   const lent = new Map<string, readonly McpServer[]>();
   /** Prompts whose session is still being opened, by its id. */
   const arriving = new Map<string, Promise<unknown>>();
-  /** What this connection calls its prompts. */
-  const keys = new Set<string>();
+  const own = createOwnPrompts();
   let stopListening: (() => void) | null = null;
   let isGone = false;
 
@@ -79,7 +79,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
     const subscription: Subscription = sessions.logs.follow(
       one.id,
       { from, sleeps: one.isHeld ? undefined : "unloaded" },
-      (batch) => deliver(deps, one, batch, () => one.subscription === subscription, keys),
+      (batch) => deliver(deps, one, batch, () => one.subscription === subscription, own),
     );
     one.subscription = subscription;
     one.reached = from;
@@ -127,12 +127,12 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
     lend: (id: string, servers: readonly McpServer[]) => void lent.set(id, servers),
     /** Sends a prompt once its session is open; the request is answered when the turn has passed and `updates` have gone out. */
     prompt(id: string, request: RequestContext, opening: () => Promise<OpenedPrompt>, key?: string) {
-      remember(keys, key);
+      own.add(key);
       const before = arriving.get(id);
       const placing = opening().then(async (prompt): Promise<typeof deferred> => {
         // Prompts run in the order they were sent, whichever of them was ready first.
         if (before) await before;
-        return place(deps, shown.get(id), prompt, request, keys);
+        return place(deps, shown.get(id), prompt, request, own);
       });
       const settled = Promise.allSettled([before, placing]);
       arriving.set(id, settled);
@@ -229,7 +229,7 @@ async function deliver(
   one: Shown,
   batch: readonly LogEntry<SessionEvent>[],
   isCurrent: () => boolean,
-  keys: ReadonlySet<string>,
+  prompts: OwnPrompts,
 ): Promise<void> {
   const { connection } = deps;
   const { id: session, view, pending, answered } = one;
@@ -244,7 +244,7 @@ async function deliver(
   for (const entry of batch) {
     const turn = promptTurn(entry);
     const own =
-      deps.origin === undefined && turn >= 0 && (pending.has(turn) || answered.has(turn) || isOwn(entry, keys));
+      deps.origin === undefined && turn >= 0 && (pending.has(turn) || answered.has(turn) || prompts.has(entry));
     seq = isLost(entry) ? entry.last : entry.seq;
     for (const line of view.frames(entry, own)) connection.notifyEncoded(line, { session, seq });
     one.reached = seq;
@@ -308,7 +308,7 @@ function place(
   one: Shown | undefined,
   { session, input, updates = async () => {} }: OpenedPrompt,
   request: RequestContext,
-  keys: Set<string>,
+  own: OwnPrompts,
 ): typeof deferred | Promise<typeof deferred> {
   if (!one) throw new Error(`session ${session.id} is not open on this connection`);
   let accepted: Accepted | Promise<Accepted> | undefined;
@@ -336,25 +336,9 @@ function place(
   const isAway = one.core.sessions.isAway?.(session.id) === true;
   // The record of a prompt may be read here before the other node answers: its key says whose prompt it is.
   const key = input.key ?? (isAway ? randomUUID() : undefined);
-  remember(keys, key);
+  own.add(key);
   accepted = session.prompt({ ...input, key, origin: deps.origin });
   return accepted instanceof Promise ? accepted.then(wait) : wait(accepted);
-}
-
-/** A prompt is far from its record only while other prompts are under way, so the newest keys are enough. */
-const MOST_KEYS = 1000;
-
-function remember(keys: Set<string>, key: string | undefined): void {
-  if (key === undefined) return;
-  keys.add(key);
-  if (keys.size > MOST_KEYS) keys.delete(keys.keys().next().value!);
-}
-
-/** Whether this connection sent the prompt, perhaps over a channel of before. */
-function isOwn(entry: LogEntry<SessionEvent>, keys: ReadonlySet<string>): boolean {
-  if (keys.size === 0 || isLost(entry) || entry.event.type !== "user_message") return false;
-  const { key } = entry.event.metadata;
-  return key !== undefined && keys.has(key);
 }
 
 /** The turn that a prompt begins or a record ends; -1 for every other entry, because a delta's line need not be decoded for it. */
