@@ -18,7 +18,7 @@ import {
   restoreReplaced,
 } from "./index/session-directory.js";
 import { createSessionIndex, type ListWork } from "./index/session-index.js";
-import { createSummaries } from "./index/summaries.js";
+import { createSummaries, shapedBy } from "./index/summaries.js";
 import type { Chain } from "./segment/chain.js";
 import { inspectLog, type LogEnd } from "./segment/log-end.js";
 import { createLogFiles, type LogFiles } from "./segment/log-files.js";
@@ -84,8 +84,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     return held;
   };
 
-  const shaped = (id: string, stored: object | null): S | null =>
-    stored === null ? null : form === undefined ? (stored as S) : form.read(id, stored);
+  const shaped = shapedBy(form);
 
   /** A log of version 0.1 does not say how its session was born; its next segment does. */
   const knownBirth = (id: string, directory: string, { chain }: LogEnd): object | undefined =>

@@ -11,7 +11,7 @@ import { readRegular } from "../regular-file.js";
 import type { LogFiles } from "../segment/log-files.js";
 import { replayOf } from "../segment/replay-log.js";
 import { readIndexFile, writeIndexFile } from "./index-file.js";
-import { asObject, parseSummary } from "./summaries.js";
+import { asObject, parseSummary, shapedBy } from "./summaries.js";
 
 /** What one list may do. */
 export interface ListWork {
@@ -64,8 +64,7 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
       .map((entry) => entry.name),
   );
 
-  const shaped = (id: string, stored: object | null): S | null =>
-    stored === null ? null : form === undefined ? (stored as S) : form.read(id, stored);
+  const shaped = shapedBy(form);
 
   const loaded = (): Map<string, Row<S>> => {
     rows ??= loadRows<S>(path, shaped);

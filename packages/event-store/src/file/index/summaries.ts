@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { StoreError, storageError } from "../../errors.js";
 import { LIMITS } from "../../limits.js";
+import type { SummaryForm } from "../../types.js";
 import { type DiskSync, listDrafts, type OpenFiles, replaceFile } from "../disk.js";
 import { readRegular } from "../regular-file.js";
 
@@ -41,6 +42,12 @@ export function createSummaries<S extends object>(openFiles: OpenFiles, disk: Di
     /** Drafts that a killed process left. Only the holder of a session writes one: call this while holding its claim. */
     drafts: (directory: string) => (writes.has(directory) ? [] : listDrafts(pathOf(directory))),
   };
+}
+
+/** Makes what is stored the summary that a store's program expects; without a form it is taken as it is. */
+export function shapedBy<S extends object>(form: Pick<SummaryForm<never, S>, "read"> | undefined) {
+  return (id: string, stored: object | null): S | null =>
+    stored === null ? null : form === undefined ? (stored as S) : form.read(id, stored);
 }
 
 export function formatSummary(summary: object): string {
