@@ -15,35 +15,8 @@ export function programCommands(deps: {
   readonly served: (model: string) => Promise<readonly string[] | null>;
 }): SlashCommand[] {
   return [
-    {
-      name: "agent",
-      description: "Show or switch the agent",
-      hint: "[name]",
-      async run({ session, args }) {
-        const old = session.settings.agent;
-        if (!args) return `agent: ${old}`;
-        requireListed(
-          "agent",
-          args,
-          (await deps.agents(session.cwd)).map(({ id }) => id),
-        );
-        await session.set({ agent: args });
-        return `agent: ${old} -> ${args}`;
-      },
-    },
-    {
-      name: "model",
-      description: "Show or switch the model",
-      hint: "[name]",
-      async run({ session, args }) {
-        const old = session.settings.model;
-        if (!args) return `model: ${old}`;
-        const listed = await deps.served(args);
-        if (listed) requireListed("model", args, listed);
-        await session.set({ model: args });
-        return `model: ${old} -> ${args}`;
-      },
-    },
+    switching("agent", async (cwd) => (await deps.agents(cwd)).map(({ id }) => id)),
+    switching("model", (_, model) => deps.served(model)),
     {
       name: "trust",
       description:
@@ -84,6 +57,26 @@ export function programCommands(deps: {
 }
 
 // --- internal ---
+
+/** Shows a setting or changes it, to one of the names there are where those are known. */
+function switching(
+  name: "agent" | "model",
+  namesFor: (cwd: string, wanted: string) => Promise<readonly string[] | null>,
+): SlashCommand {
+  return {
+    name,
+    description: `Show or switch the ${name}`,
+    hint: "[name]",
+    async run({ session, args }) {
+      const old = session.settings[name];
+      if (!args) return `${name}: ${old}`;
+      const listed = await namesFor(session.cwd, args);
+      if (listed) requireListed(name, args, listed);
+      await session.set(name === "agent" ? { agent: args } : { model: args });
+      return `${name}: ${old} -> ${args}`;
+    },
+  };
+}
 
 /** Throws `invalid_setting` with the nearest name. */
 function requireListed(what: string, name: string, known: readonly string[]): void {
