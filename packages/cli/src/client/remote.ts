@@ -40,21 +40,12 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
     },
     cancel: () => server.ask((client) => client.sessions.open(id).cancel()),
     async answerQuestion(qid, answer) {
-      await server
-        .ask((client) => client.call("POST /sessions/{id}/questions/{qid}", { id, qid, body: { answer } }))
-        .catch((error) => {
-          if (!isCliError(error) || error.code !== "conflict") throw error;
-        });
+      const request = { id, qid, body: { answer } };
+      await isFirst(server.ask((client) => client.call("POST /sessions/{id}/questions/{qid}", request)));
     },
-    async answer(permissionId, { decision, ...rest }, shown) {
+    answer(permissionId, { decision, ...rest }, shown) {
       const details = { ...rest, ...(shown !== undefined && { shown }) };
-      try {
-        await server.ask((client) => client.sessions.open(id).answer(permissionId, decision, details));
-        return true;
-      } catch (error) {
-        if (isCliError(error) && error.code === "conflict") return false;
-        throw error;
-      }
+      return isFirst(server.ask((client) => client.sessions.open(id).answer(permissionId, decision, details)));
     },
     commands: async () => [...createSlashPalette({ home: "" }).commands, ...(await customCommands(server))],
     settings: () => server.ask((client) => client.sessions.open(id).settings()),
@@ -142,6 +133,17 @@ const CHOICES: Readonly<Record<"model" | "agent" | "session", (client: Client) =
       sessionChoice(row.session_id, { ...row, state: row.status }),
     ),
 };
+
+/** False for an answer that came after another one. */
+function isFirst(answering: Promise<unknown>): Promise<boolean> {
+  return answering.then(
+    () => true,
+    (error) => {
+      if (isCliError(error) && error.code === "conflict") return false;
+      throw error;
+    },
+  );
+}
 
 /** Files that are given with a prompt are blocks of text before it. */
 function textOf(content: readonly PromptBlock[]): string {

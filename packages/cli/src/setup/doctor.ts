@@ -99,10 +99,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
   audit: checkAudit,
 };
 
-/** What `--server` looks at besides: whether people can be let in safely, and whether a server that runs takes work. */
 const SOON_DAYS = 14;
 const DAY_MS = 86_400_000;
 
+/** What `--server` looks at besides: whether people can be let in safely, and whether a server that runs takes work. */
 const SERVER_CHECKS: Readonly<Record<string, Check>> = {
   async people(invocation) {
     const { paths, values } = readConfig(invocation);
@@ -210,14 +210,14 @@ async function checkStore(invocation: Invocation): Promise<Finding> {
   const { store, shared, pathOf } = await openStore(invocation);
   const place = pathOf("").replace(/\/$/, "");
   try {
-    if (shared === null) return { state: "ok", found: `files in ${place}` };
+    if (shared === null) return ok(`files in ${place}`);
     const started = performance.now();
     await store.list({ limit: 1 });
     const ms = Math.round(performance.now() - started);
     const found = `PostgreSQL ${shared.server.version} at ${place}, answers in ${ms} ms`;
-    if (shared.server.hasSynchronousStandby) return { state: "ok", found: `${found}, with a synchronous standby` };
+    if (shared.server.hasSynchronousStandby) return ok(`${found}, with a synchronous standby`);
     const remedy = "set synchronous_standby_names, or keep backups: when this disk dies, acknowledged records are lost";
-    return { state: "warn", found: `${found}, without a synchronous standby`, remedy };
+    return warn(`${found}, without a synchronous standby`, remedy);
   } finally {
     await store.close();
   }
@@ -228,7 +228,7 @@ async function checkDisk({ process }: Invocation): Promise<Finding> {
   const free = bavail * bsize;
   const found = `${Math.floor(free / MIB)} MiB free`;
   if (free >= LITTLE_SPACE) return ok(found);
-  return { state: free < NO_SPACE ? "fail" : "warn", found, remedy: "free some space, or move CHIMERA_HOME" };
+  return (free < NO_SPACE ? fail : warn)(found, "free some space, or move CHIMERA_HOME");
 }
 
 async function checkPort(invocation: Invocation): Promise<Finding> {
