@@ -19,8 +19,15 @@ export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse
     ...(session !== null && { "mcp-session-id": session }),
     ...(version !== null && { "mcp-protocol-version": version }),
   });
+  // Credentials in the headers are for this address and no other.
+  const call = (init: RequestInit) => fetch(server.url, { ...init, redirect: "error" });
   const accepted = async (message: JsonObject, signal: AbortSignal): Promise<Response> => {
-    const response = await post(server, message, headers(), signal);
+    const sent = { ...headers(), "content-type": "application/json" };
+    const init = { method: "POST", headers: sent, body: JSON.stringify(message), signal };
+    const response = await call(init).catch((error: Error) => {
+      signal.throwIfAborted();
+      throw unreachable(server.name, error);
+    });
     if (response.status === 404 && session !== null) events.onClose("it forgot the session");
     if (!response.ok) {
       await response.body?.cancel();
@@ -50,13 +57,7 @@ export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse
     },
     close: async () => {
       if (session !== null) {
-        const goodbye = {
-          method: "DELETE",
-          headers: headers(),
-          signal: AbortSignal.timeout(1000),
-          redirect: "error" as const,
-        };
-        await fetch(server.url, goodbye).then(
+        await call({ method: "DELETE", headers: headers(), signal: AbortSignal.timeout(1000) }).then(
           (response) => response.body?.cancel(),
           () => {},
         );
@@ -68,26 +69,11 @@ export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse
 
 // --- internal ---
 
-async function post(
-  server: McpServer & { url: string },
-  message: JsonObject,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-) {
-  const init = {
-    method: "POST",
-    headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify(message),
-    signal,
-    // Credentials in the headers are for this address and no other.
-    redirect: "error" as const,
-  };
-  return fetch(server.url, init).catch((cause: unknown) => {
-    signal.throwIfAborted();
-    throw new AgentError("mcp_connect", `The MCP server ${server.name} cannot be reached: ${reasonOf(cause)}`, {
-      cause,
-    });
-  });
+/** What `fetch` throws says only that it failed; its cause says why. */
+function unreachable(name: string, error: Error): AgentError {
+  const { cause, message } = error;
+  const reason = (cause instanceof Error && cause.message) || message;
+  return new AgentError("mcp_connect", `The MCP server ${name} cannot be reached: ${reason}`, { cause: error });
 }
 
 /** The reply to the handshake names the version that every later request must carry. */
@@ -110,9 +96,4 @@ async function receive(response: Response, onMessage: ChannelEvents["onMessage"]
     else whole.push(text);
   }
   if (!isStream && size > 0) deliver(whole.join(""), onMessage);
-}
-
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  return cause instanceof Error ? cause.message || message : message;
 }
