@@ -132,10 +132,8 @@ export function parseScript(value: unknown): Script {
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
   // Not what was received: a client may name any file as its script, and must not learn what is in it.
-  throw new AgentError(
-    "script",
-    `the script is wrong at ${v.getDotPath(issue) ?? "its top"}: expected ${issue.expected}`,
-  );
+  const place = v.getDotPath(issue) ?? "its top";
+  throw new AgentError("script", `the script is wrong at ${place}: expected ${issue.expected}`);
 }
 
 /** More than a test says in a day; a device has no end at all. */
@@ -182,10 +180,8 @@ function check({ expect }: ScriptStep, request: ModelRequest): void {
   ] as const;
   for (const [what, wanted, sent] of parts) {
     if (wanted === undefined || sent.includes(wanted)) continue;
-    throw new AgentError(
-      "script",
-      `expected a ${what} with ${JSON.stringify(wanted)}, got ${JSON.stringify(sent.slice(0, 500))}`,
-    );
+    const got = JSON.stringify(sent.slice(0, 500));
+    throw new AgentError("script", `expected a ${what} with ${JSON.stringify(wanted)}, got ${got}`);
   }
   const missing = expect.tools?.find((name) => !request.tools.some((tool) => tool.name === name));
   if (missing !== undefined) throw new AgentError("script", `expected a tool named ${JSON.stringify(missing)}`);

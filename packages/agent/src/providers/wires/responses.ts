@@ -158,7 +158,7 @@ interface WireEvent {
   type?: string;
   delta?: unknown;
   summary_index?: number;
-  item?: WireItem;
+  item?: JsonObject;
   response?: {
     usage?: WireUsage | null;
     output?: unknown;
@@ -168,12 +168,6 @@ interface WireEvent {
   code?: string | null;
   message?: string;
   error?: { code?: string | null; type?: string; message?: string };
-}
-
-interface WireItem extends JsonObject {
-  type?: string;
-  content?: unknown;
-  summary?: unknown;
 }
 
 interface WireUsage {
@@ -199,20 +193,20 @@ function createReader(): Pick<Exchange, "read"> {
     reply.close();
   };
 
-  const endItem = (item: WireItem, reply: Reply): void => {
+  const endItem = (item: JsonObject, reply: Reply): void => {
+    const { type, content, summary } = item;
     items++;
-    if (item.type === "function_call") {
+    if (type === "function_call") {
       called = true;
       const own = asText(item["id"]);
       const args = asText(item["arguments"]);
       reply.call({ id: asText(item["call_id"]), name: asText(item["name"]), args, ...(own && { seal: { id: own } }) });
-    } else if (item.type === "message") {
-      const texts = textsOf(item.content, ["text", "refusal"]);
-      if (!streamed) reply.text(texts.join(""));
-      refused ||= textsOf(item.content, ["refusal"]).length > 0;
+    } else if (type === "message") {
+      if (!streamed) reply.text(textsOf(content, ["text", "refusal"]).join(""));
+      refused ||= textsOf(content, ["refusal"]).length > 0;
       reply.end("text", messageSeal(item));
-    } else if (item.type === "reasoning") {
-      if (!streamed) reply.reasoning(textsOf(item.summary, ["text"]).join("\n\n"));
+    } else if (type === "reasoning") {
+      if (!streamed) reply.reasoning(textsOf(summary, ["text"]).join("\n\n"));
       reply.end("reasoning", reasoningSeal(item));
     }
     streamed = false;
@@ -259,7 +253,7 @@ function createReader(): Pick<Exchange, "read"> {
   return { read };
 }
 
-function messageSeal({ id, phase, status, content }: WireItem): Json | undefined {
+function messageSeal({ id, phase, status, content }: JsonObject): Json | undefined {
   if (typeof id !== "string") return undefined;
   return {
     id,
@@ -278,7 +272,7 @@ function isOneText(content: unknown): boolean {
 }
 
 /** An id alone names nothing where nothing is stored. */
-function reasoningSeal({ id, summary, content, encrypted_content }: WireItem): Json | undefined {
+function reasoningSeal({ id, summary, content, encrypted_content }: JsonObject): Json | undefined {
   const texts = Array.isArray(content) && content.length > 0 ? { content } : {};
   const encrypted = typeof encrypted_content === "string" ? { encrypted_content } : {};
   if (Object.keys({ ...texts, ...encrypted }).length === 0) return undefined;
