@@ -23,7 +23,8 @@ export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "ma
 
 /** A vendor's format; `S` is what its requests say besides the conversation. */
 export interface Wire<S> {
-  readonly headers: Readonly<Record<string, string>>;
+  /** @defaultValue none but those of the endpoint */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly framing: Framing;
   /** The key of a number in events that does nothing but count them. */
   readonly counter?: string;
@@ -43,8 +44,15 @@ export interface Exchange {
   finish?(reply: Reply): void;
 }
 
-/** A model that speaks a wire. What its vendor refuses once is not tried again. */
-export function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint): Model {
+/** What makes models that speak a wire. */
+export function speaking<S extends object>(wire: Wire<S>): (options: S & Endpoint) => Model {
+  return (options) => createWireModel(wire, options);
+}
+
+// --- internal ---
+
+/** What its vendor refuses once is not tried again. */
+function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint): Model {
   const { provider, model, contextWindow, maxOutput, sees, price, url, post } = options;
   const headers = { "content-type": "application/json", ...wire.headers, ...options.headers };
   let settings: S = options;
@@ -87,8 +95,6 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
     },
   };
 }
-
-// --- internal ---
 
 type Framing = "events" | "lines";
 

@@ -6,11 +6,11 @@ import type { Json } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
 import { oddEnding, type PromptPart, promptContent, type Reply, withPictures, writtenCall } from "../exchange.js";
-import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
+import type { Efforts, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
 import { effortOf, usageFrom } from "../model.js";
 import { providerError } from "../provider-error.js";
 import type { LimitField } from "../table.js";
-import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
+import { type Exchange, speaking } from "../wire.js";
 
 export interface ChatSettings extends Efforts {
   readonly model: string;
@@ -26,17 +26,7 @@ export interface ChatSettings extends Efforts {
   readonly fillReasoning?: boolean;
 }
 
-export function createChatModel(options: ChatSettings & Endpoint): Model {
-  return createWireModel(chat, options);
-}
-
-/** The body of a request; exported for the check against the vendor's own types. */
-export type ChatBody = ReturnType<typeof bodyOf>;
-
-// --- internal ---
-
-const chat: Wire<ChatSettings> = {
-  headers: {},
+export const createChatModel = speaking<ChatSettings>({
   framing: "events",
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
   refusesSeal: /thought.?signature|reasoning_details|invalid `?signature/i,
@@ -48,7 +38,12 @@ const chat: Wire<ChatSettings> = {
     if (!settings.fillReasoning && /reasoning_content/.test(said)) return { ...settings, fillReasoning: true };
     return null;
   },
-};
+});
+
+/** The body of a request; exported for the check against the vendor's own types. */
+export type ChatBody = ReturnType<typeof bodyOf>;
+
+// --- internal ---
 
 /** The field, or how much of the window is asked for with it. */
 const LIMIT = /max_(?:completion_)?tokens|in the completion/i;

@@ -6,10 +6,10 @@ import type { Json } from "@chimera/acp-schema/events";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
 import type { Reply } from "../exchange.js";
 import { calledBy, ownName, type PromptPart, promptParts, writtenCall } from "../exchange.js";
-import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
+import type { Efforts, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
 import { budgetOf, effortOf, usageFrom } from "../model.js";
 import { providerError } from "../provider-error.js";
-import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
+import { type Exchange, speaking } from "../wire.js";
 
 export interface GeminiSettings extends Efforts {
   readonly model: string;
@@ -19,17 +19,7 @@ export interface GeminiSettings extends Efforts {
   readonly signed: boolean;
 }
 
-export function createGeminiModel(options: GeminiSettings & Endpoint): Model {
-  return createWireModel(gemini, options);
-}
-
-/** The body of a request; exported for the check against the vendor's own types. */
-export type GeminiBody = ReturnType<typeof bodyOf>;
-
-// --- internal ---
-
-const gemini: Wire<GeminiSettings> = {
-  headers: {},
+export const createGeminiModel = speaking<GeminiSettings>({
   framing: "events",
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
   refusesSeal: /(invalid|corrupted) thought.?signature/i,
@@ -40,7 +30,12 @@ const gemini: Wire<GeminiSettings> = {
     if (!thinking || !/thinking|thought/i.test(said)) return null;
     return { ...settings, thinking: thinking === "shown" ? null : "shown" };
   },
-};
+});
+
+/** The body of a request; exported for the check against the vendor's own types. */
+export type GeminiBody = ReturnType<typeof bodyOf>;
+
+// --- internal ---
 
 // --- what goes out ---
 

@@ -4,10 +4,10 @@ import { AgentError, isAgentError } from "../../errors.js";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
 import type { Reply } from "../exchange.js";
 import { calledBy, ownName, promptParts, withPictures, writtenCall } from "../exchange.js";
-import { type Efforts, effortOf, type Model, type ModelMessage, type ModelRequest, usageFrom } from "../model.js";
+import { type Efforts, effortOf, type ModelMessage, type ModelRequest, usageFrom } from "../model.js";
 import type { Post } from "../post.js";
 import { providerError, readJson } from "../provider-error.js";
-import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
+import { type Endpoint, type Exchange, speaking } from "../wire.js";
 
 export interface OllamaSettings extends Efforts {
   readonly model: string;
@@ -17,9 +17,15 @@ export interface OllamaSettings extends Efforts {
   readonly thinking: "level" | "switch" | null;
 }
 
-export function createOllamaModel(options: OllamaSettings & Endpoint): Model {
-  return createWireModel(ollama, options);
-}
+export const createOllamaModel = speaking<OllamaSettings>({
+  framing: "lines",
+  request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
+  // Few models know levels, and some that think cannot be asked to.
+  fallback({ thinking, ...settings }, said) {
+    if (!thinking || !/think/i.test(said)) return null;
+    return { ...settings, thinking: thinking === "level" ? "switch" : null };
+  },
+});
 
 /** What Ollama says of a model it has. */
 export interface OllamaFacts {
@@ -72,17 +78,6 @@ function madeFor(info: unknown): number | null {
   const length = info[`${asText(info["general.architecture"])}.context_length`];
   return typeof length === "number" && length > 0 ? length : null;
 }
-
-const ollama: Wire<OllamaSettings> = {
-  headers: {},
-  framing: "lines",
-  request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
-  // Few models know levels, and some that think cannot be asked to.
-  fallback({ thinking, ...settings }, said) {
-    if (!thinking || !/think/i.test(said)) return null;
-    return { ...settings, thinking: thinking === "level" ? "switch" : null };
-  },
-};
 
 // --- what goes out ---
 

@@ -6,10 +6,10 @@ import type { Json } from "@chimera/acp-schema/events";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
 import type { Reply } from "../exchange.js";
 import { type PromptPart, promptContent, writtenCall } from "../exchange.js";
-import type { Efforts, Model, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
+import type { Efforts, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
 import { effortOf, usageFrom } from "../model.js";
 import { providerError } from "../provider-error.js";
-import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
+import { type Exchange, speaking } from "../wire.js";
 
 export interface ResponsesSettings extends Efforts {
   readonly model: string;
@@ -19,17 +19,7 @@ export interface ResponsesSettings extends Efforts {
   readonly summary?: boolean;
 }
 
-export function createResponsesModel(options: ResponsesSettings & Endpoint): Model {
-  return createWireModel(responses, options);
-}
-
-/** The body of a request; exported for the check against the vendor's own types. */
-export type ResponsesBody = ReturnType<typeof bodyOf>;
-
-// --- internal ---
-
-const responses: Wire<ResponsesSettings> = {
-  headers: {},
+export const createResponsesModel = speaking<ResponsesSettings>({
   framing: "events",
   counter: "sequence_number",
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
@@ -43,7 +33,12 @@ const responses: Wire<ResponsesSettings> = {
       return { ...settings, reasoning: false };
     return null;
   },
-};
+});
+
+/** The body of a request; exported for the check against the vendor's own types. */
+export type ResponsesBody = ReturnType<typeof bodyOf>;
+
+// --- internal ---
 
 const REFUSES_EFFORT = /reasoning.?effort|unsupported value: '(?:low|medium|high)'/i;
 

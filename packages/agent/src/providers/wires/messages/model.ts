@@ -2,14 +2,22 @@
 import type { AgentError } from "../../../errors.js";
 import { asText } from "../../../json.js";
 import { oddEnding, type Reply } from "../../exchange.js";
-import type { Model, ModelStop, ModelUsage } from "../../model.js";
+import type { ModelStop, ModelUsage } from "../../model.js";
 import { providerError } from "../../provider-error.js";
-import { createWireModel, type Endpoint, type Exchange, type Wire } from "../../wire.js";
+import { type Exchange, speaking } from "../../wire.js";
 import { type MessagesSettings, messagesRequest } from "./request.js";
 
-export function createMessagesModel(options: MessagesSettings & Endpoint): Model {
-  return createWireModel(messages, options);
-}
+export const createMessagesModel = speaking<MessagesSettings>({
+  headers: { "anthropic-version": "2023-06-01" },
+  framing: "events",
+  request(conversation, settings) {
+    const { body, digest } = messagesRequest(conversation, settings);
+    return { body, ...createMessagesReader(digest) };
+  },
+  refusesSeal:
+    /invalid `?(signature|data)`?|bound to a different|thinking`? blocks.*cannot be modified|each thinking block must/i,
+  fallback: askOtherwise,
+});
 
 // --- internal ---
 
@@ -85,18 +93,6 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
 
   return { read, finish: closeAll };
 }
-
-const messages: Wire<MessagesSettings> = {
-  headers: { "anthropic-version": "2023-06-01" },
-  framing: "events",
-  request(conversation, settings) {
-    const { body, digest } = messagesRequest(conversation, settings);
-    return { body, ...createMessagesReader(digest) };
-  },
-  refusesSeal:
-    /invalid `?(signature|data)`?|bound to a different|thinking`? blocks.*cannot be modified|each thinking block must/i,
-  fallback: askOtherwise,
-};
 
 const ASKED = "\\b(?:thinking|adaptive|budget_tokens|output_config|effort)\\b";
 const REFUSED =
