@@ -254,25 +254,20 @@ interface WrittenCall {
 }
 
 function partOf(block: PromptBlock): PromptPart {
-  const { type, text, data, mimeType, uri, resource } = block as Record<string, unknown>;
-  if (type === "text") return { type: "text", text: String(text ?? "") };
-  if (type === "image") {
-    const image = { mimeType, data };
-    if (isPicture(image)) return { type, ...image };
-    return { type: "text", text: `[a picture that cannot be shown: ${startOf(String(mimeType), 80)}]` };
+  const image = { mimeType: block["mimeType"], data: block["data"] };
+  if (block.type === "image" && isPicture(image)) return { type: "image", ...image };
+  return { type: "text", text: wordsFor(block) };
+}
+
+function wordsFor({ type, text, mimeType, uri, resource }: PromptBlock): string {
+  if (type === "text") return String(text ?? "");
+  if (type === "image") return `[a picture that cannot be shown: ${startOf(String(mimeType), 80)}]`;
+  if (type === "resource" && isJsonObject(resource)) {
+    const { text: contents, uri: path } = resource;
+    if (typeof contents === "string") return `<file path=${JSON.stringify(path ?? "")}>\n${contents}\n</file>`;
+    return `[resource: ${String(path ?? "unnamed")}]`;
   }
-  if (type === "resource" && typeof resource === "object" && resource !== null) {
-    const embedded = resource as Record<string, unknown>;
-    if (typeof embedded["text"] === "string") {
-      return {
-        type: "text",
-        text: `<file path=${JSON.stringify(embedded["uri"] ?? "")}>\n${embedded["text"]}\n</file>`,
-      };
-    }
-    return { type: "text", text: `[resource: ${String(embedded["uri"] ?? "unnamed")}]` };
-  }
-  if (typeof uri === "string") return { type: "text", text: `[resource: ${uri}]` };
-  return { type: "text", text: `[${String(type)}]` };
+  return typeof uri === "string" ? `[resource: ${uri}]` : `[${type}]`;
 }
 
 /** A piece of text or reasoning. */
