@@ -31,9 +31,13 @@ export interface AgentDefinition {
   readonly source: "built-in" | "user" | "project";
 }
 
-const READING = ["Read", "search", "list_files", "think", "todo", "skill", "ask"];
+const common = { tools: null, rules: [], model: null, maxSteps: null, hidden: false, source: "built-in" } as const;
 
-const common = { rules: [], model: null, maxSteps: null, hidden: false, source: "built-in" } as const;
+const reading = {
+  ...common,
+  tools: ["Read", "search", "list_files", "think", "todo", "skill", "ask"],
+  permission: "read_only",
+} as const;
 
 /** In the order in which they are offered. */
 export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
@@ -42,37 +46,30 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
     name: "build",
     description: "Changes code: reads, edits, runs commands.",
     mode: "primary",
-    tools: null,
     permission: "interactive",
     prompt:
       "You change the code of this project. Make the smallest change that does what was asked, and check that it works.",
   },
   {
-    ...common,
+    ...reading,
     name: "plan",
     description: "Reads and plans; changes nothing.",
     mode: "primary",
-    tools: READING,
-    permission: "read_only",
     prompt: "You plan and change nothing. Read what matters, then give a plan of concrete steps that name the files.",
   },
   {
-    ...common,
+    ...reading,
     name: "explore",
     description: "Answers questions about the code; changes nothing.",
     mode: "primary",
-    tools: READING,
-    permission: "read_only",
     prompt:
       "You answer questions about this project. Look before you answer, and name the files and lines you rely on.",
   },
   {
-    ...common,
+    ...reading,
     name: "review",
     description: "Reviews code; changes nothing.",
     mode: "subagent",
-    tools: READING,
-    permission: "read_only",
     prompt: "You review code. Report defects first, most serious first, each with its place and a way to show it.",
   },
   {
@@ -80,7 +77,6 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
     name: "general",
     description: "Works on its own: like build, without asking in the workspace.",
     mode: "all",
-    tools: null,
     permission: "auto_approve",
     prompt: "You work on a task on your own. Carry it through, and end with what you did and what is left.",
   },

@@ -167,16 +167,12 @@ interface WireUsage {
   thoughtsTokenCount?: number;
 }
 
+const REFUSALS = ["SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"];
+
 const STOPS: ReadonlyMap<string, ModelStop> = new Map([
   ["STOP", "end"],
   ["MAX_TOKENS", "max_tokens"],
-  ["SAFETY", "refusal"],
-  ["RECITATION", "refusal"],
-  ["LANGUAGE", "refusal"],
-  ["BLOCKLIST", "refusal"],
-  ["PROHIBITED_CONTENT", "refusal"],
-  ["SPII", "refusal"],
-  ["IMAGE_SAFETY", "refusal"],
+  ...REFUSALS.map((reason) => [reason, "refusal"] as const),
 ]);
 
 function createReader(): Pick<Exchange, "read"> {
