@@ -28,16 +28,7 @@ const OPEN_DIRECTORY =
   (constants.O_NOFOLLOW ?? 0) |
   (constants.O_NONBLOCK ?? 0);
 
-export interface PinnedDir {
-  readonly path: string;
-  /** The address of an entry; `name` is a single path component. */
-  at(name: string): string | Buffer;
-  /** False once the directory was moved, removed or replaced. */
-  inPlace(): boolean;
-  /** Does nothing to a directory that has the mode already, or belongs to somebody else. */
-  chmod(mode: number): void;
-  close(): void;
-}
+export type PinnedDir = ReturnType<typeof pin>;
 
 /** Opens a workspace root, which must be its own real path. */
 export function pinRoot(root: string): PinnedDir {
@@ -106,17 +97,19 @@ function pinOrMake(dir: PinnedDir, name: string): PinnedDir {
   return pinChild(dir, name);
 }
 
-function pin(path: string, address: string | Buffer): PinnedDir {
+function pin(path: string, address: string | Buffer) {
   const fd = openSync(address, OPEN_DIRECTORY);
   const link = `/proc/self/fd/${fd}`;
   return {
     path,
-    at(name) {
+    /** The address of an entry; `name` is a single path component. */
+    at(name: string): string | Buffer {
       if (!HAS_PROC_FD) return fsPath(`${path}/${name}`);
       const address = fsPath(name);
       return typeof address === "string" ? `${link}/${address}` : Buffer.concat([bytesOfText(`${link}/`), address]);
     },
-    inPlace() {
+    /** False once the directory was moved, removed or replaced. */
+    inPlace(): boolean {
       try {
         if (HAS_PROC_FD)
           return textOfBytes(readlinkSync(link, { encoding: "buffer" })) === path && fstatSync(fd).nlink > 0;
@@ -125,12 +118,11 @@ function pin(path: string, address: string | Buffer): PinnedDir {
         return false;
       }
     },
-    chmod(mode) {
+    /** Does nothing to a directory that has the mode already, or belongs to somebody else. */
+    chmod(mode: number) {
       if ((fstatSync(fd).mode & 0o7777) === mode) return;
       unless(["EPERM"], () => (HAS_PROC_FD ? chmodSync(link, mode) : fchmodSync(fd, mode)));
     },
-    close() {
-      closeSync(fd);
-    },
+    close: () => closeSync(fd),
   };
 }

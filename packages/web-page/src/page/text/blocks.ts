@@ -10,16 +10,9 @@ export interface Block {
   readonly language: string;
 }
 
-export interface Blocks {
-  readonly closed: readonly Block[];
-  /** The block that still grows, as it is now. */
-  readonly open: Block | null;
-  push(text: string): void;
-  /** Nothing follows: the open block is closed. */
-  end(): void;
-}
+export type Blocks = ReturnType<typeof createBlocks>;
 
-export function createBlocks(): Blocks {
+export function createBlocks() {
   const closed: Block[] = [];
   /** The whole lines of the open block, and the last line so far. */
   let lines: string[] = [];
@@ -70,7 +63,8 @@ export function createBlocks(): Blocks {
   };
 
   return {
-    closed,
+    closed: closed as readonly Block[],
+    /** The block that still grows, as it is now. */
     get open(): Block | null {
       if (size === 0 && rest === "" && !fence) return null;
       const text = [...lines, rest].join("\n");
@@ -78,11 +72,12 @@ export function createBlocks(): Blocks {
         ? { type: "code", text, language: fence.language }
         : { type: "markdown", text, language: "" };
     },
-    push(text) {
+    push(text: string) {
       const pieces = (rest + text).split("\n");
       rest = pieces.pop() ?? "";
       for (const line of pieces) take(line.endsWith("\r") ? line.slice(0, -1) : line);
     },
+    /** Nothing follows: the open block is closed. */
     end() {
       if (rest !== "") take(rest);
       rest = "";
