@@ -1,12 +1,13 @@
 /** What each turn changed: the files first, a diff when it is asked for, and undo back to any of them. */
 import type { ChangesReply } from "@chimera/acp-schema/http";
-import { useComputed, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { attempt, client } from "../server/client.js";
 import { openedSession } from "../server/stream.js";
 import { plural } from "../session/project.js";
 import { parseUnified } from "../text/diff.js";
 import { DiffView } from "./diff-view.js";
+import { useFold } from "./fold.js";
 import { RewindButtons, useRewind } from "./rewind.js";
 import { addressOf } from "./route.js";
 
@@ -14,10 +15,10 @@ export function Changes({ id }: { readonly id: string }) {
   const session = useMemo(() => openedSession(id), [id]);
   const { rewind, conflicts } = useRewind(id);
   const changes = useSignal<ChangesReply["turns"] | null>(null);
-  const ended = useComputed(() => {
-    session.changed.value;
-    return session.conversation.turns.filter((turn) => turn.ended && !turn.filesUndone).length;
-  });
+  const ended = useFold(
+    session,
+    ({ conversation }) => conversation.turns.filter((turn) => turn.ended && !turn.filesUndone).length,
+  );
   useEffect(
     () =>
       ended.subscribe(() => {

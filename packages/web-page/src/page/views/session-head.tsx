@@ -2,7 +2,7 @@
 
 import { MODES } from "@chimera/acp-schema/conversation";
 import type { ClientsReply, SettingsBody, SettingsReply } from "@chimera/acp-schema/http";
-import { effect, useComputed, useSignal } from "@preact/signals";
+import { effect, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { attempt, client } from "../server/client.js";
 import { titleOf } from "../server/notify.js";
@@ -10,6 +10,7 @@ import { rowOf } from "../server/rows.js";
 import type { OpenedSession } from "../session/opened.js";
 import { agents, models, readChoices } from "./choices.js";
 import { dollars, tokens } from "./figures.js";
+import { useFold } from "./fold.js";
 import { RewindButtons } from "./rewind.js";
 import { addressOf } from "./route.js";
 import { SessionMenu } from "./session-menu.js";
@@ -21,18 +22,9 @@ export function SessionHead({ session }: { readonly session: OpenedSession }) {
   const { id } = session;
   const row = rowOf(id);
   const settings = useSignal<SettingsReply | null>(null);
-  const facts = useComputed(() => {
-    session.changed.value;
-    return { ...session.conversation.facts };
-  });
-  const changedSettings = useComputed(() => {
-    session.changed.value;
-    return session.conversation.settings;
-  });
-  const engineOptions = useComputed(() => {
-    session.changed.value;
-    return session.conversation.facts.engineOptions;
-  });
+  const facts = useFold(session, ({ conversation }) => ({ ...conversation.facts }));
+  const changedSettings = useFold(session, ({ conversation }) => conversation.settings);
+  const engineOptions = useFold(session, ({ conversation }) => conversation.facts.engineOptions);
   const change = async (body: SettingsBody) => {
     const changed = await attempt(() => client.call("PATCH /sessions/{id}", { id, body }));
     if (changed) settings.value = changed;
@@ -57,6 +49,11 @@ export function SessionHead({ session }: { readonly session: OpenedSession }) {
     prompt: firstPrompt ?? row?.prompt ?? null,
     session_id: id,
   });
+  const pickers = [
+    ["Mode", "mode", MODES.map(itself)],
+    ["Model", "model", models.value.map((model) => [model.id, model.name] as const)],
+    ["Agent", "agent", agents.value.map(itself)],
+  ] as const;
   return (
     <header class="session-head">
       <div class="row">
@@ -87,24 +84,15 @@ export function SessionHead({ session }: { readonly session: OpenedSession }) {
             {settings.value.mode} · {settings.value.model} · {settings.value.agent}
           </summary>
           <div class="row">
-            <Choice
-              label="Mode"
-              value={settings.value.mode}
-              among={MODES.map((mode) => [mode, mode])}
-              choose={(mode) => change({ mode: mode as never })}
-            />
-            <Choice
-              label="Model"
-              value={settings.value.model}
-              among={models.value.map((model) => [model.id, model.name])}
-              choose={(model) => change({ model })}
-            />
-            <Choice
-              label="Agent"
-              value={settings.value.agent}
-              among={agents.value.map((agent) => [agent, agent])}
-              choose={(agent) => change({ agent })}
-            />
+            {pickers.map(([label, field, among]) => (
+              <Choice
+                key={field}
+                label={label}
+                value={settings.value![field]}
+                among={among}
+                choose={(value) => change({ [field]: value })}
+              />
+            ))}
             {settings.value.engine_options.map((option) => (
               <Choice
                 key={option.id}
@@ -129,7 +117,7 @@ export function SessionHead({ session }: { readonly session: OpenedSession }) {
 }
 
 /** A picker; a value that is not offered is there all the same. */
-export function Choice({
+function Choice({
   label,
   value,
   among,
@@ -157,6 +145,9 @@ export function Choice({
 }
 
 // --- internal ---
+
+/** A choice whose name is its id. */
+const itself = (id: string) => [id, id] as const;
 
 /** Those who are attached besides this page. */
 function Others({ id }: { readonly id: string }) {

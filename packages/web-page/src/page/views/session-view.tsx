@@ -1,11 +1,12 @@
 /** One session, live: its conversation, what it asks, and where to write. */
-import { computed, useComputed, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { generation, openedSession, unknown } from "../server/stream.js";
 import type { ShownTurn } from "../session/item.js";
 import type { OpenedSession } from "../session/opened.js";
 import { AskedView, idOf } from "./asked.js";
 import { Composer } from "./composer.js";
+import { useFold } from "./fold.js";
 import { ItemView } from "./item-view.js";
 import { SessionHead } from "./session-head.js";
 
@@ -28,15 +29,10 @@ export function SessionView({ id }: { readonly id: string }) {
 
 function LiveSession({ id }: { readonly id: string }) {
   const session = useMemo(() => openedSession(id), [id]);
-  const asked = useComputed(() => {
-    session.changed.value;
-    const { openPermissions, openQuestions } = session.conversation;
-    return session.isBusy ? [...openPermissions.values(), ...openQuestions.values()] : [];
-  });
-  const isBusy = useComputed(() => {
-    session.changed.value;
-    return session.isBusy;
-  });
+  const asked = useFold(session, ({ isBusy, conversation: { openPermissions, openQuestions } }) =>
+    isBusy ? [...openPermissions.values(), ...openQuestions.values()] : [],
+  );
+  const isBusy = useFold(session, (opened) => opened.isBusy);
   const [first] = asked.value;
   return (
     <main class="session">
@@ -58,8 +54,7 @@ function Conversation({ session, isBusy }: { readonly session: OpenedSession; re
     const stick = () => {
       if (follows.current) node.scrollTop = node.scrollHeight;
     };
-    const watched = computed(() => session.changed.value);
-    const end = watched.subscribe(() => requestAnimationFrame(stick));
+    const end = session.changed.subscribe(() => requestAnimationFrame(stick));
     // Items get their height when they are seen, which moves what is below them.
     const resized = new ResizeObserver(stick);
     resized.observe(node);
