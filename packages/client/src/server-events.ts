@@ -22,6 +22,8 @@ export async function* serverEvents(response: Response, signal: AbortSignal): As
     signal.addEventListener("abort", leave, { once: true });
   });
   left.catch(() => {});
+  // One that was aborted before calls no listener.
+  if (signal.aborted) leave();
   try {
     for (;;) {
       let silent: ReturnType<typeof setTimeout> | undefined;
