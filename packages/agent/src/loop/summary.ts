@@ -123,8 +123,9 @@ function lineOf(message: ModelMessage): string {
       ]
         .filter(Boolean)
         .join(" ");
-    default:
-      return `${message.role}: ${message.text}`;
+    // Of the notes, only an earlier summary stays in a conversation.
+    case "user":
+      return `${message.note ? "summary" : "user"}: ${message.text}`;
   }
 }
 

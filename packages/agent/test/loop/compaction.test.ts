@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { AgentEvent, Message } from "@chimera/acp-schema/events";
 import { describe, expect, it } from "vitest";
 import { type CompactRequest, createAgent, createConversation } from "../../src/index.js";
+import { framed, summarise } from "../../src/loop/summary.js";
 import type { ModelRequest } from "../../src/providers/index.js";
 import { writeTool } from "../../src/tools/index.js";
 import { contextOf, listen, of, takeTurn, toolNamed } from "../take-turn.js";
@@ -154,6 +155,26 @@ describe("a request that is refused as too long", () => {
       expect(requests.filter((request) => request.summary && request.refused)).toEqual([]);
     },
   );
+
+  it("is summed up from a transcript that tells an earlier summary from what the person said", async () => {
+    const asked: string[] = [];
+    await summarise({
+      system: "",
+      tools: [],
+      messages: [framed("FACT-0"), { role: "user", text: "Go on." }],
+      room: 10_000,
+      fits: false,
+      focus: "",
+      ask: async ({ messages }) => {
+        asked.push(...messages.map((message) => (message.role === "user" ? message.text : "")));
+        return "said";
+      },
+    });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.split("\n")).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^summary: The conversation up to here/), "user: Go on."]),
+    );
+  });
 
   it("by one huge step is summed up from a transcript that is cut to fit", async () => {
     const { options, requests } = await serveModel(
