@@ -8,6 +8,7 @@ const {
   closeSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -22,6 +23,8 @@ const { crc32 } = require("node:zlib");
 const IS_KEPT = !process.env.NODE_V8_COVERAGE;
 /** By then a program has shown what it needs, and V8 has not yet dropped what it no longer needs. */
 const KEPT_AFTER_MS = 30_000;
+/** No program writes a file for as long. */
+const LONGEST_WRITE_MS = 60_000;
 /** The checksum, in as many bytes as V8 aligns its data to. */
 const HEAD = 8;
 /** V8 itself tells neither machines nor versions with other patches apart. */
@@ -114,6 +117,7 @@ function writeKept(filename, script, source) {
   const path = keptPath(filename);
   const unfinished = `${path}.${process.pid}`;
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+  removeUnfinished(dirname(path));
   // Opened first: where it cannot be, there is no need to ask V8.
   const file = openSync(unfinished, "w", 0o644);
   try {
@@ -126,6 +130,15 @@ function writeKept(filename, script, source) {
     rmSync(unfinished, { force: true });
   } finally {
     closeSync(file);
+  }
+}
+
+/** Of programs that were killed. */
+function removeUnfinished(directory) {
+  for (const name of readdirSync(directory).filter((entry) => /\.bin\.\d+$/.test(entry))) {
+    const path = join(directory, name);
+    const { mtimeMs = Infinity } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    if (Date.now() - mtimeMs > LONGEST_WRITE_MS) rmSync(path, { force: true });
   }
 }
 

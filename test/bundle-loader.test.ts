@@ -1,6 +1,6 @@
 // The loader of a bundle, run over small files: what may stand in `compiled/`, who may write there, and what is made anew.
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { repositoryRoot, scratchTree } from "./scratch.js";
@@ -63,6 +63,13 @@ test.each([
   expect(kept(directory)).toBe(first);
   expect(run(directory, SQUAWK, `Object.defineProperty(${owner}, "${key}", { value: "other" });`)).toBe("SQUAWK\n");
   expect(kept(directory)).not.toBe(first);
+});
+
+test("what a program left unfinished that was killed is removed by the next that writes, and what another writes now is not", () => {
+  const directory = scratchTree({ ...BIRD, "compiled/bird.bin.1": "old", "compiled/bird.bin.2": "new" });
+  utimesSync(join(directory, "compiled/bird.bin.1"), 0, 0);
+  expect(run(directory, SQUAWK)).toBe("SQUAWK\n");
+  expect(readdirSync(join(directory, "compiled")).toSorted()).toEqual(["bird.bin", "bird.bin.2"]);
 });
 
 test("files that come late are kept, without a listener for each", () => {
