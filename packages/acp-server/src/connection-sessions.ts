@@ -76,14 +76,15 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
     hide(one.id);
   };
   const follow = ({ sessions }: Core, one: Shown, from: number): void => {
+    // Before the first batch, which a store in memory hands over at once.
+    one.reached = from;
+    one.isNew = true;
     const subscription: Subscription = sessions.logs.follow(
       one.id,
       { from, sleeps: one.isHeld ? undefined : "unloaded" },
       (batch) => deliver(deps, one, batch, () => one.subscription === subscription, own),
     );
     one.subscription = subscription;
-    one.reached = from;
-    one.isNew = true;
     subscription.ended.then(
       () => lose(one, subscription),
       (error) => {
@@ -238,8 +239,10 @@ async function deliver(
     one.isNew = false;
     // A prompt begins something new; anything else may go on with what was not shown here.
     const [first] = batch;
-    if (first && first.type !== "user_message") await view.begin?.(first.seq);
-    if (!isCurrent()) return;
+    if (first && first.type !== "user_message") {
+      await view.begin?.(first.seq);
+      if (!isCurrent()) return;
+    }
   }
   for (const entry of batch) {
     const turn = promptTurn(entry);
