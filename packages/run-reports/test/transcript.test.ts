@@ -377,7 +377,7 @@ describe("the story", () => {
     "survives records whose metadata is %j",
     async (metadata) => {
       const types =
-        "user_message turn_start text_delta thought_delta tool_call tool_progress tool_result permission_request permission_resolved plan usage file_edit notice error undo task_event question_asked question_answered job_started job_output job_ended part_end agent_result cancelled other".split(
+        "user_message turn_start text_delta thought_delta tool_call tool_progress tool_result permission_request permission_resolved plan usage file_edit notice error undo task_event question_asked question_answered job_started job_output job_ended part_end agent_result cancelled other constructor".split(
           " ",
         );
       for (const format of ["html", "md", "json"] as const) {

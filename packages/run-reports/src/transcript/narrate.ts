@@ -175,9 +175,8 @@ function count(amount: number, noun: string): string {
 
 /** What happened to the session rather than in the conversation, in a sentence; null for every other record. */
 function noteOf(record: SessionRecord, fields: Fields): Block | null {
-  const row = NOTES[record.type];
-  if (row === undefined) return null;
-  const [level, say] = row;
+  if (!Object.hasOwn(NOTES, record.type)) return null;
+  const [level, say] = NOTES[record.type]!;
   return {
     kind: "note",
     type: record.type,
@@ -209,7 +208,7 @@ const rewound =
     const conflicts = Array.isArray(fields["conflicts"]) ? fields["conflicts"] : [];
     const kept = conflicts.length === 0 ? "" : `; kept because they changed since: ${conflicts.map(textOf).join(", ")}`;
     const left = skipped.length === 0 ? "" : `; left alone: ${skipped.join(", ")}`;
-    return `${verb} ${turns} turn${turns === 1 ? "" : "s"}, ${files} file${files === 1 ? "" : "s"}${kept}${left}`;
+    return `${verb} ${count(turns, "turn")}, ${count(files, "file")}${kept}${left}`;
   };
 
 const offered = (options: unknown): string[] => {
