@@ -112,14 +112,14 @@ export function intersect(ours: readonly string[] | null, theirs: readonly strin
 
 // --- internal ---
 
-const LIMIT_NAMES: Readonly<Record<string, keyof Limits>> = {
-  sessions: "sessions",
-  turns: "turns",
-  prompts_per_minute: "promptsPerMinute",
-  usd_per_day: "usdPerDay",
-  streams: "streams",
-  disk_bytes: "diskBytes",
-};
+const LIMIT_NAMES: ReadonlyMap<string, keyof Limits> = new Map([
+  ["sessions", "sessions"],
+  ["turns", "turns"],
+  ["prompts_per_minute", "promptsPerMinute"],
+  ["usd_per_day", "usdPerDay"],
+  ["streams", "streams"],
+  ["disk_bytes", "diskBytes"],
+]);
 
 function toQuotas(value: unknown): Quotas | undefined {
   if (!isObject(value) || !Object.keys(value).every((name) => name === "each" || name === "all")) return undefined;
@@ -129,7 +129,7 @@ function toQuotas(value: unknown): Quotas | undefined {
 
 function toLimits(value: unknown): Limits | null {
   if (!isObject(value)) return null;
-  const rows = Object.entries(value).map(([name, limit]) => [LIMIT_NAMES[name], limit] as const);
+  const rows = Object.entries(value).map(([name, limit]) => [LIMIT_NAMES.get(name), limit] as const);
   const fits = rows.every(([name, limit]) => name !== undefined && typeof limit === "number" && limit >= 0);
   return fits ? Object.fromEntries(rows) : null;
 }
