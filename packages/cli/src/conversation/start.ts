@@ -196,7 +196,6 @@ function screenFor(
   history: ReturnType<typeof openInputHistory>,
 ): ConversationOptions["openScreen"] {
   const { stdin: input, stdout: output } = invocation.process;
-  let entries = history.entries;
   if (!hasTerminal(invocation)) {
     const lines = createLineSource(input);
     return (events) => createLineScreen(lines, output, events, input.isTTY === true);
@@ -208,11 +207,8 @@ function screenFor(
       output,
       style,
       isConsole: invocation.process.env["TERM"] === "linux",
-      history: entries,
-      onHistory: (next) => {
-        entries = [...next];
-        history.save(entries);
-      },
+      history: history.entries,
+      onHistory: history.keep,
     });
 }
 
@@ -233,9 +229,10 @@ const MOST_TYPED = 500;
 
 /** What was typed before, newest first, in a file that only its owner can read. @param path null keeps it in memory. */
 function openInputHistory(path: string | null) {
-  return {
+  const history = {
     entries: path === null ? [] : readTyped(path),
-    save(entries: readonly string[]) {
+    keep(entries: readonly string[]) {
+      history.entries = [...entries];
       if (path === null) return;
       const lines = entries.slice(0, MOST_TYPED).map((entry) => `${JSON.stringify(entry)}\n`);
       try {
@@ -245,6 +242,7 @@ function openInputHistory(path: string | null) {
       }
     },
   };
+  return history;
 }
 
 function readTyped(path: string): string[] {
