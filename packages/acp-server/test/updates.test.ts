@@ -1,7 +1,8 @@
 // Record -> standard ACP updates, live and on replay.
-import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { AgentEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Agent } from "@chimera/session";
 import { describe, expect, test } from "vitest";
+import { createFrames } from "../src/standard/frames.js";
 import { connect, everything, makeEngine, standardClient, yielding } from "./harness.js";
 
 const call = (args: Record<string, unknown> = {}): AgentEvent => ({
@@ -324,4 +325,10 @@ describe("a frame stays under one MiB", () => {
     const sizes = client.frames.map((frame) => Buffer.byteLength(JSON.stringify(frame)));
     expect(Math.max(...sizes)).toBeLessThan(1024 * 1024);
   });
+});
+
+test.each(["constructor", "toString", "of_tomorrow"])("a record of type %s shows nothing", (type) => {
+  const record = { type, seq: 1, id: "evt-00000000", ts: "2026-04-25T12:03:00.000Z", turn: 0, metadata: {} };
+  const frames = createFrames("s1", {} as Parameters<typeof createFrames>[1]);
+  expect(frames.of(record as unknown as SessionRecord)).toEqual([]);
 });
