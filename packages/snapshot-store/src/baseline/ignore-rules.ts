@@ -33,19 +33,15 @@ export function isAlwaysIgnored(name: string): boolean {
 
 /** The text of a directory's `.gitignore`; empty when there is none. A link is not followed, as in git. */
 export function readIgnoreFile(path: string): string {
-  let fd: number;
+  let fd: number | null = null;
   try {
     fd = openSync(fsPath(path), constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
-  } catch {
-    return "";
-  }
-  try {
     const stat = fstatSync(fd);
     return stat.isFile() && stat.size <= MAX_RULES_BYTES ? readFileSync(fd, "utf8") : "";
   } catch {
     return "";
   } finally {
-    closeSync(fd);
+    if (fd !== null) closeSync(fd);
   }
 }
 
@@ -58,7 +54,7 @@ export function rulesBelow(parent: IgnoreRules, directory: string, text: string)
     stepsLeft,
     ignores(path, isDirectory) {
       const relative = path.slice(start);
-      if (depthOf(relative) > MAX_DEPTH) return parent.ignores(path, isDirectory);
+      if (relative.split("/").length > MAX_DEPTH) return parent.ignores(path, isDirectory);
       const verdict = own.test(isDirectory ? `${relative}/` : relative);
       return verdict.ignored || (!verdict.unignored && parent.ignores(path, isDirectory));
     },
@@ -110,8 +106,4 @@ function costOf(rule: string): number {
 
 function tries(places: number, stars: number): number {
   return Array.from({ length: stars }, (_, at) => places / (at + 1)).reduce((cost, each) => cost * each, 1);
-}
-
-function depthOf(path: string): number {
-  return path.split("/").length;
 }

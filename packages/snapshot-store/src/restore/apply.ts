@@ -37,15 +37,16 @@ export async function prepare(plan: Plan, stageName: string, place: Workplace): 
 export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Promise<LateConflicts> {
   const late = new Map<string, string>();
   const pacer = createPacer();
+  const carry = async ({ path }: FileOp, steps: Steps<string | null>) => {
+    const reason = await paced(steps, pacer);
+    if (reason !== null) late.set(path, reason);
+    await pacer.pause();
+  };
   const deletions = deepestFirst(plan.files.filter((op) => op.to.kind === "absent"));
   const directories = deepestFirst(plan.dirs);
   const placements = plan.files.filter((op) => op.to.kind !== "absent");
   for (const dir of [...directories].reverse()) if (dir.from !== null) setMode(dir, dir.from | OPEN_TO_OWNER, place);
-  for (const op of deletions) {
-    const reason = await paced(deletingFile(op, place), pacer);
-    if (reason !== null) late.set(op.path, reason);
-    await pacer.pause();
-  }
+  for (const op of deletions) await carry(op, deletingFile(op, place));
   for (const dir of directories.filter((op) => op.to === null)) {
     removeDirectory(dir, place);
     await pacer.pause();
@@ -54,11 +55,7 @@ export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Prom
     makeDirectory(dir, place);
     await pacer.pause();
   }
-  for (const op of placements) {
-    const reason = await paced(puttingFile(op, stage, place), pacer);
-    if (reason !== null) late.set(op.path, reason);
-    await pacer.pause();
-  }
+  for (const op of placements) await carry(op, puttingFile(op, stage, place));
   await syncParents([...plan.files, ...plan.dirs], place);
   for (const dir of directories) if (dir.to !== null) setMode(dir, dir.to, place);
   return late;
@@ -80,14 +77,8 @@ export function reversed(plan: Plan): Plan {
 const OPEN_TO_OWNER = 0o700;
 
 function deepestFirst<T extends { readonly path: string }>(ops: readonly T[]): T[] {
-  const byDepth = new Map<number, T[]>();
-  for (const op of ops) {
-    const depth = op.path.split("/").length;
-    const level = byDepth.get(depth);
-    if (level === undefined) byDepth.set(depth, [op]);
-    else level.push(op);
-  }
-  return [...byDepth].sort(([a], [b]) => b - a).flatMap(([, level]) => level);
+  const depths = ops.map((op) => ({ op, depth: op.path.split("/").length }));
+  return depths.sort((a, b) => b.depth - a.depth).map(({ op }) => op);
 }
 
 /** Whether an op still applies: somebody may have changed the file since the plan was made, or while it is read here. */

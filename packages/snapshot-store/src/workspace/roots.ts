@@ -1,7 +1,7 @@
 /** Which paths belong to a workspace, by their real location. */
 import { realpathSync } from "node:fs";
 import { basename, dirname, resolve, sep } from "node:path";
-import { errnoOf, SnapshotError } from "../errors.js";
+import { SnapshotError, unless } from "../errors.js";
 import type { SnapshotWorkspace } from "../types.js";
 import { fsPath, textOfBytes } from "./path-bytes.js";
 
@@ -47,14 +47,10 @@ function canonicalPath(path: string): string {
   const missing: string[] = [basename(path)];
   let parent = dirname(path);
   for (;;) {
-    try {
-      const real = realPath(parent);
-      return resolve(real, ...missing);
-    } catch (error) {
-      if (errnoOf(error) !== "ENOENT" && errnoOf(error) !== "ENOTDIR") throw error;
-      missing.unshift(basename(parent));
-      parent = dirname(parent);
-    }
+    const real = unless(["ENOENT", "ENOTDIR"], () => realPath(parent));
+    if (real !== null) return resolve(real, ...missing);
+    missing.unshift(basename(parent));
+    parent = dirname(parent);
   }
 }
 
