@@ -115,7 +115,8 @@ export function createIncoming(options: {
       run(row, frame.params, context, context.fail, ignore);
     },
     cancel(id: unknown) {
-      if (typeof id === "string" || typeof id === "number") abort(byId.get(id), cancelledReason());
+      if (typeof id !== "string" && typeof id !== "number") return;
+      abort(byId.get(id), new ConnectionError("aborted", "The peer cancelled the request"));
     },
     abortAll(reason: unknown) {
       abort(closing, reason);
@@ -136,10 +137,6 @@ const overloadedError: RpcErrorObject = {
   data: { code: "overloaded", retryable: true },
 };
 const cancelledError: RpcErrorObject = { code: ErrorCode.requestCancelled, message: "Request cancelled" };
-
-function cancelledReason(): ConnectionError {
-  return new ConnectionError("aborted", "The peer cancelled the request");
-}
 
 function ignore(): void {}
 
