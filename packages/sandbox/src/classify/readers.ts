@@ -170,18 +170,12 @@ const READERS: Readonly<Record<string, Reader>> = {
 };
 
 /** How a program is asked for its version and nothing else: `python3 -v` runs what it is fed. */
-const VERSION: Readonly<Record<string, readonly string[]>> = {
-  bash: ["--version"],
-  gcc: ["--version", "-v"],
-  git: ["--version", "-v"],
-  java: ["--version", "-version"],
-  make: ["--version", "-v"],
-  node: ["--version", "-v"],
-  npm: ["--version", "-v"],
-  python: ["--version", "-V"],
-  python3: ["--version", "-V"],
-  ruby: ["--version"],
-};
+const VERSION: ReadonlyMap<string, readonly string[]> = new Map([
+  ["--version", words("bash gcc git java make node npm python python3 ruby")],
+  ["-v", words("gcc git make node npm")],
+  ["-V", words("python python3")],
+  ["-version", words("java")],
+]);
 
 /** Programs whose arguments are a small language. */
 const SPECIAL: Readonly<Record<string, Concern>> = {
@@ -200,8 +194,7 @@ const SPECIAL: Readonly<Record<string, Concern>> = {
 export function readConcern(command: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const [name, ...args] = command;
   if (!name || name.glob) return "the command name is not fixed";
-  if (Object.hasOwn(VERSION, name.text) && args.length === 1 && VERSION[name.text]!.includes(args[0]!.text))
-    return undefined;
+  if (args.length === 1 && VERSION.get(args[0]!.text)?.includes(name.text)) return undefined;
   if (Object.hasOwn(SPECIAL, name.text)) return SPECIAL[name.text]!(args, standpoint);
   if (!Object.hasOwn(READERS, name.text)) return `${name.text} is not known to only read`;
   const reader = READERS[name.text]!;
