@@ -62,11 +62,9 @@ export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<s
 
 // --- internal ---
 
-interface Tour {
+interface Tour extends Pick<typeof import("@chimera/snapshot-store/files"), "readIgnoreFile" | "rulesBelow"> {
   readonly root: string;
   readonly pacer: Pacer;
-  readonly readIgnoreFile: (path: string) => string;
-  readonly rulesBelow: (parent: IgnoreRules, directory: string, text: string) => IgnoreRules;
   readonly signal: AbortSignal;
 }
 
