@@ -179,8 +179,7 @@ async function waitForNew(links: readonly Link[], ms: number, signal: AbortSigna
 
 async function gather(links: readonly Link[], session: SessionServers, request: McpRequest): Promise<McpOffer> {
   const { adaptTool, resourceTools } = await import("./tool-adapter.js");
-  const ready = links.filter((link) => link.client !== null);
-  await Promise.all(ready.map((link) => relist(link, request.signal)));
+  await Promise.all(links.map((link) => relist(link, request.signal)));
   for (const { server, client, connecting, failure } of links) {
     if (client) continue;
     if (failure) tell(session, request, `failed ${server.name}`, failure.message);
@@ -192,22 +191,16 @@ async function gather(links: readonly Link[], session: SessionServers, request: 
         `The MCP server ${server.name} is still starting; its tools come with a later turn.`,
       );
   }
-  const tools = ready.flatMap(({ server, tools, client }) =>
-    client ? tools.map((tool) => adaptTool(server.name, tool, client)) : [],
-  );
-  const withResources = ready.flatMap(({ server, client }) =>
-    client?.hasResources ? [{ name: server.name, client }] : [],
-  );
+  const ready = links.flatMap(({ server: { name }, client, tools }) => (client ? [{ name, client, tools }] : []));
+  const tools = ready.flatMap(({ name, client, tools }) => tools.map((tool) => adaptTool(name, tool, client)));
   return {
     tools: [
       ...unique(tools, (name) =>
         tell(session, request, `twice ${name}`, `Two MCP tools are called ${name}; the first is used.`),
       ),
-      ...resourceTools(withResources),
+      ...resourceTools(ready.filter(({ client }) => client.hasResources)),
     ],
-    instructions: ready.flatMap(({ server, client }) =>
-      client?.instructions ? [{ server: server.name, text: client.instructions }] : [],
-    ),
+    instructions: ready.flatMap(({ name: server, client: { instructions: text } }) => (text ? [{ server, text }] : [])),
   };
 }
 
