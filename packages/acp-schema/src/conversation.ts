@@ -2,7 +2,7 @@
 export { type Conversation, foldConversation, type Mark } from "./events/conversation.js";
 export { createUpgrade, upgradeMetadata } from "./events/entry.js";
 export type { ChangedSettings, Facts, SessionUsage, TurnResult, TurnUsage, TurnView } from "./events/fold.js";
-export { createJoin, type Join } from "./events/join.js";
+export { createJoin, type Join, type JoinedRecord } from "./events/join.js";
 export {
   DECISION_OF,
   ENGINE_OPTION,

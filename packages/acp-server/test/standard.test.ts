@@ -400,6 +400,9 @@ describe("the life of a session", () => {
     const other = connect(core);
     await other.call("initialize", { protocolVersion: 1 });
     await other.call("session/resume", { sessionId, cwd: "/", mcpServers: [] });
+    const loaded = connect(core);
+    await loaded.call("initialize", { protocolVersion: 1 });
+    await loaded.call("session/load", { sessionId, cwd: "/", mcpServers: [] });
     goOn();
     await answer;
     const isLast = ({ params }: Frame) => JSON.stringify(params?.update ?? {}).includes("another");
@@ -411,6 +414,12 @@ describe("the life of a session", () => {
     const first = named(editor);
     expect([...named(other)].length).toBeGreaterThan(1);
     for (const [seq, id] of named(other)) expect([seq, id]).toEqual([seq, first.get(seq)]);
+    // What was there already comes joined, under the number of its last piece and the name of its first.
+    await loaded.until(isLast);
+    const [past] = loaded.updates("agent_message_chunk");
+    expect(past).toMatchObject({ content: { text: expect.stringMatching(/^0 1 2 /) } });
+    for (const [seq, id] of named(loaded)) if (first.has(seq)) expect([seq, id]).toEqual([seq, first.get(seq)]);
+    expect(new Set(loaded.updates("agent_message_chunk").map(({ messageId }) => messageId)).size).toBe(2);
     const third = connect(core);
     await third.call("initialize", { protocolVersion: 1 });
     const middle = [...first.keys()].at(-3)!;

@@ -1,5 +1,5 @@
 /** Reading logs by session id: loaded, stored or held by another process, every log is read the same way. */
-import { type Conversation, createJoin, foldConversation } from "@chimera/acp-schema/conversation";
+import { type Conversation, createJoin, foldConversation, type JoinedRecord } from "@chimera/acp-schema/conversation";
 import { isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, Reader, SubscribeOptions, Subscription } from "@chimera/event-store";
@@ -62,7 +62,7 @@ export async function foldLog(
 /** The records of a log as it was folded, joined as people read them: `session/load` then needs no second reading. */
 export function createCollected() {
   let join = createJoin();
-  let items: (SessionRecord | Lost)[] = [];
+  let items: (JoinedRecord | Lost)[] = [];
   let seq = 0;
   let chars = 0;
   return {

@@ -1,7 +1,7 @@
 /** The sessions of a process, as transports and programs see them, and what they are made from. */
 import type { Agent, TurnSettings } from "@chimera/acp-schema/agent";
-import type { Flags } from "@chimera/acp-schema/conversation";
-import type { AgentEvent, Lost, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { Flags, JoinedRecord } from "@chimera/acp-schema/conversation";
+import type { AgentEvent, Lost, SessionEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, Holder, ListOptions } from "@chimera/event-store";
@@ -107,7 +107,7 @@ export interface LoadedVisible<S extends Session = OwnedSession> {
   readonly session: S;
   /** The number of the last record it shows. */
   readonly head: number;
-  readonly visible: AsyncIterable<SessionRecord | Lost>;
+  readonly visible: AsyncIterable<JoinedRecord | Lost>;
 }
 
 export interface ListedSummary {

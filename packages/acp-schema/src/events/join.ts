@@ -10,6 +10,9 @@ const BLOCK_CHARS = 128 * 1024;
 
 type Delta = RecordOf<"text_delta" | "thought_delta">;
 
+/** One that joins several says which of them was the first. */
+export type JoinedRecord = SessionRecord & { readonly began?: number };
+
 /** One per log. */
 export type Join = ReturnType<typeof createJoin>;
 
@@ -17,22 +20,24 @@ export function createJoin() {
   const upgrade = createUpgrade();
   /** The last delta of the block that is being joined. */
   let open: Delta | null = null;
+  let began = 0;
   const text = createGrowingText();
   let size = 0;
   /** The turn that spoke last. Not since the last prompt: the next one may come while a turn still speaks. */
   let spoken: number | null = null;
 
-  const end = (): SessionRecord[] => {
+  const end = (): JoinedRecord[] => {
     if (!open) return [];
-    const joined = { ...open, metadata: { text: text.take() } };
+    const joined = { ...open, began, metadata: { text: text.take() } };
     open = null;
     size = 0;
     return [joined];
   };
-  const grow = (delta: Delta): SessionRecord[] => {
+  const grow = (delta: Delta): JoinedRecord[] => {
     const { length } = delta.metadata.text;
     const isNew = open && (open.type !== delta.type || open.turn !== delta.turn || size + length > BLOCK_CHARS);
     const complete = isNew ? end() : [];
+    if (!open) began = delta.seq;
     open = delta;
     text.add(delta.metadata.text);
     size += length;

@@ -1,5 +1,6 @@
 /** Records of one session -> lines of standard ACP, the same live and on replay; what they share is encoded once. */
 import type { ClientCapabilities, SessionUpdate, ToolCallContent } from "@chimera/acp-schema";
+import type { JoinedRecord } from "@chimera/acp-schema/conversation";
 import {
   describeLost,
   isLost,
@@ -28,11 +29,12 @@ export function createFrames(
   const head = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":${JSON.stringify(sessionId)},"update":`;
   const messages = createMessages(head);
   /** What the client sees of a record. */
-  const projected = (record: SessionRecord): SessionUpdate[] => {
+  const projected = (record: JoinedRecord): SessionUpdate[] => {
     if (endsMessage(record)) messages.end();
-    return projectAcp(record, { ...shows, messageId: messages.idOf });
+    const { seq, began = seq } = record;
+    return projectAcp(record, { ...shows, messageId: (chunk) => messages.idOf(chunk, began) });
   };
-  const updates = (record: SessionRecord): SessionUpdate[] => calls.shape(record, projected(record));
+  const updates = (record: JoinedRecord): SessionUpdate[] => calls.shape(record, projected(record));
 
   return {
     updates,
@@ -42,7 +44,7 @@ export function createFrames(
       for (const record of before) isLost(record) ? messages.end() : projected(record);
     },
     /** A line for each update; by default, for those of the record. */
-    of(record: SessionRecord, shownOf: readonly SessionUpdate[] = updates(record)) {
+    of(record: JoinedRecord, shownOf: readonly SessionUpdate[] = updates(record)) {
       const { seq, origin } = record;
       const meta = JSON.stringify({
         "chimera.dev/eventId": seq,
@@ -161,7 +163,7 @@ interface ClientShows {
   readonly notices: boolean;
   readonly compaction: boolean;
   /** The message that a piece belongs to. */
-  messageId(chunk: Chunk, seq: number): string;
+  messageId(chunk: Chunk): string;
 }
 
 type Notice = Pick<Extract<SessionUpdate, { sessionUpdate: "notice" }>, "severity" | "title" | "description">;
@@ -186,8 +188,8 @@ const projectors: Projectors = {
     const head = { sessionUpdate: "user_message_chunk", messageId: `msg-${seq}` };
     return blocks.map((content) => ({ ...head, content }) as SessionUpdate);
   },
-  text_delta: ({ type, metadata, seq }, shows) => [pieceOf(CHUNKS[type], { type: "text", ...metadata }, seq, shows)],
-  thought_delta: ({ type, metadata, seq }, shows) => [pieceOf(CHUNKS[type], { type: "text", ...metadata }, seq, shows)],
+  text_delta: ({ type, metadata }, shows) => [pieceOf(CHUNKS[type], { type: "text", ...metadata }, shows)],
+  thought_delta: ({ type, metadata }, shows) => [pieceOf(CHUNKS[type], { type: "text", ...metadata }, shows)],
   tool_call: ({ metadata }) => [
     {
       sessionUpdate: "tool_call",
@@ -210,8 +212,8 @@ const projectors: Projectors = {
       ...(content !== undefined && { content: content.map(shownContent) }),
     },
   ],
-  content: ({ metadata: { role, block }, seq }, shows) => [
-    pieceOf(role === "agent" ? "agent_message_chunk" : "agent_thought_chunk", block, seq, shows),
+  content: ({ metadata: { role, block } }, shows) => [
+    pieceOf(role === "agent" ? "agent_message_chunk" : "agent_thought_chunk", block, shows),
   ],
   tool_progress: ({ metadata }) => [progressOf(metadata.call_id)],
   terminal_output: ({ metadata: { call_id, terminal_id: terminalId } }) => [
@@ -298,8 +300,8 @@ function projectAcp(record: SessionRecord, shows: ClientShows): SessionUpdate[] 
   return project(record, shows);
 }
 
-function pieceOf(sessionUpdate: Chunk, content: object, seq: number, { messageId }: ClientShows): SessionUpdate {
-  return { sessionUpdate, messageId: messageId(sessionUpdate, seq), content } as SessionUpdate;
+function pieceOf(sessionUpdate: Chunk, content: object, { messageId }: ClientShows): SessionUpdate {
+  return { sessionUpdate, messageId: messageId(sessionUpdate), content } as SessionUpdate;
 }
 
 function placesOf(content: readonly ToolContent[] | undefined): { locations?: Location[] } {

@@ -1,5 +1,5 @@
 /** History as updates: all of it for `session/load`, everything after a cursor for `_chimera.dev/session/replay`. */
-import { createUpgrade } from "@chimera/acp-schema/conversation";
+import { createUpgrade, type JoinedRecord } from "@chimera/acp-schema/conversation";
 import { isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { SessionLogs } from "@chimera/session";
@@ -10,7 +10,7 @@ export async function replay(
   connection: Connection,
   frames: Frames,
   session: string,
-  records: AsyncIterable<SessionRecord | Lost>,
+  records: AsyncIterable<JoinedRecord | Lost>,
 ): Promise<number> {
   let replayed = 0;
   for await (const record of records) {
