@@ -68,51 +68,37 @@ export interface Facts {
   engineCommands: Metadata<"commands_changed">["commands"];
 }
 
-export interface Fold {
-  readonly turns: TurnView[];
-  readonly facts: Facts;
-  settings: ChangedSettings;
-  readonly openCalls: Map<string, Metadata<"tool_call">>;
-  readonly openPermissions: Map<string, Metadata<"permission_request">>;
-  readonly openQuestions: Map<string, Metadata<"question_asked">>;
-  readonly openJobs: Map<string, Metadata<"job_started">>;
-  /** Null where messages are not kept. */
-  readonly reply: Parts | null;
-  cleared: number;
-  /** Whether any turn was ever undone: most logs need not be searched for those that are cut off. */
-  anyUndone: boolean;
-  summaries: { text: string; fromTurn: number; skipped: number; by: TurnView | undefined }[];
-  readonly counts: Map<string, number>;
-  readonly marks: { readonly seq: number; readonly counts: ReadonlyMap<string, number> }[];
-  seq: number;
-}
+export type Fold = ReturnType<typeof newFold>;
 
-export function newFold(keepsMessages: boolean): Fold {
+export function newFold(keepsMessages: boolean) {
+  const facts: Facts = {
+    title: null,
+    isShared: false,
+    usage: null,
+    toolCalls: 0,
+    steps: 0,
+    lastResult: null,
+    firstPrompt: null,
+    memory: null,
+    engineOptions: [],
+    engineCommands: [],
+  };
   return {
-    turns: [],
-    facts: {
-      title: null,
-      isShared: false,
-      usage: null,
-      toolCalls: 0,
-      steps: 0,
-      lastResult: null,
-      firstPrompt: null,
-      memory: null,
-      engineOptions: [],
-      engineCommands: [],
-    },
-    settings: { options: {} },
-    openCalls: new Map(),
-    openPermissions: new Map(),
-    openQuestions: new Map(),
-    openJobs: new Map(),
+    turns: [] as TurnView[],
+    facts,
+    settings: { options: {} } as ChangedSettings,
+    openCalls: new Map<string, Metadata<"tool_call">>(),
+    openPermissions: new Map<string, Metadata<"permission_request">>(),
+    openQuestions: new Map<string, Metadata<"question_asked">>(),
+    openJobs: new Map<string, Metadata<"job_started">>(),
+    /** Null where messages are not kept. */
     reply: keepsMessages ? createParts() : null,
     cleared: 0,
+    /** Whether any turn was ever undone: most logs need not be searched for those that are cut off. */
     anyUndone: false,
-    summaries: [],
-    counts: new Map(),
-    marks: [],
+    summaries: [] as { text: string; fromTurn: number; skipped: number; by: TurnView | undefined }[],
+    counts: new Map<string, number>(),
+    marks: [] as { readonly seq: number; readonly counts: ReadonlyMap<string, number> }[],
     seq: 0,
   };
 }

@@ -4,34 +4,12 @@
  */
 import { setImmediate } from "node:timers/promises";
 import type { AgentEvent, Json, Metadata, Seal, TextPart } from "@chimera/acp-schema/events";
-import { createParts, type PartEvent, type Parts, textOf } from "@chimera/acp-schema/parts";
+import { createParts, type PartEvent, textOf } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../providers/model.js";
 import { createPatience } from "./patience.js";
-import { createRepeatedText, type RepeatedText } from "./repeats.js";
-
-/** What a step has produced so far; it stays readable when the step fails or is cancelled half-way. */
-export interface Draft {
-  /** What was shown of the same reply before it broke off. */
-  readonly before: readonly TextPart[];
-  /** Null where nothing was: then nothing can come again. */
-  readonly repeated: RepeatedText | null;
-  /** What the model said, without what it thought and without what it had said before. */
-  text: string;
-  /** Characters of text and reasoning that arrived. */
-  length: number;
-  /** Whether any text arrived. */
-  spoke: boolean;
-  /** Whether anything of it is on record. */
-  shown: boolean;
-  readonly calls: RawCall[];
-  readonly parts: Parts;
-  /** Ends of parts that are not on record yet: none has to be until something follows it, or the reply is whole. */
-  readonly ends: Metadata<"part_end">[];
-  usage: ModelUsage | null;
-  stop: ModelStop | null;
-}
+import { createRepeatedText } from "./repeats.js";
 
 /** A call as the model wrote it, under an id that is new to the conversation. */
 export interface RawCall {
@@ -51,20 +29,29 @@ interface DraftContext {
   readonly pending: () => number;
 }
 
-/** A reply that is about to begin, or to go on after `before`. */
-export function createDraft(before: readonly TextPart[] = []): Draft {
+/** What a step has produced so far; it stays readable when the step fails or is cancelled half-way. */
+export type Draft = ReturnType<typeof createDraft>;
+
+/** A reply that is about to begin, or to go on after `before`, which was shown of it before it broke off. */
+export function createDraft(before: readonly TextPart[] = []) {
   return {
     before,
+    /** Null where nothing was shown: then nothing can come again. */
     repeated: before.length > 0 ? createRepeatedText(textOf({ parts: before })) : null,
+    /** What the model said, without what it thought and without what it had said before. */
     text: "",
+    /** Characters of text and reasoning that arrived. */
     length: 0,
+    /** Whether any text arrived. */
     spoke: false,
+    /** Whether anything of it is on record. */
     shown: false,
-    calls: [],
+    calls: [] as RawCall[],
     parts: createParts(),
-    ends: [],
-    usage: null,
-    stop: null,
+    /** Ends of parts that are not on record yet: none has to be until something follows it, or the reply is whole. */
+    ends: [] as Metadata<"part_end">[],
+    usage: null as ModelUsage | null,
+    stop: null as ModelStop | null,
   };
 }
 

@@ -78,12 +78,9 @@ const LONGEST_WAIT_MS = 30_000;
 const LONGEST_RETRY_AFTER_MS = 600_000;
 
 /** What went wrong so far with one reply. */
-export interface Failures {
-  all: number;
-  stalled: number;
-}
+export type Failures = ReturnType<typeof noFailures>;
 
-export function noFailures(): Failures {
+export function noFailures() {
   return { all: 0, stalled: 0 };
 }
 

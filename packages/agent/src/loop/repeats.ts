@@ -44,8 +44,6 @@ export function createRepeats() {
   };
 }
 
-export type RepeatedText = ReturnType<typeof createRepeatedText>;
-
 /**
  * A model that is asked to go on where its reply broke off often says its last words again, and some begin from the start. What was
  * shown cannot be taken back, so what is repeated is held back here. `shown` is what was said before the break.

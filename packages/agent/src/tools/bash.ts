@@ -218,15 +218,10 @@ function drained({ child }: ProcessGroup): Promise<void> {
 
 type Show = (stream: "stdout" | "stderr", text: string) => void;
 
-interface Output {
-  /** All that was kept. */
-  text(): string;
-  errors(): string;
-  redirect(show: Show): void;
-}
+type Output = ReturnType<typeof listen>;
 
 /** What a command writes, shown while it flows. */
-function listen(group: ProcessGroup, context: ToolContext): Output {
+function listen(group: ProcessGroup, context: ToolContext) {
   let shown = 0;
   let show: Show = (stream, text) => {
     if (shown >= MAX_PROGRESS || context.signal.aborted) return;
@@ -238,11 +233,12 @@ function listen(group: ProcessGroup, context: ToolContext): Output {
   ) as [() => string, () => string];
   return {
     errors,
-    text() {
+    /** All that was kept. */
+    text(): string {
       const written = errors();
       return stdout() + (written === "" ? "" : `\nSTDERR:\n${written}`);
     },
-    redirect(to) {
+    redirect(to: Show) {
       show = to;
     },
   };

@@ -6,30 +6,8 @@ import type { DirectoryWatch } from "./watch.js";
 
 export type FileNode = ReturnType<typeof createFileNode>;
 
-export interface DirectoryNode {
-  readonly path: string;
-  readonly address: string | Buffer;
-  /** Null until it was read once. */
-  mtimeMs: number | null;
-  ctimeMs: number;
-  ino: number;
-  device: number;
-  mode: number;
-  racy: boolean;
-  /** All its entries are in the index; not so where a limit came first. */
-  complete: boolean;
-  /** It could not be listed: what appears later may have been there all the time. */
-  unreadable: boolean;
-  ignoreText: string;
-  rules: IgnoreRules;
-  /** The rules above changed since it was listed. */
-  stale: boolean;
-  watch: DirectoryWatch | null;
-  /** The scan that added it. */
-  readonly scan: number;
-  readonly files: Map<string, FileNode>;
-  readonly dirs: Map<string, DirectoryNode>;
-}
+// An interface, because a directory holds others.
+export interface DirectoryNode extends ReturnType<typeof createDirectoryNode> {}
 
 export function createFileNode(path: string, scan: number) {
   return {
@@ -53,25 +31,30 @@ export function createFileNode(path: string, scan: number) {
   };
 }
 
-export function createDirectoryNode(path: string, rules: IgnoreRules, scan: number): DirectoryNode {
+export function createDirectoryNode(path: string, rules: IgnoreRules, scan: number) {
   return {
     path,
     address: fsPath(path),
-    mtimeMs: null,
+    /** Null until it was read once. */
+    mtimeMs: null as number | null,
     ctimeMs: 0,
     ino: 0,
     device: 0,
     mode: 0,
     racy: false,
+    /** All its entries are in the index; not so where a limit came first. */
     complete: false,
+    /** It could not be listed: what appears later may have been there all the time. */
     unreadable: false,
     ignoreText: "",
     rules,
+    /** The rules above changed since it was listed. */
     stale: false,
-    watch: null,
+    watch: null as DirectoryWatch | null,
+    /** The scan that added it. */
     scan,
-    files: new Map(),
-    dirs: new Map(),
+    files: new Map<string, FileNode>(),
+    dirs: new Map<string, DirectoryNode>(),
   };
 }
 

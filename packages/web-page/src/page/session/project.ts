@@ -16,15 +16,7 @@ export interface Projection {
 }
 
 export function createProjection(): Projection {
-  const state: State = {
-    turns: [],
-    byNumber: new Map(),
-    calls: new Map(),
-    open: new Map(),
-    changed: new Set(),
-    tasks: new Map(),
-    added: 0,
-  };
+  const state = createState();
   return {
     turns: state.turns,
     get added() {
@@ -49,16 +41,20 @@ export function createProjection(): Projection {
 /** A tool's output on the screen: its end. */
 const PROGRESS_CHARS = 64 * 1024;
 
-interface State {
-  readonly turns: ShownTurn[];
-  readonly byNumber: Map<number, ShownTurn>;
-  readonly calls: Map<string, CallItem>;
-  /** The text that still grows, by its turn: the prompt of a later turn does not end it. */
-  readonly open: Map<number | null, TextItem>;
-  readonly changed: Set<Item>;
-  /** By the call of each task. */
-  readonly tasks: Map<string, Projection>;
-  added: number;
+type State = ReturnType<typeof createState>;
+
+function createState() {
+  return {
+    turns: [] as ShownTurn[],
+    byNumber: new Map<number, ShownTurn>(),
+    calls: new Map<string, CallItem>(),
+    /** The text that still grows, by its turn: the prompt of a later turn does not end it. */
+    open: new Map<number | null, TextItem>(),
+    changed: new Set<Item>(),
+    /** By the call of each task. */
+    tasks: new Map<string, Projection>(),
+    added: 0,
+  };
 }
 
 type Rule<T extends RecordType> = (state: State, metadata: Metadata<T>, record: SessionRecord) => void;
