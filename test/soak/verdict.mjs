@@ -19,7 +19,7 @@ export function judge({ rests, nodes, window, seen, lived, ledger, programs, mar
   const size = (part) =>
     files.filter(({ path }) => path.startsWith(join(home, part))).reduce((sum, { bytes }) => sum + bytes, 0);
   const left = processesWith(mark).concat(processesWith(root));
-  const opened = rests.at(-1).descriptors.length - baseline.descriptors.length;
+  const opened = added(baseline.descriptors, rests.at(-1).descriptors);
   const undeleted = seen.deleted.filter((id) => existsSync(join(home, "eventlog", id)));
   const scraps = files.filter(({ path }) => /\.tmp|\.part/.test(basename(path)));
   const logBytes = size("eventlog");
@@ -35,7 +35,7 @@ export function judge({ rests, nodes, window, seen, lived, ledger, programs, mar
     growthRow(rests),
     ...(nodes ?? []).map((one, i) => driftRow(`drift of memory in use, node ${i + 1} on PostgreSQL`, one)),
     ...(window ? windowRows(window) : []),
-    row("descriptors above the baseline", opened, 0, opened <= 0),
+    row("descriptors above the baseline", describeOpened(opened), 0, opened.length === 0),
     row("processes left", left.length + programs.live.size, 0, left.length + programs.live.size === 0),
     row("event logs, MiB", mib(logBytes), `${mib(bound)} or less`, logBytes <= bound),
     row("all data, MiB", mib(size("")), "", true),
@@ -45,6 +45,20 @@ export function judge({ rests, nodes, window, seen, lived, ledger, programs, mar
 }
 
 // --- internal ---
+
+/** What descriptors lead to, without the numbers that are others each time. */
+function added(before, after) {
+  const known = before.map(kindOf);
+  return after.map(kindOf).filter((kind) => {
+    const at = known.indexOf(kind);
+    if (at >= 0) known.splice(at, 1);
+    return at < 0;
+  });
+}
+
+const kindOf = (target) => target.replace(/:\[\d+\]$/, "");
+
+const describeOpened = (opened) => (opened.length === 0 ? 0 : `${opened.length} (${opened.join(", ")})`);
 
 /**
  * Resident memory, without the reserve of the garbage collector, in the run's first half after a warm-up against its second,

@@ -84,9 +84,7 @@ export async function verifyAudit(kept: string | readonly StoredChain[]): Promis
 // --- internal ---
 
 /** The hash of a line's text up to where the hash begins. */
-function hashOf(body: string): string {
-  return createHash("sha256").update(body).digest("hex");
-}
+const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex");
 
 const MAX_TEXT = 2000;
 

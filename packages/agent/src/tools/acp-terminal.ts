@@ -1,10 +1,10 @@
 /** acp_terminal: a command in the terminal of the editor, where the person watches it. */
 import type { ClientTerminal, Workspace } from "@chimera/acp-schema/agent";
-import { plainWord, startOf } from "@chimera/acp-schema/text";
+import { plainWord } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { resolvePath } from "../files/real-path.js";
 import type { ToolOutcome } from "../tool.js";
-import { capOutput, defineTool, failure, locate } from "./define.js";
+import { capOutput, defineTool, failure, locate, titleOf } from "./define.js";
 import { quietGit } from "./environment.js";
 
 const DEFAULT_TIMEOUT_S = 60;
@@ -29,11 +29,7 @@ export const acpTerminalTool = defineTool({
   describe: ({ command, args, cwd, env }, workspace) => {
     const line = lineOf(command, args, env);
     const reads = [resolvePath(cwd, workspace).path];
-    return {
-      title: startOf(line.split("\n", 1)[0] ?? "", 120),
-      locations: [],
-      touches: { reads, writes: [], command: line },
-    };
+    return { title: titleOf(line), locations: [], touches: { reads, writes: [], command: line } };
   },
   run: async ({ command, args, cwd, env, timeout }, context) => {
     const { terminal } = context.workspace;

@@ -1,11 +1,10 @@
 /** Bash: a command in a shell of its own, without secrets. What runs long becomes a job of the session. */
 import { StringDecoder } from "node:string_decoder";
-import { startOf, visible } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Bounds, BrokenBounds, Confine } from "../confine-port.js";
 import { resolvePath } from "../files/real-path.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
-import { capOutput, defineTool, failure, locate, progress } from "./define.js";
+import { capOutput, defineTool, failure, locate, progress, titleOf } from "./define.js";
 import { cleanEnvironment, quietGit } from "./environment.js";
 import type { ProcessGroup } from "./process-group.js";
 import { findShell } from "./shell.js";
@@ -132,13 +131,6 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
 // --- internal ---
 
 const FULL = "Too many commands run in the background already: stop one with job.";
-
-/** A command in one line. What it leaves out is counted, so that no tail of it goes unseen. */
-function titleOf(command: string): string {
-  const line = startOf(command.split("\n", 1)[0] ?? "", 120);
-  const left = command.length - line.length;
-  return left > 0 ? `${visible(line)} … (${left} more characters)` : visible(line);
-}
 
 /** Writes to the session's log how the command met the bounds. */
 function watching(target: Bounds, command: string, context: ToolContext) {

@@ -1,7 +1,7 @@
 /** Makes a tool from its parts: derives the JSON Schema, turns errors into results, bounds what the model reads. */
 import type { Touches } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
-import { endOf, startOf } from "@chimera/acp-schema/text";
+import { endOf, startOf, visible } from "@chimera/acp-schema/text";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
@@ -53,6 +53,13 @@ export function describeFile(verb: string, input: string, roots: Roots, access: 
   const { path, shown } = resolvePath(input, roots);
   const touches: Touches = { reads: [path], writes: access === "writes" ? [path] : [] };
   return { title: `${verb} ${shown}`, locations: [line === undefined ? { path } : { path, line }], touches };
+}
+
+/** A command in one line. What it leaves out is counted, so that no tail of it goes unseen. */
+export function titleOf(command: string): string {
+  const line = startOf(command.split("\n", 1)[0] ?? "", 120);
+  const left = command.length - line.length;
+  return left > 0 ? `${visible(line)} … (${left} more characters)` : visible(line);
 }
 
 /** A description of a call that touches no file. */

@@ -70,6 +70,13 @@ describe("acp_terminal", () => {
     );
     expect(described.touches.command).toBe("rm -rf 'a b'");
   });
+
+  test("a question counts what of the command it does not show", async () => {
+    const { workspace } = await bench();
+    const args = ["x".repeat(200), "; rm -rf ~"];
+    const { title } = acpTerminalTool.describe({ command: "echo", args, cwd: ".", env: {}, timeout: 1 }, workspace);
+    expect(title).toMatch(/^echo x{115} … \(\d+ more characters\)$/);
+  });
 });
 
 describe("names", () => {
