@@ -44,9 +44,12 @@ export async function startSteadyServer({ programs, ...shared }) {
     }
   }
 
-  /** What it holds when nobody has wanted anything for longer than it keeps sessions in memory. */
+  /**
+   * What it holds when nobody has wanted anything for longer than it keeps sessions in memory, and connections that ask for nothing: a
+   * browser opens one ahead, which the server ends after ten seconds.
+   */
   async function atRest() {
-    await pause(6000);
+    await pause(14_000);
     // By now the server is closing the connections that were kept.
     http.hangUp();
     // Idle sessions are unloaded when the next request comes.
