@@ -11,7 +11,7 @@ import { type Connection, deferred, isConnectionError, type RequestContext } fro
 import type { Accepted, McpServer, PromptInput, Session } from "@chimera/session";
 import type { Core } from "./core.js";
 import type { ConnectionContext } from "./dialect.js";
-import { createOwnPrompts, type OwnPrompts } from "./own-prompts.js";
+import { createOwnPrompts, type OwnPrompts } from "./input.js";
 import type { SessionView } from "./session-view.js";
 
 export type ConnectionSessions = ReturnType<typeof createConnectionSessions>;
