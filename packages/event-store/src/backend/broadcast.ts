@@ -196,9 +196,7 @@ export interface WindowBudget {
 
 // --- internal ---
 
-function isFull(page: { readonly bytes: number }): boolean {
-  return page.bytes >= LIMITS.pageBytes;
-}
+const isFull = (page: { readonly bytes: number }): boolean => page.bytes >= LIMITS.pageBytes;
 
 /** Handed out as it is once it is full: what one reader makes of it serves all the others that come to it. */
 interface RecentPage<E extends EventBody> {

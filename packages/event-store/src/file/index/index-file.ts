@@ -67,6 +67,4 @@ export function readIndexFile(path: string, take: (lines: string) => void): bool
 
 // --- internal ---
 
-function checkOf(crc: number): string {
-  return `${hex8(crc)}\n`;
-}
+const checkOf = (crc: number): string => `${hex8(crc)}\n`;
