@@ -118,7 +118,7 @@ function writeKept(filename, script, source) {
   const unfinished = `${path}.${process.pid}`;
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
   removeUnfinished(dirname(path));
-  // Opened first: where it cannot be, there is no need to ask V8.
+  // V8 takes milliseconds to hand out its code, so it is asked only where a file can be written.
   const file = openSync(unfinished, "w", 0o644);
   try {
     const data = script.createCachedData();

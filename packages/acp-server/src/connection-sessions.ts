@@ -142,7 +142,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
     },
     /** Resolves when the prompts sent so far have their place in the queue. A cancel that did not wait could overtake its prompt. */
     arrived: async (id: string) => void (await arriving.get(id)),
-    /** Unloads or deletes a session. Its last updates are sent first; after that it is no longer shown. */
+    /** Unloads or deletes a session, sends its last updates, and stops showing it. */
     async close(id: string, how: "close" | "delete") {
       await arriving.get(id);
       const { sessions } = await deps.core();

@@ -1,4 +1,7 @@
-/** What a client hands over, checked and turned into what sessions take, and which prompts are its own. Harmless departures from ACP are mended first. */
+/**
+ * What a client hands over, checked and turned into what sessions take, and which prompts are its own. Harmless departures from ACP are
+ * mended first.
+ */
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { McpServer as WireMcpServer } from "@chimera/acp-schema";

@@ -51,8 +51,8 @@ export function createListener(open: () => ListeningClient) {
 
   return {
     /**
-     * Calls `heard` with each message of the channel. Messages sent while there is no connection are lost, so `onReady` is called
-     * whenever the channel is heard again. Resolves when it is heard for the first time.
+     * Calls `heard` with each message of the channel. PostgreSQL drops messages while this node is not connected, so `onReady` is called
+     * after each connection. Resolves after the first.
      */
     listen(channel: string, heard: (message: string) => void, onReady: () => void = () => {}) {
       const first = new Promise<void>((resolve) => {

@@ -83,7 +83,7 @@ export function createPageTokens(first: string | undefined, clock: () => number)
         created: new Date(created).toISOString(),
         used: new Date(used).toISOString(),
       })),
-    /** False when there is no such token. */
+    /** Returns false for a token that is not known. */
     revoke(id: string) {
       const found = [...issued].find(([, entry]) => entry.id === id);
       if (found) end(...found);
