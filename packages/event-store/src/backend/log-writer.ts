@@ -35,7 +35,7 @@ const BURST = 16;
 
 /**
  * The write path. Entries queue up during a tick, go out in one write at its end, and only then to the readers: what anybody
- * saw survives the process. While a write or a sync is under way, entries gather for the next one.
+ * saw survives the process. In a tick that brings many, the first leave early. While a write or a sync is under way, entries gather for the next one.
  */
 export function createLogWriter<E extends EventBody>(deps: {
   readonly id: string;
