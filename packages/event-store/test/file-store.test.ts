@@ -328,30 +328,6 @@ describe("a write that fails", () => {
 });
 
 describe("followers", () => {
-  it("see the beginning of a burst before the tick that brings it is over, and the rest in one piece", async () => {
-    const store = openStore();
-    const writer = await store.create(ID, {});
-    const batches: number[] = [];
-    store.subscribe(ID, { from: "live" }, (batch) => void batches.push(batch.length));
-    writer.append([{ type: "note" }]);
-    await expect.poll(() => batches).toEqual([1]);
-    let isOver = false;
-    setImmediate(() => {
-      isOver = true;
-    });
-    for (let i = 0; i < 100; i++) {
-      writer.append([{ type: "note" }]);
-      await null;
-    }
-    expect([isOver, batches]).toEqual([false, [1, 16]]);
-    await expect.poll(() => batches).toEqual([1, 16, 84]);
-    // The next tick has a burst of its own; fewer wait for its end.
-    for (let i = 0; i < 15; i++) writer.append([{ type: "note" }]);
-    await null;
-    expect(batches).toEqual([1, 16, 84]);
-    await expect.poll(() => batches).toEqual([1, 16, 84, 15]);
-  });
-
   it("in another process see an append within 250 ms", async () => {
     const writer = await openStore().create(ID, {});
     const follower = openStore();

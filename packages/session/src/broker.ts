@@ -55,10 +55,10 @@ export function createBroker(deps: {
         let shown: string | undefined;
         try {
           const question = kind.record(id, asked);
-          journal.recorder.write(question, place);
+          // A question that nobody can see is answered with no; the turn stops with the log's own error.
+          journal.accept(question, place).catch(() => giveUp(id, "rule"));
           shown = question.metadata.shown;
         } catch {
-          // A question that nobody can see is answered with no; the turn stops with the log's own error.
           return unanswered("rule");
         }
         const seconds = kind.waits(deps.timeoutSeconds);

@@ -217,6 +217,8 @@ function startTurn(
     conversation: journal.conversation,
     record: (event) => recorder.add(event, place),
     recordAll: (events) => recorder.writeAll(events, place),
+    // The recorder appends text at the end of the tick, and the store writes after that.
+    shown: () => new Promise((resolve) => process.nextTick(setImmediate, resolve)),
     abort: queue.abort,
     settle() {
       settling ??= settle();

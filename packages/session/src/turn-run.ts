@@ -16,6 +16,8 @@ export interface TurnRun {
   record(event: AgentEvent): void;
   /** Records several in one write: all of them reach the log, or none. */
   recordAll(events: readonly AgentEvent[]): void;
+  /** Resolves when readers had a chance to see what was recorded: a pass of the event loop later. */
+  shown(): Promise<void>;
   /** Ends the turn as a cancel does; for a turn that cannot go on. */
   abort(): void;
   /** Denies what was asked, writes out, keeps a snapshot: once, however often it is called. The last record follows. */
@@ -44,6 +46,7 @@ export async function hear(
     before: { usage, toolCalls },
     text: createGrowingText(),
     firstMessage: "",
+    isSilent: true,
     ending: null,
     isEnded: false,
     fault: null,
@@ -58,7 +61,13 @@ export async function hear(
     for await (const event of agent(turn, { ...context, fail })) {
       if (isLeft) return;
       // What comes after an agent's last word, or after a failure, is not recorded, but the agent may finish.
-      if (!state.ending && !state.fault) take(run, state, event);
+      if (state.ending || state.fault) continue;
+      take(run, state, event);
+      const isSaid = event.type === "text_delta" || event.type === "thought_delta";
+      if (!isSaid || !state.isSilent) continue;
+      // A model may send thousands of deltas at once. Readers see the first before the others are taken.
+      state.isSilent = false;
+      await run.shown();
     }
   };
   const late = lateAfter(run.signal);
@@ -120,6 +129,8 @@ interface Hearing {
   readonly text: GrowingText;
   /** What the first step that said anything said. */
   firstMessage: string;
+  /** Nothing was said yet in this step. */
+  isSilent: boolean;
   ending: Ending | null;
   isEnded: boolean;
   /** What ended the turn from outside of the agent's own events. */
@@ -143,6 +154,7 @@ function take(run: TurnRun, state: Hearing, event: AgentEvent): void {
       break;
     case "step_end":
       state.firstMessage ||= state.text.read();
+      state.isSilent = true;
       break;
     default:
       break;

@@ -24,7 +24,7 @@ test("a turn on disk is heard before it is ended, though all of it came at once"
   const heard: string[][] = [];
   sessions.logs.follow(session.id, { from: 0 }, (batch) => void heard.push(batch.map(({ type }) => type)));
   await runPrompt(sessions, session.id, "hi");
-  expect(heard.map((batch) => batch.at(-1))).toEqual(["step_end", "agent_result"]);
+  expect(heard.map((batch) => batch.at(-1))).toEqual(["text_delta", "step_end", "agent_result"]);
 });
 
 describe("the time to live", () => {

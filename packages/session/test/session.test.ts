@@ -14,6 +14,8 @@ describe("a turn", () => {
       "user_message",
       "turn_start",
       "step_start",
+      // The first words are not held up by those that come with them.
+      "text_delta",
       "text_delta",
       "step_end",
       "title_changed",
@@ -22,6 +24,26 @@ describe("a turn", () => {
     ]);
     expect(records.at(-1)?.metadata).toMatchObject({ output: "Hello, world", steps: 1, success: true });
     expect(sessions.find(id)?.title).toBe("Hello, world");
+  });
+
+  it("shows the first words of each step before it takes the rest of a burst", async () => {
+    let said = 0;
+    const burst = async function* (type: "text_delta" | "thought_delta"): AsyncGenerator<AgentEvent> {
+      yield { type: "step_start", metadata: { step: 0 } };
+      for (said = 1; said <= 1000; said++) yield { type, metadata: { text: `${said} ` } };
+      yield { type: "step_end", metadata: { step: 0 } };
+    };
+    const sessions = makeSessions(async function* () {
+      yield* burst("thought_delta");
+      yield* burst("text_delta");
+    });
+    const { id } = await sessions.create({ cwd: "/" });
+    const seen = new Map<string, number>();
+    sessions.logs.follow(id, { from: 0 }, (batch) => {
+      for (const { type } of batch) if (!seen.has(type)) seen.set(type, said);
+    });
+    await runPrompt(sessions, id, "hi");
+    expect([seen.get("thought_delta"), seen.get("text_delta")]).toEqual([1, 1]);
   });
 
   it("keeps each delta when coalescing is off", async () => {

@@ -108,16 +108,12 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       }),
     };
   };
-  const untrusted = async (cwd: string) => [
-    ...(await surroundings(cwd)).untrusted,
-    ...(options.trust?.leftOut(cwd) ?? []),
-  ];
-  const complaintsIn = async (cwd: string): Promise<string[]> => {
-    const { problems } = await surroundings(cwd);
-    const left = await untrusted(cwd);
+  const leftOut = ({ untrusted }: Surroundings, cwd: string) => [...untrusted, ...(options.trust?.leftOut(cwd) ?? [])];
+  const complaintsIn = async (around: Surroundings, cwd: string): Promise<string[]> => {
+    const left = leftOut(around, cwd);
     const how = options.trust?.how ?? "Name it yourself to use it";
     const plea = `${cwd} is not trusted, so this is left out: ${left.join("; ")}. ${how}.`;
-    return [...problems, ...((await options.problems?.(cwd)) ?? []), ...(left.length === 0 ? [] : [plea])];
+    return [...around.problems, ...((await options.problems?.(cwd)) ?? []), ...(left.length === 0 ? [] : [plea])];
   };
   const prepare = async (turn: Turn, context: AgentContext) => {
     const { cwd, directories } = context.workspace;
@@ -128,7 +124,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const [around, facts] = await Promise.all([surroundings(cwd), session.facts]);
     // What is wrong with files is said once, with the first turn since the session was loaded.
     const isFirst = !session.outfit;
-    if (isFirst) notices.push(...(await complaintsIn(cwd)));
+    if (isFirst) notices.push(...(await complaintsIn(around, cwd)));
     const definition = definitionOf(turn.settings.agent, around.agents);
     if (definition.name !== turn.settings.agent)
       notices.push(`No agent is called ${JSON.stringify(turn.settings.agent)}; build takes its place.`);
@@ -171,7 +167,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       opening(() => prepare(turn, context).catch((error: unknown) => failing(error, options, turn, context))),
     tools,
     agents: async (cwd) => (await surroundings(cwd)).agents,
-    untrusted,
+    untrusted: async (cwd) => leftOut(await surroundings(cwd), cwd),
     closeSession: async (sessionId) => {
       known.forget(sessionId);
       const own = jobs.get(sessionId);

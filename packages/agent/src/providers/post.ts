@@ -16,7 +16,7 @@ export interface PostRequest {
 export interface PostReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The body as text, in the pieces it arrived in. Throws `connection_lost` or `stalled`; leaving early closes it. */
+  /** The body as text, in the pieces it arrived in, the first one cut where it is long. Throws `connection_lost` or `stalled`; leaving early closes it. */
   readonly chunks: AsyncIterable<string>;
 }
 
@@ -143,10 +143,13 @@ function cutOnAbort(sent: ClientRequest, signal: AbortSignal): void {
 
 /** What may wait for a reader, in characters; then the connection waits. */
 const MOST_WAITING = 64 * 1024;
+/** How much of a reply is handed on before the rest: its first words are shown before thousands more are parsed. */
+const OPENING = 2 * 1024;
 
 /** What has arrived, when it is asked for. Iterating the reply itself would cost a dozen listeners, and several promises a chunk. */
 function read(reply: IncomingMessage, watch: Watch): AsyncIterable<string> {
   let text = "";
+  let isOpened = false;
   let isStarted = false;
   let isEnded = false;
   let isLeft = false;
@@ -156,8 +159,10 @@ function read(reply: IncomingMessage, watch: Watch): AsyncIterable<string> {
 
   const take = (): IteratorResult<string, undefined> => {
     watch.pause();
-    const value = text;
-    text = "";
+    const end = isOpened ? text.length : OPENING;
+    const value = text.slice(0, end);
+    text = text.slice(end);
+    isOpened = true;
     return { value, done: false };
   };
   const settle = (): void => {

@@ -89,6 +89,18 @@ describe.each(wires)("$name", (wire) => {
     expect(textOf(events)).toBe(deltas.join(""));
   });
 
+  it("hands on the first words of a long piece before it reads the rest", async () => {
+    const server = await serveWire([{ writes: [wire.text(Array.from({ length: 200 }, (_, n) => `${n} `))] }]);
+    const { resolveModel } = agentOn(wire, server.url);
+    const model = await resolveModel(wire.model);
+    const batches: number[] = [];
+    const request = { system: "", messages: [{ role: "user" as const, text: "go" }], tools: [] };
+    for await (const batch of model.stream({ ...request, signal: new AbortController().signal }))
+      batches.push(batch.filter(({ type }) => type === "text").length);
+    expect(batches[0]).toBeLessThan(50);
+    expect(batches.reduce((sum, count) => sum + count)).toBe(200);
+  });
+
   it.each([
     [
       "429 with Retry-After",

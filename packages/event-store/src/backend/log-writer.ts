@@ -30,12 +30,10 @@ export function createTick(): (job: () => void) => void {
 }
 
 const DONE = Promise.resolve();
-/** So many entries in one tick are the beginning of a burst: readers see these at once, and the rest in larger pieces. */
-const BURST = 16;
 
 /**
  * The write path. Entries queue up during a tick, go out in one write at its end, and only then to the readers: what anybody
- * saw survives the process. In a tick that brings many, the first leave early. While a write or a sync is under way, entries gather for the next one.
+ * saw survives the process. While a write or a sync is under way, entries gather for the next one.
  */
 export function createLogWriter<E extends EventBody>(deps: {
   readonly id: string;
@@ -57,8 +55,6 @@ export function createLogWriter<E extends EventBody>(deps: {
   /** Characters in the queue, about. */
   let queued = 0;
   let undelivered: Entry<E>[] = [];
-  /** The first entries of this tick have left before its end. */
-  let isEarly = false;
   let writing: Promise<void> | null = null;
   /** A write was sent, and it is not known what came of it. */
   let isInDoubt = false;
@@ -167,10 +163,6 @@ export function createLogWriter<E extends EventBody>(deps: {
   };
 
   const endOfTick = (): void => {
-    isEarly = false;
-    showWritten();
-  };
-  const showWritten = (): void => {
     flush();
     deliver();
     if (durableWaiters.anyUpTo(writtenSeq) || (durability === "event" && undelivered.length > 0)) startSync();
@@ -182,12 +174,10 @@ export function createLogWriter<E extends EventBody>(deps: {
       queued += entry.tail.length;
     }
     lastSeq += batch.length;
-    const isBurst = !isEarly && queue.length >= BURST;
-    if (isBurst || queued >= LIMITS.writeBytes || failure !== null) {
-      if (isBurst) isEarly = true;
+    if (queued >= LIMITS.writeBytes || failure !== null) {
       flush();
       // A loop turn may bring megabytes; readers need not wait for all of it. Not at once: the caller is in the middle of an append.
-      if (undelivered.length > 0) queueMicrotask(showWritten);
+      if (undelivered.length > 0) queueMicrotask(endOfTick);
     }
     atEndOfTick(endOfTick);
   };

@@ -1,5 +1,15 @@
 /** Small files that are replaced whole, so that a reader or a crash never meets half of one. */
-import { closeSync, fsync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  fsync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { unless } from "../errors.js";
@@ -38,8 +48,9 @@ export async function replaceDurably(path: string, pieces: Iterable<string>): Pr
   await syncDirectory(dirname(path));
 }
 
-/** The text of a file, null when there is none. */
+/** The text of a file, null when there is none. Looking first is cheaper than an error, and most sessions have none of the files. */
 export function readTextIfAny(path: string): string | null {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
   return unless(["ENOENT"], () => readFileSync(path, "utf8"));
 }
 
