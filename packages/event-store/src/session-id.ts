@@ -4,7 +4,8 @@ import { StoreError } from "./errors.js";
 const CANONICAL = /^[a-z][a-z0-9]*-\d{8}T\d{6}-[0-9a-f]{8}$/;
 const TIME_AND_RANDOM = "YYYYMMDDTHHMMSS-xxxxxxxx";
 /** A directory name on every platform: no separators, no leading dot, no device colon, no trailing dot. */
-const SAFE_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
+const SAFE_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?$/;
+const MAX_LENGTH = 128;
 const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
 /** The index of the sessions, and what it may be called while it is written. Some file systems know no case. */
@@ -19,7 +20,7 @@ const KEPT_NAME = /^index\.ndjson(?:\.|$)/i;
  */
 export function makeSessionId(prefix: string, now: number | Date = Date.now(), end?: string): string {
   const time = new Date(now);
-  const stamp = time.toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
+  const stamp = time.toISOString().slice(0, 19).replaceAll("-", "").replaceAll(":", "");
   const id = `${prefix}-${stamp}-${end ?? uniqueEnd(time.getUTCMilliseconds())}`;
   if (!CANONICAL.test(id)) throw new StoreError("invalid_id", `not a session id: ${JSON.stringify(id)}`);
   return id;
@@ -63,7 +64,8 @@ export function sessionTime(id: string): number {
 
 /** True for an id that is a directory name on every platform, and of no file that a store keeps beside them. At most 128 characters. */
 export function isStorableId(id: unknown): id is string {
-  return typeof id === "string" && SAFE_NAME.test(id) && !WINDOWS_DEVICE.test(id) && !KEPT_NAME.test(id);
+  if (typeof id !== "string" || id.length > MAX_LENGTH) return false;
+  return CANONICAL.test(id) || (SAFE_NAME.test(id) && !WINDOWS_DEVICE.test(id) && !KEPT_NAME.test(id));
 }
 
 /** Refuses an id that could leave its directory or not exist on some platform. */

@@ -113,9 +113,13 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   });
   // Without a key there is no model to ask that the table lists.
   const facts = hasListedModels(env) ? await import("@chimera/agent/facts") : null;
-  const effort = createEffort((model) =>
-    facts ? canThink(model, facts, (name) => routeOf(name, env, chain)) : undefined,
-  );
+  let asked: { readonly model: string; readonly thinks: boolean | undefined } | null = null;
+  const effort = createEffort((model) => {
+    // Every new session asks, and mostly of the same model.
+    if (facts && asked?.model !== model)
+      asked = { model, thinks: canThink(model, facts, (name) => routeOf(name, env, chain)) };
+    return asked?.thinks;
+  });
   const orders: OptionOrders = Object.assign({}, ...extensions.map((extension) => extension.orders));
   const palette = createSlashPalette({
     home: paths.home,
@@ -214,6 +218,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
   const nodes =
     shared && (await import("./join-nodes.js")).joinNodes(shared, sessions, () => options.answerAlone(core), log);
+  let models: ReturnType<RunningCore["models"]> | undefined;
   const core: RunningCore = {
     sessions,
     shared,
@@ -222,12 +227,15 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     palette,
     options: [effort.option, engines.option],
     engines,
-    models: () =>
-      suggestModels(env, chain, facts?.listedModels).map((id) => ({
+    models: () => {
+      // Every new session asks, and the environment stays what it is.
+      models ??= suggestModels(env, chain, facts?.listedModels).map((id) => ({
         id,
         name: id,
         description: activeProvider(id, env, chain, values.providers).provider,
-      })),
+      }));
+      return models;
+    },
     agents: async (cwd) =>
       (await agentsIn(cwd)).agents.map(({ name, description }) => ({
         id: name,

@@ -6,17 +6,18 @@ import { LIMITS } from "./limits.js";
 
 /** @param response what the route answered: whole, or a stream that the context marks as such. */
 export async function finishAnswer(c: Context<AppEnv>, response: Response): Promise<Response> {
+  const warnings = c.get("warnings");
+  // Only answers to GET: an answer to a POST may hold a token, and the length of a compressed answer can leak it.
+  const mayCompress = c.req.method === "GET" && /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+  // The server writes an answer whose headers nobody has read in half the time.
+  if (!warnings && !mayCompress) return response;
   const streamed = c.get("streamed") === true;
   const type = response.headers.get("content-type") ?? "";
-  const warnings = c.get("warnings");
   if (warnings && !streamed && type.startsWith("application/json")) {
     const body = (await response.json()) as object;
     return new Response(JSON.stringify({ ...body, warnings }), response);
   }
-  // Only answers to GET: an answer to a POST may hold a token, and the length of a compressed answer can leak it.
-  if (c.req.method !== "GET" || !COMPRESSIBLE.test(type) || !/\bgzip\b/.test(c.req.header("accept-encoding") ?? "")) {
-    return response;
-  }
+  if (!mayCompress || !COMPRESSIBLE.test(type)) return response;
   if (streamed) return compressed(response, response.body?.pipeThrough(new CompressionStream("gzip")) ?? null);
   const text = await response.text();
   if (text.length < LIMITS.compressedFrom) return new Response(text, response);

@@ -130,7 +130,7 @@ export function createApp(deps: AppDeps): App {
       if (theirs && ACCESS[name] === "admin") await requireChange(theirs.parts, c.req.param("id") ?? "");
       const handle = theirs?.table[name] ?? ownHandle;
       if (method !== "GET") refuseForeignBody(c);
-      noteUnknown(c, name, "query", [...new URL(c.req.url).searchParams.keys()]);
+      if (c.req.url.includes("?")) noteUnknown(c, name, "query", [...new URL(c.req.url).searchParams.keys()]);
       return finishAnswer(c, await answerAnywhere(c, handle, deps.peers));
     });
   }

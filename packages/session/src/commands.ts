@@ -1,7 +1,7 @@
 /** `@chimera/session/commands`: custom slash commands, Markdown files whose body is a prompt with placeholders. */
 import { existsSync } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { basename, join, sep } from "node:path";
+import { basename, join, normalize, sep } from "node:path";
 import { parseYaml } from "@chimera/acp-schema/yaml";
 
 export interface CommandArg {
@@ -28,9 +28,7 @@ export async function discoverCommands(places: {
 }): Promise<CustomCommand[]> {
   // The user may link to files anywhere; a project came from somewhere, and what it links to must be its own.
   const scopes = [{ root: places.home }, { root: places.cwd, within: places.cwd }];
-  const folders = scopes.flatMap(({ root, within }) =>
-    FOLDERS.map((folder) => ({ folder: join(root, folder), within })),
-  );
+  const folders = scopes.flatMap(({ root, within }) => FOLDERS.map((folder) => ({ folder: root + folder, within })));
   const found = new Map<string, CustomCommand>();
   // Read side by side: this stands between a prompt and its first word.
   for (const commands of await Promise.all(folders.map(({ folder, within }) => readFolder(folder, within)))) {
@@ -102,13 +100,14 @@ export function splitArguments(text: string): CommandArguments {
 /** A larger file is not a prompt. */
 const MAX_BYTES = 256 * 1024;
 const MAX_FILES = 500;
+/** As they are added to a directory: joining ten paths would take longer than looking for them. */
 const FOLDERS = [
-  ".claude/commands",
-  ".opencode/command",
-  ".opencode/commands",
-  ".chimera/command",
-  ".chimera/commands",
-];
+  "/.claude/commands",
+  "/.opencode/command",
+  "/.opencode/commands",
+  "/.chimera/command",
+  "/.chimera/commands",
+].map(normalize);
 
 async function readFolder(folder: string, within: string | undefined): Promise<CustomCommand[]> {
   // Most folders do not exist, and a synchronous check costs less than a rejected promise.

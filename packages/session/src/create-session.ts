@@ -159,12 +159,12 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
         throw new SessionError("invalid_setting", `a title has at most ${limits.titleLength} characters`);
       const durable = change({ type: "title_changed", metadata: { title } }, origin);
       // Lists of other processes are made of summaries.
-      await Promise.all([durable, parts.saveSummary({ sync: false })]);
+      await Promise.all([durable, parts.saveSummary()]);
     },
     async share(isShared, origin) {
       requireOpen();
       const durable = change({ type: "sharing_changed", metadata: { shared: isShared } }, origin);
-      await Promise.all([durable, parts.saveSummary({ sync: false })]);
+      await Promise.all([durable, parts.saveSummary()]);
     },
     async notify(level, text) {
       requireOpen();
@@ -277,7 +277,7 @@ function lifeOf(parts: Parts): Life {
     touch: activity.touch,
     record: async (event, origin) => parts.change(event, origin),
     async letGo() {
-      await parts.saveSummary({ sync: true });
+      await parts.saveSummary();
       // A prompt may have come meanwhile.
       if (parts.queue.busy().size > 0) return false;
       await parts.writer.letGo();
@@ -310,7 +310,7 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
     endJobs(journal);
     if (reset && isChanged(journal.conversation.settings))
       journal.recorder.write({ type: "settings_reset", metadata: {} }, { turn: null });
-    await parts.saveSummary({ sync: true });
+    await parts.saveSummary();
   } catch (error) {
     // The next load records the end of what could not be ended here.
     parts.onError(error, writer.id);

@@ -108,9 +108,11 @@ export function createJournal(deps: JournalDeps): Journal {
     accept: (event, attribution) => named(() => durable(recorder.write(event, attribution).seq)),
     endInterrupted(busy) {
       if (cause === null) return;
+      const { lastSeq } = writer;
       named(() => endTurns(conversation, recorder, cause ?? "", busy));
       cause = null;
-      void durable();
+      // Most sessions that are made or loaded have no such turn: the disk is not asked for them.
+      if (writer.lastSeq > lastSeq) void durable();
     },
     async interrupted(error) {
       cause = messageOf(error);

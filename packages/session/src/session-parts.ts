@@ -107,7 +107,7 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
       if (!records.some(changesSummary)) return;
       if (!records.some(({ type }) => endsTurn(type))) return saver.soon();
       life.endedAt = deps.clock();
-      void saver.save({ sync: true }).then(deps.onSaved);
+      void saver.save().then(deps.onSaved);
     },
     onError,
   });
@@ -122,11 +122,11 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
   const life: Parts["life"] = { closing: null, endedAt: birth.endedAt };
   const summary = () =>
     summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation, life.endedAt);
-  const saver = createSummarySaver(async (options) => {
+  const saver = createSummarySaver(async () => {
     // A process that took the session over writes its own.
     if (!birth.persistent || writer.lost.aborted || writer.isLetGo) return;
     try {
-      await deps.store.writeSummary(writer.id, summary(), options);
+      await deps.store.writeSummary(writer.id, summary(), { sync: false });
     } catch (error) {
       onError(error);
     }

@@ -83,36 +83,35 @@ export function changesSummary({ type }: SessionEvent): boolean {
 export type SummarySaver = ReturnType<typeof createSummarySaver>;
 
 /**
- * Lists of other processes are made of summaries. Only the end of a turn is forced to the disk: after a crash of the machine a list may show
+ * Lists of other processes are made of summaries. None is forced to the disk: the log is, and after a crash of the machine a list may show
  * the state of a moment before. A turn that is over in no time is written once, and no prompt waits for its summary.
  */
-export function createSummarySaver(write: (options: { readonly sync: boolean }) => Promise<void>) {
+export function createSummarySaver(write: () => Promise<void>) {
   let saving: Promise<void> | null = null;
-  let unsaved: { readonly sync: boolean } | null = null;
+  let isUnsaved = false;
   let timer: NodeJS.Timeout | undefined;
   const drain = async (): Promise<void> => {
     // The records of this tick are one change.
     await Promise.resolve();
-    while (unsaved) {
-      const next: { readonly sync: boolean } = unsaved;
-      unsaved = null;
-      await write(next);
+    while (isUnsaved) {
+      isUnsaved = false;
+      await write();
     }
     saving = null;
   };
-  const save: typeof write = ({ sync }) => {
+  const save = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    unsaved = { sync: sync || unsaved?.sync === true };
+    isUnsaved = true;
     saving ??= drain();
     return saving;
   };
   return {
-    /** Written now, and forced to the disk with `sync`. Changes that come meanwhile share the next write. */
+    /** Written now. Changes that come meanwhile share the next write. */
     save,
     /** A list should show the change soon: it is written unless the turn ends before that. */
     soon() {
-      timer ??= setTimeout(save, limits.summaryDelayMs, { sync: false }).unref();
+      timer ??= setTimeout(save, limits.summaryDelayMs).unref();
     },
   };
 }

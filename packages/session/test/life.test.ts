@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { MODE_FLAGS, MODES, modeOf } from "@chimera/acp-schema/conversation";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { createFileStore, createMemoryStore, type ListOptions } from "@chimera/event-store";
+import { createFileStore, createMemoryStore, type ListOptions, type LogWriter } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { DEFAULT_SESSION_TTL, parseMode, sessionSummaries } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf, untilCancelled, untilHeard } from "./fixture.js";
@@ -25,6 +25,37 @@ test("a turn on disk is heard before it is ended, though all of it came at once"
   sessions.logs.follow(session.id, { from: 0 }, (batch) => void heard.push(batch.map(({ type }) => type)));
   await runPrompt(sessions, session.id, "hi");
   expect(heard.map((batch) => batch.at(-1))).toEqual(["text_delta", "step_end", "agent_result"]);
+});
+
+test("a session that is made asks nothing of the disk; the end of a turn that was cut short does", async () => {
+  const store = createMemoryStore<SessionEvent, Summary>();
+  let asked = 0;
+  const counted = (writer: LogWriter<SessionEvent>): LogWriter<SessionEvent> => ({
+    ...writer,
+    get lastSeq() {
+      return writer.lastSeq;
+    },
+    durable(seq) {
+      asked++;
+      return writer.durable(seq);
+    },
+  });
+  const counting = {
+    ...store,
+    create: async (id: string, summary: Summary) => counted(await store.create(id, summary)),
+    open: async (id: string) => counted(await store.open(id)),
+  };
+  const before = makeSessions(speaking("hello"), { store: counting });
+  const { id } = await before.create({ cwd: "/" });
+  expect(asked).toBe(0);
+  await runPrompt(before, id, "hi");
+  await before.shutdown();
+  const writer = await store.open(id);
+  writer.append([{ type: "user_message", turn: 1, metadata: { prompt: "msg-1", text: "again" } }]);
+  await writer.close();
+  asked = 0;
+  await makeSessions(speaking("hello"), { store: counting }).load(id);
+  expect(asked).toBe(1);
 });
 
 describe("the time to live", () => {

@@ -25,7 +25,6 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
         c.get("caller"),
       );
       await change.finish(session);
-      await session.durable(session.lastSeq);
       const reply = { ...placeOf(session), session_token };
       return c.json(reply satisfies CreateSessionReply, 201);
     },
