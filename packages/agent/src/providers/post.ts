@@ -16,7 +16,7 @@ export interface PostRequest {
 export interface PostReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The body as text, in the pieces it arrived in, the first one cut where it is long. Throws `connection_lost` or `stalled`; leaving early closes it. */
+  /** The body as text, in the pieces it arrived in, a long first one cut. Throws `connection_lost` or `stalled`; leaving early closes it. */
   readonly chunks: AsyncIterable<string>;
 }
 
