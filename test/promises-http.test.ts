@@ -307,7 +307,8 @@ test("the documented walk: open, stream, inspect, with the token of the environm
     ...["user_message", "turn_start"],
     ...step("text_delta", "tool_call", "plan", "tool_update", "tool_result", "plan"),
     ...step("tool_call", "plan", "tool_update", "file_open", "tool_result", "plan"),
-    ...step("text_delta"),
+    // Its first words are shown before the rest is taken.
+    ...step("text_delta", "text_delta"),
     ...["turn_end", "title_changed", "agent_result"],
   ]);
   expect(frames.at(-1)).toEqual({ event: "end", data: { session_id: id, success: true } });
