@@ -78,7 +78,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
   const take = (directory: string): Claim => openFiles.withRoom(() => claim(join(directory, "claim"), { heartbeat }));
 
   const hold = (id: string, log: OpenLog): Held => {
-    const deps = { id, directory: directoryOf(id), heartbeat, openFiles, disk, clock };
+    const deps = { id, directory: directoryOf(id), heartbeat, openFiles, disk, clock, onSynced: makers.onSynced };
     const held = createHeldLog(log, { ...deps, onEnd: () => holds.delete(id) });
     holds.set(id, held);
     return held;
@@ -131,7 +131,8 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       // A holder that did not release may still write: a segment of this process makes that invisible.
       if (held.isTakeover) segments.start();
       for (const path of summaries.drafts(directory)) rmSync(path, { force: true });
-      return { claim: held, segments, lastSeq: end.lastSeq, lastTs: end.lastTs, unsynced: [] };
+      const unsynced = end.lastSeq === 0 ? makers.unsyncedOf(directory) : [];
+      return { claim: held, segments, lastSeq: end.lastSeq, lastTs: end.lastTs, unsynced };
     } catch (error) {
       held.release();
       throw error;

@@ -32,6 +32,8 @@ interface HeldLogDeps {
   readonly openFiles: OpenFiles;
   readonly disk: DiskSync;
   readonly clock: () => number;
+  /** Called with directories that are on the disk now. */
+  readonly onSynced: (paths: readonly string[]) => void;
   readonly onEnd: () => void;
 }
 
@@ -98,6 +100,7 @@ export function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
           unsynced.push(...paths);
           throw failed.reason;
         }
+        deps.onSynced(paths);
         segments.synced(point);
         return point.seq;
       } catch (error) {

@@ -23,7 +23,12 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
   readonly form: SummaryForm<E, S> | undefined;
 }) {
   const { openFiles, disk, heartbeat, form } = deps;
-  let isFirst = true;
+  /** The directories above all sessions, until one of the sessions has synced them. */
+  let unsyncedAbove: Set<string> | null = null;
+  const pendingAbove = (directory: string): Set<string> => {
+    unsyncedAbove ??= new Set(above(directory));
+    return unsyncedAbove;
+  };
 
   const start = (draft: DraftDirectory, summary: S): SegmentLog => {
     const text = formatSummary(summary);
@@ -34,12 +39,18 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
   const publish = (draft: DraftDirectory, directory: string): { claim: Claim; unsynced: string[] } => {
     const claim = openFiles.withRoom(() => claimUnseen(join(draft.path, "claim"), join(directory, "claim"), heartbeat));
     draft.publish();
-    const unsynced = [...new Set([...unsyncedOf(draft), ...(isFirst ? above(directory) : [])])];
-    isFirst = false;
-    return { claim, unsynced };
+    const pending = pendingAbove(directory);
+    for (const path of draft.changed) if (path !== dirname(directory)) pending.add(path);
+    return { claim, unsynced: [...new Set([...unsyncedOf(draft), ...pending])] };
   };
 
   return {
+    /** What a crash of the machine may take of a session that has no records: its maker may be gone without a sync. */
+    unsyncedOf: (directory: string): string[] => [directory, dirname(directory), ...pendingAbove(directory)],
+    /** These are on the disk now. */
+    onSynced(paths: readonly string[]) {
+      for (const path of paths) unsyncedAbove?.delete(path);
+    },
     create(directory: string, summary: S) {
       const draft = draftSessionDirectory(directory);
       try {
