@@ -48,8 +48,9 @@ export async function replaceDurably(path: string, pieces: Iterable<string>): Pr
   await syncDirectory(dirname(path));
 }
 
-/** The text of a file, null when there is none. Looking first is cheaper than an error, and most sessions have none of the files. */
+/** The text of a file, null when there is none. */
 export function readTextIfAny(path: string): string | null {
+  // Most sessions have none of the files, and a look costs less than an error.
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
   return unless(["ENOENT"], () => readFileSync(path, "utf8"));
 }
