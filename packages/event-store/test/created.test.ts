@@ -6,11 +6,14 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { createFileStore } from "../src/index.js";
 
 const synced = vi.hoisted(() => new Set<string>());
+const calls = vi.hoisted((): string[] => []);
 vi.mock("node:fs", async (original) => {
   const real = await original<typeof import("node:fs")>();
   const fsync: typeof real.fsync = Object.assign(
     (fd: number, done: (error: NodeJS.ErrnoException | null) => void) => {
-      synced.add(real.readlinkSync(`/proc/self/fd/${fd}`));
+      const path = real.readlinkSync(`/proc/self/fd/${fd}`);
+      synced.add(path);
+      calls.push(path);
       real.fsync(fd, done);
     },
     { __promisify__: real.fsync.__promisify__ },
@@ -56,5 +59,47 @@ test("a session that was closed before its first record is on the disk with it",
   expect([...synced]).toEqual(
     expect.arrayContaining([join(root, "eventlog", A), join(root, "eventlog"), root, dirname(root)]),
   );
+  await store.close();
+});
+
+test("a summary is synced with the first record only where the log does not say how the session was born", {
+  tags: ["needs-linux"],
+}, async () => {
+  const form = {
+    birth: (summary: object) => summary,
+    read: (_id: string, stored: object) => stored,
+    unheld: (summary: object) => summary,
+    isOutdated: () => false,
+    derive: async (_id: string, born: object) => born,
+  };
+  const root = home();
+  const store = createFileStore({ root, summaries: form });
+  for (const [id, summary] of [
+    [A, { cwd: "/work" }],
+    // Too long for the header of a segment.
+    [B, { cwd: `/${"work".repeat(10_000)}` }],
+  ] as const) {
+    const writer = await store.create(id, summary);
+    writer.append([{ type: "note" }]);
+    await writer.durable();
+  }
+  const summaries = [A, B].map((id) => join(root, "eventlog", id, "summary.json"));
+  expect(summaries.map((path) => synced.has(path))).toEqual([false, true]);
+  await store.close();
+});
+
+test("sessions that get their first record together sync the directory of all sessions together", {
+  tags: ["needs-linux"],
+}, async () => {
+  const root = home();
+  const store = createFileStore({ root });
+  const writers = await Promise.all(
+    Array.from({ length: 20 }, (_, at) => store.create(`mine-20260425T120300-${String(at).padStart(8, "0")}`, {})),
+  );
+  calls.length = 0;
+  for (const writer of writers) writer.append([{ type: "note" }]);
+  await Promise.all(writers.map((writer) => writer.durable()));
+  expect(calls.filter((path) => path === join(root, "eventlog")).length).toBeLessThan(5);
+  expect(calls.filter((path) => path.startsWith(join(root, "eventlog", "mine-"))).length).toBeGreaterThanOrEqual(20);
   await store.close();
 });

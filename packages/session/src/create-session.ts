@@ -19,9 +19,10 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSess
   const parts = createParts(deps, birth);
   const { journal, queue, writer } = parts;
   const view = viewOf(parts);
-  const session: OwnedSession = Object.defineProperties(
-    { ...commandsOf(parts, view, () => session), ...lifeOf(parts) } as OwnedSession,
-    Object.getOwnPropertyDescriptors(view),
+  const session: OwnedSession = Object.assign(
+    view,
+    commandsOf(parts, view, () => session),
+    lifeOf(parts),
   );
   void journal.interrupted(new Error("the process ended before the turn did"));
   try {

@@ -1,4 +1,5 @@
 /** The parts of one session, each made from those before it: the hold on its log, queue, journal, settings, broker, undo, summary. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Agent, TurnSettings } from "@chimera/acp-schema/agent";
 import type { Conversation } from "@chimera/acp-schema/conversation";
 import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
@@ -107,10 +108,17 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
       if (!records.some(changesSummary)) return;
       if (!records.some(({ type }) => endsTurn(type))) return saver.soon();
       life.endedAt = deps.clock();
-      void saver.save().then(deps.onSaved);
+      // Nobody waits for a summary, and the clients wait for the turn's last records.
+      void ended().then(saver.save).then(deps.onSaved);
     },
     onError,
   });
+  /** Resolves when the log holds what it was given so far, or cannot, and a pass of the event loop has taken it to the clients. */
+  const ended = (): Promise<void> =>
+    writer.durable().then(
+      () => nextTurn(),
+      () => {},
+    );
   const settings = createSettings(birth.made, () => journal.conversation.settings);
   const { newId, permissionTimeout: timeoutSeconds } = deps;
   const broker = createBroker({ journal, attachments, newId, timeoutSeconds });

@@ -237,16 +237,23 @@ interface KnownSession {
 
 function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
   const known = new Map<string, KnownSession>();
+  let latest: { readonly cwd: string; readonly until: number; readonly facts: Promise<SessionFacts> } | null = null;
   const find = async (cwd: string): Promise<SessionFacts> => {
     const git = await readGitState(cwd, cleanEnvironment(env)).catch(() => null);
     return { date: localDate(new Date()), shell: env["SHELL"]?.split("/").at(-1) || null, git };
+  };
+  /** Sessions that begin together in one directory ask git once. */
+  const factsOf = (cwd: string): Promise<SessionFacts> => {
+    const now = performance.now();
+    if (latest?.cwd !== cwd || now > latest.until) latest = { cwd, until: now + SHARED_FOR_MS, facts: find(cwd) };
+    return latest.facts;
   };
   return {
     of(sessionId: string, cwd: string): KnownSession {
       const found = known.get(sessionId);
       if (found) return found;
       if (known.size >= MOST_SESSIONS) known.delete(known.keys().next().value as string);
-      const session = { facts: find(cwd), asksServers: false, lastTurn: undefined, outfit: null };
+      const session = { facts: factsOf(cwd), asksServers: false, lastTurn: undefined, outfit: null };
       known.set(sessionId, session);
       return session;
     },
@@ -255,6 +262,8 @@ function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
 }
 
 const MOST_SESSIONS = 1024;
+/** How long what git says of a directory holds for other sessions that begin there. */
+const SHARED_FOR_MS = 250;
 
 /** The person's day, not that of Greenwich. By hand, because the first text that `Intl` writes costs a process ten milliseconds. */
 function localDate(now: Date): string {

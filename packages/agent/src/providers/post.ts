@@ -61,7 +61,8 @@ export function createPost({ idleMs: asked = 300_000, env = {} }: PostOptions = 
 
 const LINGER_MS = 250;
 const PROXY_VARIABLES = ["https_proxy", "http_proxy"];
-const POOL = { keepAlive: true, maxFreeSockets: 16 };
+/** Connections kept for the next requests: as many sessions as run at once in one process. Servers close those that stay idle. */
+const POOL = { keepAlive: true, maxFreeSockets: 64 };
 
 interface Transport {
   request(url: URL, options: RequestOptions): ClientRequest;

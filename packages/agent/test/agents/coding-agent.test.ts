@@ -137,6 +137,29 @@ describe("the coding agent", () => {
     expect(await readdir(cwd)).not.toContain("ran");
   });
 
+  test("sessions that begin together in one directory ask git once", { tags: ["needs-git"] }, async () => {
+    const { cwd, workspace, outside: home } = await setUp();
+    await promisify(execFile)("git", ["init", "-q", "-b", "topic", cwd]);
+    const asked = join(home, "asked");
+    await writeFile(join(home, "git"), `#!/bin/sh\necho asked >> ${asked}\n`, { mode: 0o755 });
+    const steps = [{ ...end, expect: { system: "Git branch: topic" } }];
+    const model = createScriptedModel(parseScript({ turns: [{ steps }], repeat: true }));
+    const env = { PATH: `${home}:${process.env["PATH"]}` };
+    const coding = createCodingAgent({ resolveModel: () => model, home, env });
+    onTestFinished(() => coding.close());
+    const results = await Promise.all(
+      ["one", "two", "three"].map(async (sessionId) => {
+        const events: AgentEvent[] = [];
+        const turn = { ...turnOf({}), sessionId };
+        for await (const event of coding.agent(turn, contextOf({ context: { workspace } }))) events.push(event);
+        return of(events, "agent_result").map(({ success }) => success);
+      }),
+    );
+    expect(results).toEqual([[true], [true], [true]]);
+    // On a busy machine its time is up before it writes.
+    expect(["", "asked\n"]).toContain(await readFile(asked, "utf8").catch(() => ""));
+  });
+
   test("the agents that come with it have no limit of steps, and a file's counts", async () => {
     const { take, put, home } = await setUp();
     await put(home, ".opencode/agent/short.md", "---\nmax_steps: 3\n---\nBe short.");

@@ -105,8 +105,15 @@ export type DiskSync = ReturnType<typeof createDiskSync>;
 /** Forces written bytes to the disk without blocking the event loop, a few calls at a time. */
 export function createDiskSync(openFiles: OpenFiles, inFlight: number = LIMITS.syncsInFlight) {
   const syncing = createSlots(inFlight);
-  const byPath = (path: string): Promise<void> =>
-    syncing(async () => {
+  /** Syncs that wait for a slot, by path. A caller shares one that has not begun: it covers what the caller has written. */
+  const waiting = new Map<string, Promise<void>>();
+  const byPath = (path: string): Promise<void> => {
+    const shared = waiting.get(path);
+    if (shared !== undefined) return shared;
+    let hasBegun = false;
+    const sync = syncing(async () => {
+      hasBegun = true;
+      waiting.delete(path);
       // The path was just written, so opening it waits for nothing: one trip to the thread pool in place of three.
       const fd = openFiles.withRoom(() => openSync(path, "r"));
       try {
@@ -115,6 +122,9 @@ export function createDiskSync(openFiles: OpenFiles, inFlight: number = LIMITS.s
         closeSync(fd);
       }
     });
+    if (!hasBegun) waiting.set(path, sync);
+    return sync;
+  };
 
   return {
     /** The written bytes of a file. Its descriptor is asked for when the call's turn has come. */

@@ -30,18 +30,22 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
     return unsyncedAbove;
   };
 
-  const start = (draft: DraftDirectory, summary: S): SegmentLog => {
+  const start = (draft: DraftDirectory, summary: S, birth = birthOf(form, summary)): SegmentLog => {
     const text = formatSummary(summary);
     openFiles.withRoom(() => writeFileSync(join(draft.path, "summary.json"), text, { mode: 0o600 }));
-    return createSegmentLog({ place: draft, fence: 1, end: EMPTY_LOG, birth: birthOf(form, summary), openFiles });
+    return createSegmentLog({ place: draft, fence: 1, end: EMPTY_LOG, birth, openFiles });
   };
   /** Gives the draft its name, held by this process. */
-  const publish = (draft: DraftDirectory, directory: string): { claim: Claim; unsynced: string[] } => {
+  const publish = (
+    draft: DraftDirectory,
+    directory: string,
+    birth: object | undefined,
+  ): { claim: Claim; unsynced: string[] } => {
     const claim = openFiles.withRoom(() => claimUnseen(join(draft.path, "claim"), join(directory, "claim"), heartbeat));
     draft.publish();
     const pending = pendingAbove(directory);
     for (const path of draft.changed) if (path !== dirname(directory)) pending.add(path);
-    return { claim, unsynced: [...new Set([...unsyncedOf(draft), ...pending])] };
+    return { claim, unsynced: [...new Set([...unsyncedOf(draft, birth), ...pending])] };
   };
 
   return {
@@ -54,8 +58,9 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
     create(directory: string, summary: S) {
       const draft = draftSessionDirectory(directory);
       try {
-        const segments = start(draft, summary);
-        return { segments, lastSeq: 0, lastTs: "", ...publish(draft, directory) };
+        const birth = birthOf(form, summary);
+        const segments = start(draft, summary, birth);
+        return { segments, lastSeq: 0, lastTs: "", ...publish(draft, directory, birth) };
       } catch (error) {
         draft.discard();
         throw error;
@@ -67,7 +72,8 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
       const draft = draftSessionDirectory(directory);
       let segments: SegmentLog | null = null;
       try {
-        const copied = start(draft, summary);
+        const birth = birthOf(form, summary);
+        const copied = start(draft, summary, birth);
         segments = copied;
         let [lastSeq, lastTs] = [0, ""];
         await replayOf<E>(source)({ from: 0, to: upTo }, (batch) => {
@@ -83,7 +89,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
         lastTs = own.at(-1)?.event.ts ?? lastTs;
         // Windows does not rename a directory with an open file in it.
         copied.letGo();
-        return { segments, lastSeq, lastTs, ...publish(draft, directory) };
+        return { segments, lastSeq, lastTs, ...publish(draft, directory, birth) };
       } catch (error) {
         // While it is open, a file that is gone still takes its room on a disk that may be full.
         segments?.close();
@@ -128,9 +134,12 @@ function writeAll(segments: SegmentLog, lines: readonly Entry<EventBody>[]): voi
   if (segments.write(lines) < lines.length) throw new StoreError("storage_full", "short write, the disk is full");
 }
 
-/** The paths that a crash of the machine may still take back. */
-function unsyncedOf({ path, changed }: DraftDirectory): string[] {
-  return [join(path, "summary.json"), path, ...changed];
+/**
+ * The paths that a crash of the machine may still take back. A summary is among them only where the log does not say how the session was
+ * born; elsewhere the next reader makes it again from the log.
+ */
+function unsyncedOf({ path, changed }: DraftDirectory, birth?: object): string[] {
+  return [...(birth === undefined ? [join(path, "summary.json")] : []), path, ...changed];
 }
 
 /** The directories above a session's: another part of the process may have made them, and synced nothing. */
