@@ -29,9 +29,9 @@ export function createLazySnapshots(root: string, open: () => Promise<SnapshotSt
   return {
     load: store.get,
     close: async () => void (await store.opened()),
-    session: (id, workspace, requireHeld) =>
+    session: (id, workspace, log) =>
       lazySession(
-        async () => (await store.get()).session(id, workspace, requireHeld),
+        async () => (await store.get()).session(id, workspace, log),
         () => isKept(id),
       ),
     release: (id) => void store.opened().then((opened) => opened?.release(id)),
@@ -56,7 +56,7 @@ function lazySession(open: () => Promise<SessionSnapshots>, isKept: () => boolea
   const { get, opened } = lazily(open);
   const isNeeded = async () => isKept() || (await opened()) !== undefined;
   return {
-    settle: async (recorded) => ((await isNeeded()) ? (await get()).settle(recorded) : null),
+    settle: async () => ((await isNeeded()) ? (await get()).settle() : null),
     // The next call says why the code could not be loaded.
     beginTurn: (turn) =>
       void get().then(

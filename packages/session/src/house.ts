@@ -12,6 +12,7 @@ import { spentSince, storedSessions } from "./past-use.js";
 import { sessionsFor } from "./people.js";
 import { byMode } from "./policy.js";
 import { createQuota, type Quota } from "./quota.js";
+import { restoreLog } from "./recover.js";
 import type { OwnedSession } from "./session.js";
 import type { SessionBirth } from "./session-parts.js";
 import type { Sessions, SessionsDeps } from "./sessions.js";
@@ -31,7 +32,7 @@ export interface House {
   readonly start: (cwd: string) => Settings;
   readonly clock: () => number;
   readonly quota: Quota;
-  snapshotsOf(birth: SessionBirth): SessionSnapshots | null;
+  snapshotsOf(store: Store, birth: SessionBirth): SessionSnapshots | null;
   /** Makes a session from its birth and keeps it loaded. @param snapshots of a stored session, already settled */
   open(store: Store, birth: SessionBirth, snapshots?: SessionSnapshots | null): OwnedSession;
   /** Set when the process is about to end: see `requireWork`. */
@@ -82,9 +83,9 @@ export function createHouse(deps: SessionsDeps): House {
       if (house.isDraining) throw new SessionError("draining", "the server is about to end and takes no new turns");
     },
     sessions: null,
-    snapshotsOf: ({ writer, cwd, directories }) =>
-      deps.snapshots?.session(writer.id, { cwd, directories }, writer.requireHeld) ?? null,
-    open(store, birth, snapshots = house.snapshotsOf(birth)) {
+    snapshotsOf: (store, { writer, cwd, directories }) =>
+      deps.snapshots?.session(writer.id, { cwd, directories }, restoreLog(store, writer)) ?? null,
+    open(store, birth, snapshots = house.snapshotsOf(store, birth)) {
       const { id } = birth.writer;
       const measured = { id, owner: birth.owner };
       const session = createSession(

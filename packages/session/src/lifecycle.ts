@@ -7,7 +7,7 @@ import { isSessionError, namedError, notFound, SessionError } from "./errors.js"
 import { createHouse, type House } from "./house.js";
 import { bodyOf } from "./journal.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
-import { isRecorded, settleFiles } from "./recover.js";
+import { settleFiles } from "./recover.js";
 import type { OwnedSession } from "./session.js";
 import { createLogHold } from "./session-parts.js";
 import type { CreateOptions, ForkOptions, SessionReading, Sessions, SessionsDeps } from "./sessions.js";
@@ -146,8 +146,8 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
     const remembered = rememberedBirth(summary, start);
     const made = asEvicted?.made ?? { ...remembered.made, ...stricterBounds(remembered.made, start) };
     const birth = { writer, conversation, ...remembered, made };
-    const snapshots = house.snapshotsOf(birth);
-    await settleFiles(snapshots, isRecorded(store, id), deps.onRecovered);
+    const snapshots = house.snapshotsOf(store, birth);
+    await settleFiles(snapshots, deps.onRecovered);
     const session = house.open(store, birth, snapshots);
     // A restart, or another program, must not widen what this one was started with, nor what a person narrowed.
     const kept = asEvicted ? session.settings : narrower(session.settings, start, deps.orders ?? {});

@@ -13,24 +13,26 @@
  */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { type EventStore, isStoreError } from "@chimera/event-store";
-import type { Direction, RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
+import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
+import type { RecoveryReport, RestoreLog, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 
-/** Whether the log of a session holds a record of a type after a number. */
-export function isRecorded(store: EventStore<SessionEvent, Summary>, id: string) {
-  return async (type: Direction, after: number): Promise<boolean> => {
-    for await (const entry of store.read(id, { from: after })) if (entry.type === type) return true;
-    return false;
+/** What undo and redo of files ask of the log of a session that this process holds. */
+export function restoreLog(store: EventStore<SessionEvent, Summary>, writer: LogWriter<SessionEvent>): RestoreLog {
+  return {
+    requireHeld: () => writer.requireHeld(),
+    async recorded(direction, after) {
+      for await (const entry of store.read(writer.id, { from: after })) if (entry.type === direction) return true;
+      return false;
+    },
   };
 }
 
 /** A session can be used without its snapshots, so what cannot be repaired is reported and not thrown. */
 export async function settleFiles(
   snapshots: SessionSnapshots | null,
-  recorded: (direction: Direction, after: number) => Promise<boolean>,
   onRecovered?: (report: RecoveryReport) => void,
 ): Promise<void> {
-  const report = await snapshots?.settle(recorded);
+  const report = await snapshots?.settle();
   if (report) onRecovered?.(report);
 }
 
@@ -49,23 +51,20 @@ export async function recoverRestores(
   onRecovered: (report: RecoveryReport) => void,
 ): Promise<void> {
   for (const { sessionId, workspace, touchedMs } of snapshots.unfinished()) {
-    const settle = async (
-      recorded: (direction: Direction, after: number) => Promise<boolean>,
-      requireHeld?: () => void,
-    ) => {
-      await settleFiles(snapshots.session(sessionId, workspace, requireHeld), recorded, onRecovered);
+    const settle = async (log?: RestoreLog) => {
+      await settleFiles(snapshots.session(sessionId, workspace, log), onRecovered);
       snapshots.release(sessionId);
     };
     try {
       const writer = await store.open(sessionId);
-      await settle(isRecorded(store, sessionId), writer.requireHeld).finally(() => writer.close());
+      await settle(restoreLog(store, writer)).finally(() => writer.close());
     } catch (error) {
       const code = isStoreError(error) ? error.code : null;
       // Another process has the session open, and may be undoing right now.
       if (code === "claimed") continue;
       // A session without a log lived in the memory of a process, which may still be undoing.
       if (code !== "not_found") onRecovered({ sessionId, result: "failed", message: String(error) });
-      else if (Date.now() - touchedMs > ABANDONED_MS) await settle(async () => false);
+      else if (Date.now() - touchedMs > ABANDONED_MS) await settle();
     }
   }
 }

@@ -10,7 +10,7 @@ import type { SessionSnapshots } from "@chimera/snapshot-store";
 import { type Broker, createBroker } from "./broker.js";
 import { createJournal, type Journal } from "./journal.js";
 import type { Attachments } from "./loaded.js";
-import { isRecorded } from "./recover.js";
+import { restoreLog } from "./recover.js";
 import { createRewind, type Rewind } from "./rewind.js";
 import type { PromptInput, ResolvedCommand, Session } from "./session.js";
 import { createSettings, type Settings } from "./settings.js";
@@ -155,7 +155,7 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
       snapshots: deps.snapshots,
       lastSeq: () => writer.lastSeq,
       record: async (event, origin) => change(event, origin),
-      recorded: isRecorded(deps.store, writer.id),
+      recorded: restoreLog(deps.store, writer).recorded,
     }),
     summary,
     saveSummary: saver.save,

@@ -1,7 +1,7 @@
 // What happens when the log cannot be written: the turn stops, the callers that wait get the error, and the first write that succeeds
 // ends the turn.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
@@ -14,11 +14,14 @@ import { makeSessions, recordsOf, speaking, typesOf, until, untilHeard } from ".
 
 type Store = EventStore<SessionEvent, Summary>;
 
-/** A memory store whose disk can be full. Like the file store's, the write that fails first fails after it was numbered. */
+/**
+ * A memory store whose disk can be full, or take writes and not sync them. Like the file store's, the write that fails first fails after
+ * it was numbered.
+ */
 async function fillingStore() {
   const store: Store = createMemoryStore();
   const scratch = await createMemoryStore<SessionEvent, object>().create("otter-20260101T000000-00000000", {});
-  const disk = { full: false };
+  const disk = { full: false, unsynced: false };
   const error = () => new StoreError("storage_full", "no space left");
   const fill = (writer: LogWriter<SessionEvent>): LogWriter<SessionEvent> => {
     let failed = false;
@@ -40,7 +43,10 @@ async function fillingStore() {
         return scratch.append(events);
       },
       written: failing,
-      durable: failing,
+      async durable() {
+        await failing();
+        if (disk.unsynced) throw new StoreError("io", "the disk does not sync");
+      },
     };
   };
   const filling: Store = {
@@ -227,6 +233,43 @@ function smallDisk(): string {
 }
 
 const onDisk = { tags: ["needs-mount", "needs-files"] };
+
+test("an undo whose record could not be synced stands, also when the next one fails", onDisk, async () => {
+  const [root, cwd] = [smallDisk(), mkdtempSync(join(tmpdir(), "session-work-"))];
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  const { store, disk } = await fillingStore();
+  const sessions = makeSessions(
+    async function* ({ number }, { workspace }) {
+      yield { type: "step_start", metadata: { step: 0 } };
+      const path = join(workspace.cwd, `${number}.txt`);
+      await workspace.willWrite(path);
+      writeFileSync(path, "made");
+      yield { type: "step_end", metadata: { step: 0 } };
+    },
+    { store, snapshots: createSnapshotStore({ root }) },
+  );
+  const session = await sessions.create({ cwd });
+  for (const text of ["one", "two"]) session.prompt({ text });
+  await session.idle();
+  const left = () => [readdirSync(cwd), session.conversation.undoable().map(({ number }) => number)];
+  const readAgain = new Promise((resolve) => {
+    sessions.attach(session.id, { approves: false, onTurnsLost: resolve });
+  });
+  disk.unsynced = true;
+  await expect(session.undo()).rejects.toMatchObject({ code: "storage_failed" });
+  disk.unsynced = false;
+  await readAgain;
+  expect(left()).toEqual([["0.txt"], [0]]);
+
+  writeFileSync(join(root, "filler"), "");
+  expect(() => writeFileSync(join(root, "filler"), Buffer.alloc(2 ** 21))).toThrow("ENOSPC");
+  await expect(session.undo()).rejects.toMatchObject({ code: "storage_full" });
+  rmSync(join(root, "filler"));
+  expect(await session.snapshots?.list()).toMatchObject([{ turn: 0 }]);
+  expect(left()).toEqual([["0.txt"], [0]]);
+  expect(await session.undo()).toMatchObject({ turns: 1, conflicts: [] });
+  expect(left()).toEqual([[], []]);
+});
 
 test("a real disk that fills up ends the turn, and room made on it lets the session go on", onDisk, async () => {
   const root = smallDisk();

@@ -13,6 +13,7 @@ export type {
   Outcome,
   RecoveryReport,
   Restore,
+  RestoreLog,
   RestoreOptions,
   SessionSnapshots,
   SnapshotStore,

@@ -20,6 +20,7 @@ import type {
   FileOutcome,
   RecoveryReport,
   Restore,
+  RestoreLog,
   RestoreOptions,
   RunOptions,
   SessionSnapshots,
@@ -36,10 +37,10 @@ export function createSessionSnapshots(deps: {
   readonly limits: SnapshotLimits;
   readonly clock: () => number;
   baseline(root: string): Baseline;
-  /** Throws when another process has the session now. */
-  requireHeld(): void;
+  readonly log: RestoreLog;
 }): SessionSnapshots {
-  const { sessionId, directory, roots, limits, clock, requireHeld } = deps;
+  const { sessionId, directory, roots, limits, clock, log } = deps;
+  const requireHeld = () => log.requireHeld();
   const blobs = createBlobs(`${directory}/blobs`);
   const manifests = createManifests(directory, blobs, roots, limits);
   const place: Workplace = { roots, blobs, fileBytes: limits.fileBytes, requireHeld };
@@ -54,9 +55,6 @@ export function createSessionSnapshots(deps: {
   const serial = createSerial();
   /** `beginTurn` never throws; the turn's next call throws this. */
   let beginError: unknown = null;
-  /** Whether the log has the record of an interrupted restore. */
-  let recorded = async (_direction: Direction, _after: number) => false;
-
   function inTurn<T>(doing: string, work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
     return serial(work).catch((error: unknown) => {
       requireHeld();
@@ -75,7 +73,7 @@ export function createSessionSnapshots(deps: {
 
   /** Repairs what an earlier process left, or a restore that could not be taken back. */
   async function takeUp(): Promise<RecoveryReport["result"] | null> {
-    const result = await settleRestore(directory, place, recorded);
+    const result = await settleRestore(directory, place, log);
     const left = manifests.interrupted();
     if (left !== null) {
       await sweepBeside([...left.before.keys(), ...left.skipped.keys()]);
@@ -165,6 +163,8 @@ export function createSessionSnapshots(deps: {
     { after, force = false, dryRun = false }: RestoreOptions,
   ): Promise<Restore> {
     if (begun !== null) throw new SnapshotError("turn_running", `a turn is running; ${direction} when it has ended`);
+    // The record of the last one was written and could not be synced: its journal is still there, and not this one's to take back.
+    await settleRestore(directory, place, log);
     const plan = await makePlan(manifests.of(turns, direction), direction, force, place);
     if (dryRun || (plan.files.length === 0 && plan.dirs.length === 0)) {
       return restoreOf(plan.outcomes, { keep: async () => {}, takeBack: async () => {} });
@@ -185,8 +185,7 @@ export function createSessionSnapshots(deps: {
   }
 
   return {
-    async settle(isRecorded) {
-      recorded = isRecorded;
+    async settle() {
       try {
         const result = await inTurn("repairing what a crash left", takeUp);
         return result === null ? null : { sessionId, result };

@@ -8,7 +8,7 @@ import { collectGarbage } from "./gc.js";
 import { DEFAULT_LIMITS } from "./limits.js";
 import { readJournal } from "./restore/journal.js";
 import { createSessionSnapshots } from "./session-snapshots.js";
-import type { SessionSnapshots, SnapshotStore, SnapshotStoreOptions } from "./types.js";
+import type { RestoreLog, SessionSnapshots, SnapshotStore, SnapshotStoreOptions } from "./types.js";
 import { createRoots } from "./workspace/roots.js";
 
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
@@ -39,10 +39,10 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
   }
 
   return {
-    session(sessionId, workspace, requireHeld = () => {}) {
+    session(sessionId, workspace, log = NO_LOG) {
       const directory = sessionDirectory(root, sessionId);
       const roots = createRoots(workspace, ownData);
-      const kept = { sessionId, directory, roots, limits, clock, baseline, requireHeld };
+      const kept = { sessionId, directory, roots, limits, clock, baseline, log };
       const session = createSessionSnapshots(kept);
       open.set(sessionId, session);
       return session;
@@ -89,6 +89,8 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
 }
 
 // --- internal ---
+
+const NO_LOG: RestoreLog = { requireHeld() {}, recorded: async () => false };
 
 /** Where an unsettled restore worked; null when there is none. */
 function interruptedRoots(directory: string): readonly string[] | null {

@@ -2,11 +2,8 @@
 import type { SnapshotLimits } from "./limits.js";
 
 export interface SnapshotStore {
-  /**
-   * What is kept for the undo of a session; opening it creates nothing on disk. `requireHeld` is called before anything is touched,
-   * each file of a restore too: what it throws, because another process has the session now, ends the call there.
-   */
-  session(sessionId: string, workspace: SnapshotWorkspace, requireHeld?: () => void): SessionSnapshots;
+  /** What is kept for the undo of a session; opening it creates nothing on disk. Without a log, nothing is recorded. */
+  session(sessionId: string, workspace: SnapshotWorkspace, log?: RestoreLog): SessionSnapshots;
   /** Sessions that a crash left with a restore that is not settled, and are not open here. */
   unfinished(): readonly UnfinishedRestore[];
   /** Stops using a session; what is on disk stays. */
@@ -42,14 +39,21 @@ export interface SnapshotWorkspace {
   readonly directories: readonly string[];
 }
 
+/** What undo and redo of files ask of the session's log. */
+export interface RestoreLog {
+  /** Throws when another process has the session now, which ends the call there. Asked before each file of a restore, too. */
+  requireHeld(): void;
+  /** Whether it holds a record of this direction after the given number: such a restore stands, any other is taken back. */
+  recorded(direction: Direction, after: number): Promise<boolean>;
+}
+
 /** Which turns can be undone or redone, and in which order, is the caller's to say: it has the log. */
 export interface SessionSnapshots {
   /**
-   * Repairs what a crash left, before anything else is done: a restore stands when the log has a record of its direction
-   * after the given number, and is taken back when it has none; an unfinished turn becomes a snapshot. Null when no restore
-   * was interrupted. Without this call, the first other call takes an interrupted restore back.
+   * Repairs what a crash left: a restore stands or is taken back, as the log says; an unfinished turn becomes a snapshot. Null
+   * when no restore was interrupted. Without this call, the first other call does the same and reports nothing.
    */
-  settle(recorded: (direction: Direction, after: number) => Promise<boolean>): Promise<RecoveryReport | null>;
+  settle(): Promise<RecoveryReport | null>;
   beginTurn(turn: number): void;
   /** Captures what is at a path before the first write of it in this turn. */
   willWrite(path: string): Promise<void>;

@@ -25,7 +25,7 @@ async function killEverywhere(f: Fixture, calls: string, stride: number) {
     turn.reset();
     expect(run(f, "undo", { DIE_IN: calls, DIE_AT: String(at) }).signal).toBe("SIGKILL");
     const recorded = existsSync(join(f.root, "recorded"));
-    const report = await f.reopened().settle(async () => recorded);
+    const report = await f.reopened(async () => recorded).settle();
     expect(f.tree()).toEqual(recorded ? turn.old : turn.new);
     if (report !== null) expect(report.result).toBe(recorded ? "kept" : "taken_back");
     ends[recorded ? "old" : "new"] += 1;
@@ -52,7 +52,7 @@ describe("an interrupted restore that cannot be taken back", () => {
     renameSync(blobs, away);
     const session = f.reopened();
     const settled = { result: "failed", message: expect.stringMatching(/stored version of .* missing/) };
-    expect(await session.settle(async () => false)).toMatchObject(settled);
+    expect(await session.settle()).toMatchObject(settled);
     await expect(session.list()).rejects.toThrow(/stored version of .* missing/);
     rmSync(blobs, { recursive: true });
     renameSync(away, blobs);
@@ -65,7 +65,7 @@ describe("an interrupted restore that cannot be taken back", () => {
     writeFileSync(join(f.root, "desktop.ini"), "");
     mkdirSync(join(f.root, "otter-2/restore.json"), { recursive: true });
     expect(f.store.unfinished()).toMatchObject([{ sessionId: "otter-2" }]);
-    const report = await f.store.session("otter-2", { cwd: f.ws, directories: [] }).settle(async () => false);
+    const report = await f.store.session("otter-2", { cwd: f.ws, directories: [] }).settle();
     expect(report).toMatchObject({ result: "failed", message: expect.stringContaining("EISDIR") });
   });
 });
@@ -80,7 +80,7 @@ test("a kill while a restore is taken back: the next attempt takes it back to th
     turn.reset();
     expect(run(f, "undo", { DIE_IN: "renameSync", DIE_AT: at }).signal).toBe("SIGKILL");
     expect(run(f, "undo", { DIE_IN: "renameSync", DIE_AT: again }).signal).toBe("SIGKILL");
-    expect(await f.reopened().settle(async () => true)).toMatchObject({ result: "taken_back" });
+    expect(await f.reopened(async () => true).settle()).toMatchObject({ result: "taken_back" });
     expect(f.tree()).toEqual(turn.new);
   }
 });
@@ -163,6 +163,6 @@ test("a kill in the middle of a write: its draft is gone when the session is ope
   expect(signal).toBe("SIGKILL");
   const names = () => readdirSync(join(f.ws, "src")).map((name) => `src/${name}`);
   expect(names()).toHaveLength(4);
-  expect(await f.reopened().settle(async () => false)).toBe(null);
+  expect(await f.reopened().settle()).toBe(null);
   expect(names().sort()).toEqual(Object.keys(kept).sort());
 });

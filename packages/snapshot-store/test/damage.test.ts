@@ -362,7 +362,7 @@ test("a restore that version 1 left is taken back: its log has no record of it",
   const { direction: _, after: __, ...rest } = JSON.parse(readFileSync(path, "utf8").split("\n")[0]!);
   const text = JSON.stringify({ ...rest, v: 1, stacks: {} });
   writeFileSync(path, `${text}\n${createHash("sha256").update(text).digest("hex")}\n`);
-  expect(await f.reopened().settle(async () => true)).toMatchObject({
+  expect(await f.reopened(async () => true).settle()).toMatchObject({
     result: "taken_back",
   });
   expect([f.read("a"), existsSync(path)]).toEqual(["1", false]);

@@ -105,10 +105,12 @@ test("what a process left unsettled is settled by the log of the next", async ()
   await f.toolTurn(0, { "a.txt": "1" });
   const asked: unknown[] = [];
   const settle = (recorded: boolean) =>
-    f.reopened().settle(async (...question) => {
-      asked.push(question);
-      return recorded;
-    });
+    f
+      .reopened(async (...question) => {
+        asked.push(question);
+        return recorded;
+      })
+      .settle();
   expect(await settle(true)).toBeNull();
   await f.session.restore([0], "undo", { after: 7 });
   f.store.release("otter-1");

@@ -18,6 +18,7 @@ import { onTestFinished } from "vitest";
 import {
   createSnapshotStore,
   type Direction,
+  type RestoreLog,
   type RestoreOptions,
   type SessionSnapshots,
   type SnapshotStore,
@@ -89,7 +90,7 @@ export interface Fixture {
   /** A turn in which a shell command runs. */
   shellTurn(turn: number, script: string): Promise<void>;
   /** The same session as another process would open it. */
-  reopened(): Rewindable;
+  reopened(recorded?: RestoreLog["recorded"]): Rewindable;
 }
 
 /** A place without a disk where there is one: a test that kills a process fifty times need not wait for fifty syncs. */
@@ -142,8 +143,10 @@ export function fixture(options: Partial<SnapshotStoreOptions> = {}, place = tmp
       await done();
       await session.endTurn();
     },
-    reopened: () =>
-      rewindable(createSnapshotStore({ root, ...options }).session("otter-1", { cwd: ws, directories: [] }), log),
+    reopened(recorded = async () => false) {
+      const again = createSnapshotStore({ root, ...options });
+      return rewindable(again.session("otter-1", { cwd: ws, directories: [] }, { requireHeld() {}, recorded }), log);
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import type { FileState } from "../content/file-state.js";
 import { SnapshotError, toSnapshotError } from "../errors.js";
 import { createPacer, paced } from "../pacer.js";
 import type { Manifest } from "../turn/manifest.js";
-import type { Direction, FileOutcome, RecoveryReport } from "../types.js";
+import type { Direction, FileOutcome, RecoveryReport, RestoreLog } from "../types.js";
 import { isStageName, STAGE_PREFIX } from "../workspace/drafts.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import type { Roots } from "../workspace/roots.js";
@@ -66,16 +66,16 @@ export async function restore(
   }
 }
 
-/** Settles what a crash interrupted by what the log says; null when nothing was interrupted. */
+/** Keeps or takes back an earlier restore whose journal is still there, as the log says; null when there is none. */
 export async function settleRestore(
   directory: string,
   place: Workplace,
-  recorded: (direction: Direction, after: number) => Promise<boolean>,
+  log: Pick<RestoreLog, "recorded">,
 ): Promise<RecoveryReport["result"] | null> {
   const journal = readJournal(directory);
   if (journal === null) return null;
   assertInside(journal, place.roots);
-  if (journal.phase === "commit" && (await recorded(journal.direction, journal.after))) {
+  if (journal.phase === "commit" && (await log.recorded(journal.direction, journal.after))) {
     removeStage(journal.stage, place.roots);
     await keepRestore(directory);
     return "kept";

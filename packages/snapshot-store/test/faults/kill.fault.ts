@@ -59,7 +59,7 @@ for (const syscall of ["rename", "unlink", "rmdir", "mkdir", "fsync"]) {
       const killed = traced(f, syscall, `signal=SIGKILL:when=${at}`);
       if (killed.signal !== "SIGKILL" && killed.status !== 137) continue;
       const recorded = existsSync(join(f.root, "recorded"));
-      await f.reopened().settle(async () => recorded);
+      await f.reopened(async () => recorded).settle();
       expect(f.tree(), `killed at ${syscall} ${at}`).toEqual(recorded ? turn.old : turn.new);
       ends[recorded ? "undone" : "untouched"] += 1;
       cases.done();
@@ -86,7 +86,7 @@ for (const [syscall, error] of [
       const failed = traced(f, syscall, `error=${error}:when=${at}`);
       const undone = existsSync(join(f.root, "recorded"));
       const tree = f.tree();
-      const report = await f.reopened().settle(async () => undone);
+      const report = await f.reopened(async () => undone).settle();
       const after = f.tree();
       if (report === null) expect(tree).toEqual(after);
       expect(after, `${syscall} ${at}: ${failed.stderr}`).toEqual(undone ? turn.old : turn.new);
