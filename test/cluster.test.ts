@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
-import { type AuditEntry, answerFiles, createAudit, verifyAudit } from "@chimera/policy";
+import { type AuditEntry, answerFiles, auditFiles, createAudit, verifyAudit } from "@chimera/policy";
 import { openPostgres } from "@chimera/store-postgres";
 import {
   canStartPostgres,
@@ -371,7 +371,7 @@ test("a store is copied into another and back, as often as one likes", {
   for (const prompt of ["list files", "hello"]) otter("-p", prompt);
   const answer = JSON.stringify({ v: 3, key: "a-key", answer: "always", tool: "bash", workspace: home });
   await answerFiles(join(home, "remembered")).add(home, answer);
-  const decisions = await verifyAudit(join(home, "audit"));
+  const decisions = await verifyAudit(auditFiles(join(home, "audit")));
   expect([decisions.ok, decisions.entries > 0]).toEqual([true, true]);
   const [one] = JSON.parse(otter("sessions", "list", "--json"));
   const copy = (from: string, to: string) => JSON.parse(otter("store", "copy", from, to, "--json"));
@@ -384,12 +384,12 @@ test("a store is copied into another and back, as often as one likes", {
   expect(audit("--store", fresh.url)).toEqual(audit());
   // The servers' own chain goes along, under a name of its own.
   const servers = await openPostgres({ url: fresh.url });
-  const shared = createAudit({ chain: servers.audit });
+  const shared = createAudit(servers.audit);
   await shared.append({ sessionId: one.session_id, turn: 0, callId: "call-1", tool: "bash", args: {} } as AuditEntry);
   await servers.close();
   const { files: chains } = audit("--store", fresh.url);
   expect(copy(fresh.url, `file:${back}`)).toMatchObject({ copied: 2, left: 0, answers: 1, chains });
-  expect(await verifyAudit(join(back, "audit"))).toEqual(audit("--store", fresh.url));
+  expect(await verifyAudit(auditFiles(join(back, "audit")))).toEqual(audit("--store", fresh.url));
   expect(await answerFiles(join(back, "remembered")).read(home)).toContain(answer);
   expect(copy(`file:${back}`, fresh.url)).toMatchObject({ copied: 0, left: 0, answers: 0, chains: 0 });
   const shown = (store: string) =>

@@ -150,13 +150,12 @@ describe("file tools", () => {
     expect(existsSync(join(peer.program.cwd, path))).toBe(false);
   });
 
-  test("the program's own state cannot be read", async () => {
+  test.each(["its home", "--store"])("the program's own state in %s cannot be read", async (where) => {
     const home = scratchTree({ "eventlog/other/summary.json": "private" });
     const path = join(home, "eventlog/other/summary.json");
     const search = { call: "search", args: { pattern: "private", path: dirname(home) } };
-    const peer = await ferretPeer(["--approval", "full"], [[{ call: "Read", args: { path } }, search]], {
-      CHIMERA_HOME: home,
-    });
+    const [args, env] = where === "--store" ? [["--store", `file:${home}`], {}] : [[], { CHIMERA_HOME: home }];
+    const peer = await ferretPeer(["--approval", "full", ...args], [[{ call: "Read", args: { path } }, search]], env);
     await peer.prompt();
     expect(peer.kind("sandbox_violation").map(({ tool }) => tool)).toEqual(["Read", "search"]);
   });

@@ -40,7 +40,7 @@ export interface ConfinementOptions {
 export function confinementParts({ mode, modeIn, osSandbox, context }: ConfinementOptions): AgentParts {
   const { env, paths, log, cwd, values } = context;
   const given = [values.auth_token_file, values.tls_key].filter((path) => path !== null);
-  const secrets = [paths.snapshots, paths.permissions, ...given];
+  const secrets = [...paths.hidden, paths.permissions, ...given];
   const places = { modeIn, osSandbox, stateDir: paths.root, secrets };
   announceConfinement({ mode, osSandbox, workspace: { cwd }, stateDir: paths.root, env }, log);
   return {

@@ -91,18 +91,6 @@ export function actionOf(word: unknown): Action | undefined {
   return Object.hasOwn(ACTIONS, key) ? ACTIONS[key] : undefined;
 }
 
-// --- internal ---
-
-const ACTIONS: Readonly<Record<string, Action>> = {
-  allow: "allow",
-  permit: "allow",
-  deny: "deny",
-  block: "deny",
-  ask: "ask",
-  prompt: "ask",
-  confirm: "ask",
-};
-
 /** Where remembered answers are kept: lines for each workspace, which are only added. */
 export interface AnswerLines {
   add(workspace: string, line: string): Promise<void>;
@@ -126,6 +114,7 @@ export interface AuditChain {
   head(): Promise<ChainHead | null>;
   /** Adds a line, and resolves when it is written. False: the chain has another head by now, and nothing was added. */
   extend(after: ChainHead, line: string, head: ChainHead): Promise<boolean>;
+  close(): Promise<void>;
 }
 
 /** A chain as it is read back. */
@@ -143,3 +132,15 @@ export interface AuditChains {
   /** Completes the chain of this name, which is missing or has the first of these lines. */
   put(chain: StoredChain): Promise<void>;
 }
+
+// --- internal ---
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  allow: "allow",
+  permit: "allow",
+  deny: "deny",
+  block: "deny",
+  ask: "ask",
+  prompt: "ask",
+  confirm: "ask",
+};

@@ -90,7 +90,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const { chain } = profile;
   const { paths, values } = config;
   const projects = createProjectRules(config, log, extensions.find(({ flags }) => flags)?.flags);
-  const { store, shared, pathOf } = await openStorage({ paths, values, program: profile.name, log });
+  const { store, shared, pathOf, sizeOf, kept } = await openStorage({ paths, values, program: profile.name, log });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createLazySnapshots(paths.snapshots, async () => {
     const { createSnapshotStore } = await import("@chimera/snapshot-store");
@@ -100,7 +100,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   });
   const agentsIn = createAgentList(paths.home, config.trust.isTrusted);
   const parts = lazily(() => joinAgentParts(extensions));
-  const policy = createSessionPolicy({ paths, shared, agents: agentsIn, parts: parts.get });
+  const policy = createSessionPolicy({ paths, kept, agents: agentsIn, parts: parts.get });
   const problems = async (cwd: string) => [...(await policy.problems(cwd)), ...(await palette.clashes(cwd))];
   const turns = createTurnAgent(async () => openCodingAgent(options, await parts.get(), problems));
   const engines = createEngines({
@@ -169,7 +169,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     prefix: profile.name,
     quotas: values.limits,
     ...(shared && { elsewhere: () => shared.heldElsewhere(profile.name) }),
-    files: sessionFiles(paths),
+    files: sessionFiles(paths, sizeOf),
     defaults: {
       model: values.model ?? defaultModel(env, chain),
       agent: values.agent,

@@ -1,24 +1,28 @@
-/** Where this product keeps things. `$CHIMERA_HOME` moves all of it, `$CHIMERA_SNAPSHOT_ROOT` the snapshots alone. */
+/** Where this product keeps things. `$CHIMERA_HOME` moves all of it, `$CHIMERA_SNAPSHOT_ROOT` the snapshots alone, `--store` what a store holds. */
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
 export type Paths = Readonly<ReturnType<typeof resolvePaths>>;
 
-export function resolvePaths(env: NodeJS.ProcessEnv) {
+/** @param store the address of a store in place of the one below the data directory. */
+export function resolvePaths(env: NodeJS.ProcessEnv, store: string | null = null) {
   // An empty HOME would make the current directory the home.
   const home = homedir() || userInfo().homedir;
   const root = resolve(env["CHIMERA_HOME"] || join(home, ".chimera"));
+  const stored = storedIn((store && storeDirectory(store, home)) ?? root);
+  const snapshots = resolve(env["CHIMERA_SNAPSHOT_ROOT"] || join(root, "snapshots"));
+  const [run, outputs] = [join(root, "run"), join(root, "outputs")];
   return {
     home,
     root,
-    eventlog: join(root, "eventlog"),
-    snapshots: resolve(env["CHIMERA_SNAPSHOT_ROOT"] || join(root, "snapshots")),
-    run: join(root, "run"),
+    ...stored,
+    snapshots,
+    run,
     shares: join(root, "shares"),
-    outputs: join(root, "outputs"),
-    audit: join(root, "audit"),
-    remembered: join(root, "remembered"),
+    outputs,
+    /** What is kept of all sessions, which no tool may touch. */
+    hidden: [snapshots, run, outputs, ...Object.values(stored)],
     permissions: resolve(env["CHIMERA_PERMISSIONS_FILE"] || join(root, "permissions.json")),
     /** The directories that the person trusts. */
     trusted: join(root, "trusted.json"),
@@ -26,6 +30,18 @@ export function resolvePaths(env: NodeJS.ProcessEnv) {
     people: join(root, "people.json"),
     config: join(root, "config.json"),
   };
+}
+
+/** The directory that an address of a store names; null for any other address. */
+export function storeDirectory(address: string, home: string): string | null {
+  const [, path] = /^file:(?:\/\/)?(.+)$/.exec(address) ?? [];
+  return path === undefined ? null : resolve(path.replace(/^~(?=\/|$)/, home));
+}
+
+/** What a store of files keeps below its directory. */
+export function storedIn(directory: string) {
+  const [eventlog, heartbeats] = [join(directory, "eventlog"), join(directory, "run")];
+  return { eventlog, heartbeats, audit: join(directory, "audit"), remembered: join(directory, "remembered") };
 }
 
 /** Makes the data directory, or throws one sentence that says why nothing can be kept there. Called before anything starts. */

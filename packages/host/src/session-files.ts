@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { outputsIn } from "@chimera/agent/agents";
 import type { SessionFiles } from "@chimera/session";
 import type { Paths } from "./paths.js";
-import { bytesBelow } from "./storage.js";
+import { bytesBelow, type Storage } from "./storage.js";
 
-export function sessionFiles(paths: Pick<Paths, "eventlog" | "snapshots" | "outputs">): SessionFiles {
+/** @param sizeOf what its log takes where sessions are stored. */
+export function sessionFiles(paths: Pick<Paths, "snapshots" | "outputs">, sizeOf: Storage["sizeOf"]): SessionFiles {
   const outputs = (id: string) => outputsIn(paths.outputs, id);
   return {
     async bytes(id) {
-      const places = [join(paths.eventlog, id), join(paths.snapshots, id), outputs(id)];
-      const sizes = await Promise.all(places.map(bytesBelow));
+      const sizes = await Promise.all([sizeOf(id), bytesBelow(join(paths.snapshots, id)), bytesBelow(outputs(id))]);
       return sizes.reduce((sum, bytes) => sum + bytes, 0);
     },
     remove: (id) => rm(outputs(id), { recursive: true, force: true }),

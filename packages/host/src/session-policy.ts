@@ -9,8 +9,7 @@ import type { Storage } from "./storage.js";
 
 export interface SessionPolicyDeps {
   readonly paths: Paths;
-  /** Where answers and decisions are kept, in place of files. */
-  readonly shared: Storage["shared"];
+  readonly kept: Storage["kept"];
   readonly agents: (cwd: string) => Promise<LoadedAgents>;
   readonly parts: () => Promise<AgentParts>;
 }
@@ -22,7 +21,7 @@ export interface SessionPolicy extends Policy {
 }
 
 /** Its code is loaded with the first call that it is asked about. */
-export function createSessionPolicy({ paths, shared, agents, parts }: SessionPolicyDeps): SessionPolicy {
+export function createSessionPolicy({ paths, kept, agents, parts }: SessionPolicyDeps): SessionPolicy {
   const opened = lazily(async () => {
     const {
       classifyCommand,
@@ -34,29 +33,30 @@ export function createSessionPolicy({ paths, shared, agents, parts }: SessionPol
       PROJECT_RULE_FILES,
     } = await import("@chimera/policy");
     const { classify = classifyCommand, narrow } = await parts();
-    const kept = whileUnchanged<Awaited<ReturnType<typeof loadRuleset>>>();
+    const { answers, audit: chain } = await kept();
+    const read = whileUnchanged<Awaited<ReturnType<typeof loadRuleset>>>();
     // Read at every call: rules that change while a turn runs count from then on.
     const rules = () =>
-      kept(
+      read(
         "",
         () => [paths.permissions],
         () => loadRuleset(paths.permissions),
       );
     const projectRules = (cwd: string) =>
-      kept(
+      read(
         cwd,
         () => PROJECT_RULE_FILES.map((path) => join(cwd, path)),
         () => loadProjectRules(cwd, readTextBeneath),
       );
-    const audit = createAudit(shared ? { chain: shared.audit } : { directory: paths.audit });
+    const audit = createAudit(chain);
     const policy = createPolicy({
       rules,
       projectRules,
       agent: async (name, cwd) => permissionOf(name, (await agents(cwd)).agents),
-      remembered: createRemembered(shared ? { lines: shared.answers } : { directory: paths.remembered }),
+      remembered: createRemembered(answers),
       audit,
       readable: (sessionId) => [outputsIn(paths.outputs, sessionId)],
-      hidden: [paths.eventlog, paths.outputs, paths.snapshots, paths.run, paths.audit, paths.remembered],
+      hidden: paths.hidden,
       classify,
     });
     return { policy: narrow?.(policy) ?? policy, rules, projectRules, audit };

@@ -1,8 +1,8 @@
 /** The one place that opens storage, from one setting: a directory, or a database that several nodes share. */
 import { lstat, readdir, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
-import type { AnswerLines, AuditChains } from "@chimera/acp-schema/policy";
+import type { AnswerLines, AuditChain, AuditChains } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, type EventStore } from "@chimera/event-store";
 import { sessionSummaries } from "@chimera/session";
@@ -10,12 +10,13 @@ import type { PostgresStorage } from "@chimera/store-postgres";
 import { UsageError } from "./command/usage-error.js";
 import type { Config } from "./config/read-config.js";
 import type { Log } from "./log/log.js";
+import { storeDirectory, storedIn } from "./paths.js";
 
 export interface Storage {
   readonly store: EventStore<SessionEvent, Summary>;
   /** What the nodes of a database share; null with files. */
   readonly shared: PostgresStorage<SessionEvent, Summary> | null;
-  /** Remembered answers, and chains of decisions. */
+  /** Remembered answers and chains of decisions. Their code is loaded here. */
   kept(): Promise<Kept>;
   /** Where a session is kept, for people: the directory of its log, or a place in a database. */
   pathOf(id: string): string;
@@ -25,6 +26,9 @@ export interface Storage {
 
 export interface Kept {
   readonly answers: AnswerLines;
+  /** What this process decides. */
+  readonly audit: AuditChain;
+  /** That chain, and those of other processes. */
   readonly chains: AuditChains;
 }
 
@@ -40,12 +44,12 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { paths, values, program, log } = options;
   const address = options.address ?? values.store ?? `file:${paths.root}`;
   if (/^postgres(ql)?:/.test(address)) return openDatabase(address, options);
-  const [, path] = /^file:(?:\/\/)?(.+)$/.exec(address) ?? [];
-  if (path === undefined)
+  const root = storeDirectory(address, paths.home);
+  if (root === null)
     throw new UsageError(
       `--store takes file:<dir> or postgres://<user>@<host>/<database>, not ${JSON.stringify(address)}`,
     );
-  const root = resolve(path.replace(/^~(?=\/|$)/, paths.home));
+  const { eventlog, audit, remembered } = storedIn(root);
   const store = createFileStore<SessionEvent, Summary>({
     root,
     program,
@@ -58,11 +62,11 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     store,
     shared: null,
     async kept() {
-      const { answerFiles, auditFiles } = await import("@chimera/policy");
-      return { answers: answerFiles(join(root, "remembered")), chains: auditFiles(join(root, "audit")) };
+      const { answerFiles, auditFiles, fileChain } = await import("@chimera/policy");
+      return { answers: answerFiles(remembered), audit: fileChain(audit), chains: auditFiles(audit) };
     },
-    pathOf: (id) => join(root, "eventlog", id),
-    sizeOf: (id) => bytesBelow(join(root, "eventlog", id)),
+    pathOf: (id) => join(eventlog, id),
+    sizeOf: (id) => bytesBelow(join(eventlog, id)),
   };
 }
 

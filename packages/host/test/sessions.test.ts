@@ -104,6 +104,20 @@ describe("sessions in this process", () => {
     return journal;
   }
 
+  it("are hidden from each other, audited and counted where --store keeps them", async () => {
+    const home = await makeHome();
+    await mkdir(join(home, ".chimera"), { recursive: true });
+    await writeFile(join(home, ".chimera", "config.json"), JSON.stringify({ limits: { all: { disk_bytes: 1e9 } } }));
+    const opened = await open(home, { store: `file:${join(home, "kept")}` });
+    const { sessions } = opened.core;
+    const other = await sessions.create({ cwd: home });
+    expect(await ask(opened, home, `read kept/eventlog/${other.id}/summary.json`)).not.toContain("started_at");
+    const audited = readdirSync(join(home, "kept", "audit"), { encoding: "utf8" });
+    expect(audited).toContainEqual(expect.stringMatching(/\.jsonl$/));
+    await expect.poll(() => sessions.quota.use().diskBytes).toBeGreaterThan(1000);
+    expect(readdirSync(join(home, ".chimera"))).not.toContain("audit");
+  });
+
   it("are undone by their holder: an undo that runs in another process does not count as interrupted", async () => {
     const home = await makeHome();
     const first = await open(home);

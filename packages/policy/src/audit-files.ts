@@ -6,40 +6,59 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { AuditChain, AuditChains, ChainHead, StoredChain } from "@chimera/acp-schema/policy";
 
-/** The chain of this process, in a file of its own, which is made with its first line. */
-export function addToFile(directory: string, now: () => Date): AuditChain & { close(): Promise<void> } {
+/**
+ * The chain of this process, in a file of its own in `directory`, which is made with its first line and is readable by its owner only.
+ *
+ * @example
+ * const audit = createAudit(fileChain("/home/me/.chimera/audit"));
+ */
+export function fileChain(directory: string): AuditChain {
   let files: Promise<{ log: FileHandle; top: FileHandle }> | null = null;
   let last: ChainHead | null = null;
+  const close = async () => {
+    const opened = await files?.catch(() => null);
+    files = last = null;
+    await Promise.all([opened?.log.close(), opened?.top.close()]);
+  };
   return {
     head: async () => last,
     async extend(_after, line, head) {
-      files ??= openFiles(directory, now());
+      files ??= openFiles(directory);
       const { log, top } = await files.catch((error: unknown) => {
         files = null;
         throw error;
       });
-      await log.appendFile(`${line}\n`);
+      const { size } = await log.stat();
+      await log.appendFile(`${line}\n`).catch(async (error: unknown) => {
+        // A full disk takes a part of a line, and no line after that would verify: where it cannot be cut off, another chain begins.
+        await log.truncate(size).catch(close);
+        throw error;
+      });
       last = head;
       await top.write(formatHead(head), 0);
       return true;
     },
-    async close() {
-      const opened = await files?.catch(() => null);
-      files = null;
-      await Promise.all([opened?.log.close(), opened?.top.close()]);
-    },
+    close,
   };
 }
 
 /**
- * The chains of a directory, readable by its owner only.
+ * The chains of a directory, or the one of a file; none where nothing is.
  *
  * @example
- * const { problems } = await verifyAudit(await auditFiles("/home/me/.chimera/audit").all());
+ * const { problems } = await verifyAudit(auditFiles("/home/me/.chimera/audit"));
  */
 export function auditFiles(directory: string): AuditChains {
   return {
-    all: () => chainsAt(directory),
+    async all() {
+      const found = await stat(directory).catch(() => null);
+      if (found === null) return [];
+      if (!found.isDirectory()) return [await readChain(directory)];
+      const names = (await readdir(directory)).filter((name) => LOG_NAME.test(name.replace(/\.head$/, "")));
+      // A head whose log is gone counts as a log that is missing.
+      const logs = [...new Set(names.map((name) => join(directory, name.replace(/\.head$/, ""))))].sort();
+      return Promise.all(logs.map(readChain));
+    },
     async put({ name, head, lines }) {
       // A name comes from another store, and becomes a path here.
       if (!LOG_NAME.test(name)) throw new Error(`not the name of a chain: ${JSON.stringify(name)}`);
@@ -54,17 +73,6 @@ export function auditFiles(directory: string): AuditChains {
   };
 }
 
-/** Those of a directory, or the one of a file; none where nothing is. */
-export async function chainsAt(path: string): Promise<StoredChain[]> {
-  const found = await stat(path).catch(() => null);
-  if (found === null) return [];
-  if (!found.isDirectory()) return [await readChain(path)];
-  const names = (await readdir(path)).filter((name) => LOG_NAME.test(name.replace(/\.head$/, "")));
-  // A head whose log is gone counts as a log that is missing.
-  const logs = [...new Set(names.map((name) => join(path, name.replace(/\.head$/, ""))))].sort();
-  return Promise.all(logs.map(readChain));
-}
-
 // --- internal ---
 
 const LOG_NAME = /^audit-[\w.-]+\.jsonl$/;
@@ -74,9 +82,9 @@ function formatHead({ n, hash }: ChainHead): string {
   return `${String(n).padStart(12, "0")} ${hash}\n`;
 }
 
-async function openFiles(directory: string, at: Date): Promise<{ log: FileHandle; top: FileHandle }> {
+async function openFiles(directory: string): Promise<{ log: FileHandle; top: FileHandle }> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const stamp = at.toISOString().replace(/[-:]|\.\d+/g, "");
+  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
   const path = join(directory, `audit-${stamp}-${randomBytes(4).toString("hex")}.jsonl`);
   const log = await open(path, "ax", 0o600);
   return { log, top: await open(`${path}.head`, "wx", 0o600) };

@@ -4,8 +4,7 @@
  * here alone, wherever they are kept. In files each process has a chain of its own; processes that share a database share one.
  */
 import { createHash } from "node:crypto";
-import type { AuditChain, AuditEntry, ChainHead, StoredChain } from "@chimera/acp-schema/policy";
-import { addToFile, chainsAt } from "./audit-files.js";
+import type { AuditChain, AuditChains, AuditEntry, ChainHead, StoredChain } from "@chimera/acp-schema/policy";
 
 export interface Audit {
   /** Resolves when the entry is written. */
@@ -13,30 +12,18 @@ export interface Audit {
   close(): Promise<void>;
 }
 
-export type AuditOptions = {
-  readonly now?: () => Date;
-} & (
-  | {
-      /** Outside of anything an agent may write; made when needed, readable by its owner only. */
-      readonly directory: string;
-    }
-  | { readonly chain: AuditChain }
-);
-
 /** What the first line of every chain follows. */
 const GENESIS: ChainHead = { n: 0, hash: "0".repeat(64) };
 
-/** Nothing is created before the first entry. */
-export function createAudit(options: AuditOptions): Audit {
-  const { now = () => new Date() } = options;
-  const files = "directory" in options ? addToFile(options.directory, now) : null;
-  const chain = "chain" in options ? options.chain : files!;
+/** @param chain kept outside of anything an agent may write. */
+export function createAudit(chain: AuditChain): Audit {
   let queue: Promise<void> = Promise.resolve();
   const write = async (entry: AuditEntry): Promise<void> => {
     for (;;) {
       const last = (await chain.head()) ?? GENESIS;
       const n = last.n + 1;
-      const { line, hash } = seal({ n, ts: now().toISOString(), ...entry, args: shorten(entry.args), prev: last.hash });
+      const ts = new Date().toISOString();
+      const { line, hash } = seal({ n, ts, ...entry, args: shorten(entry.args), prev: last.hash });
       if (await chain.extend(last, line, { n, hash })) return;
     }
   };
@@ -48,7 +35,7 @@ export function createAudit(options: AuditOptions): Audit {
     },
     close: async () => {
       await queue;
-      await files?.close();
+      await chain.close();
     },
   };
 }
@@ -68,14 +55,13 @@ export interface AuditReport {
 }
 
 /**
- * Reads a log back and tells where it was changed. A path is one log or a directory of them; a missing path is an empty log.
+ * Reads chains back and tells where they were changed.
  *
  * @example
- * const { ok, problems } = await verifyAudit("/home/me/.chimera/audit");
+ * const { ok, problems } = await verifyAudit(auditFiles("/home/me/.chimera/audit"));
  */
-export async function verifyAudit(kept: string | readonly StoredChain[]): Promise<AuditReport> {
-  const chains = typeof kept === "string" ? await chainsAt(kept) : kept;
-  const reports = await Promise.all(chains.map(verifyChain));
+export async function verifyAudit(kept: Pick<AuditChains, "all">): Promise<AuditReport> {
+  const reports = await Promise.all((await kept.all()).map(verifyChain));
   const problems = reports.flatMap((report) => report.problems);
   const entries = reports.reduce((sum, report) => sum + report.entries, 0);
   return { ok: problems.length === 0, files: reports.length, entries, problems };

@@ -18,24 +18,12 @@ export interface Remembered {
   prefixes(workspace: string): Promise<readonly (readonly string[])[]>;
 }
 
-export type RememberedOptions = {
-  readonly now?: () => Date;
-} & (
-  | {
-      /** One file for each workspace. Made when needed, readable by its owner only. */
-      readonly directory: string;
-    }
-  | { readonly lines: AnswerLines }
-);
-
-export function createRemembered(options: RememberedOptions): Remembered {
-  const { now = () => new Date() } = options;
-  const lines = "lines" in options ? options.lines : answerFiles(options.directory);
+export function createRemembered(lines: AnswerLines): Remembered {
   const kept = new Map<string, Kept>();
 
   const remember: Remembered["remember"] = async (workspace, call, answer, prefix) => {
     const about = prefix ? { prefix } : { key: keyOf(call) };
-    const line = { v: VERSION, ...about, answer, tool: call.tool.name, workspace, at: now().toISOString() };
+    const line = { v: VERSION, ...about, answer, tool: call.tool.name, workspace, at: new Date().toISOString() };
     await lines.add(workspace, JSON.stringify(line));
   };
   /** Reads the lines again when there are others. */
@@ -62,39 +50,11 @@ export function createRemembered(options: RememberedOptions): Remembered {
   };
 }
 
-// --- internal ---
-
-interface Kept {
-  /** Of the lines when they were read. */
-  readonly mark: string;
-  readonly answers: ReadonlyMap<string, Given>;
-  /** By their words. */
-  readonly prefixes: ReadonlyMap<string, readonly string[]>;
-}
-
-interface AnswerLine {
-  /** The key of calls, or the words that they begin with. */
-  readonly about: string;
-  readonly prefix?: readonly string[];
-  readonly answer: LastingAnswer;
-  readonly workspace?: string;
-}
-
-interface Given {
-  readonly answer: LastingAnswer;
-  /** Its line: the last answer that was given holds. */
-  readonly order: number;
-}
-
-/** Of the lines that are written; a line without one is of version 1. Version 3 has prefixes, which older programs pass over. */
-const VERSION = 3;
-const MOST_PREFIXES = 500;
-
 /**
- * A file for each workspace, under a name that is made of the workspace's.
+ * A file for each workspace, under a name that is made of the workspace's. Made when needed, readable by its owner only.
  *
  * @example
- * const workspaces = await answerFiles("/home/me/.chimera/remembered").workspaces();
+ * const remembered = createRemembered(answerFiles("/home/me/.chimera/remembered"));
  */
 export function answerFiles(directory: string): AnswerLines {
   const fileOf = (workspace: string) => join(directory, `${sha256(workspace).slice(0, 32)}.jsonl`);
@@ -130,6 +90,34 @@ export function answerIn(line: string): AnswerLine | null {
     return null;
   }
 }
+
+// --- internal ---
+
+interface Kept {
+  /** Of the lines when they were read. */
+  readonly mark: string;
+  readonly answers: ReadonlyMap<string, Given>;
+  /** By their words. */
+  readonly prefixes: ReadonlyMap<string, readonly string[]>;
+}
+
+interface AnswerLine {
+  /** The key of calls, or the words that they begin with. */
+  readonly about: string;
+  readonly prefix?: readonly string[];
+  readonly answer: LastingAnswer;
+  readonly workspace?: string;
+}
+
+interface Given {
+  readonly answer: LastingAnswer;
+  /** Its line: the last answer that was given holds. */
+  readonly order: number;
+}
+
+/** Of the lines that are written; a line without one is of version 1. Version 3 has prefixes, which older programs pass over. */
+const VERSION = 3;
+const MOST_PREFIXES = 500;
 
 function answersIn(text: string): Omit<Kept, "mark"> {
   const answers = new Map<string, Given>();

@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { appendFile, readdir, readFile, rm, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { type AuditEntry, createAudit, verifyAudit } from "../src/index.js";
+import { type AuditEntry, auditFiles, createAudit, fileChain, verifyAudit } from "../src/index.js";
 import { bench } from "./call.js";
 
 const entry = (n: number): AuditEntry => ({
@@ -20,7 +22,7 @@ const entry = (n: number): AuditEntry => ({
 async function written(count = 5, from = 0) {
   const { outside } = await bench();
   const directory = join(outside, "audit");
-  const audit = createAudit({ directory });
+  const audit = createAudit(fileChain(directory));
   await Promise.all(Array.from({ length: count }, (_, n) => audit.append(entry(from + n))));
   await audit.close();
   const name = (await readdir(directory)).find((each) => each.endsWith(".jsonl")) as string;
@@ -35,11 +37,11 @@ async function written(count = 5, from = 0) {
 describe("the audit log", () => {
   test("an untouched log verifies, as a file and as a directory, private to its owner", async () => {
     const { directory, file } = await written();
-    expect(await verifyAudit(file)).toEqual({ ok: true, files: 1, entries: 5, problems: [] });
-    expect(await verifyAudit(directory)).toMatchObject({ ok: true, entries: 5 });
+    expect(await verifyAudit(auditFiles(file))).toEqual({ ok: true, files: 1, entries: 5, problems: [] });
+    expect(await verifyAudit(auditFiles(directory))).toMatchObject({ ok: true, entries: 5 });
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect(await verifyAudit(join(directory, "nowhere"))).toMatchObject({ ok: true, files: 0 });
+    expect(await verifyAudit(auditFiles(join(directory, "nowhere")))).toMatchObject({ ok: true, files: 0 });
   });
 
   test.each<[string, (lines: string[]) => string[], string]>([
@@ -63,7 +65,7 @@ describe("the audit log", () => {
   ])("finds %s", async (_, change, problem) => {
     const { directory, edit } = await written();
     await edit(change);
-    const report = await verifyAudit(directory);
+    const report = await verifyAudit(auditFiles(directory));
     expect(report.ok).toBe(false);
     expect(report.problems.map((each) => each.problem).join("\n")).toContain(problem);
   });
@@ -74,7 +76,7 @@ describe("the audit log", () => {
     const other = await written(5, 10);
     const foreign = (await readFile(other.file, "utf8")).split("\n")[2] as string;
     await edit((lines) => lines.with(2, foreign));
-    const { problems } = await verifyAudit(directory);
+    const { problems } = await verifyAudit(auditFiles(directory));
     expect(problems.map(({ problem }) => problem)).toEqual([
       "it does not follow the line before",
       "it does not follow the line before",
@@ -85,13 +87,13 @@ describe("the audit log", () => {
   test("finds a log or a head that is gone", async () => {
     const one = await written();
     await unlink(one.file);
-    expect(await verifyAudit(one.directory)).toMatchObject({
+    expect(await verifyAudit(auditFiles(one.directory))).toMatchObject({
       ok: false,
       problems: [{ problem: "the log is missing" }],
     });
     const two = await written();
     await unlink(`${two.file}.head`);
-    expect(await verifyAudit(two.directory)).toMatchObject({
+    expect(await verifyAudit(auditFiles(two.directory))).toMatchObject({
       ok: false,
       problems: [{ problem: "the head is missing" }],
     });
@@ -100,28 +102,44 @@ describe("the audit log", () => {
   test("a line cut short by a crash is not a forgery", async () => {
     const { directory, file } = await written();
     await appendFile(file, '{"n":6,"ts":"20');
-    expect(await verifyAudit(directory)).toMatchObject({ ok: true });
+    expect(await verifyAudit(auditFiles(directory))).toMatchObject({ ok: true });
+  });
+
+  test("a line of which the disk took a part is taken back, and the next one follows the line before", async () => {
+    const { outside } = await bench();
+    const program = `
+      const { createAudit, fileChain } = await import(${JSON.stringify(import.meta.resolve("@chimera/policy"))});
+      const audit = createAudit(fileChain(process.argv[1]));
+      const entry = ${JSON.stringify(entry(1))};
+      await audit.append(entry);
+      const refused = await audit.append({ ...entry, why: "x".repeat(2000) }).catch(({ code }) => code);
+      await audit.append(entry);
+      console.log(refused);`;
+    // A limit on files stands for a full disk: it takes the bytes up to it.
+    const limited = ["-c", 'ulimit -f 2; exec "$0" --input-type=module -e "$@"', process.execPath, program, outside];
+    expect((await promisify(execFile)("sh", limited)).stdout).toBe("EFBIG\n");
+    expect(await verifyAudit(auditFiles(outside))).toEqual({ ok: true, files: 1, entries: 2, problems: [] });
   });
 
   test("two writers keep two chains", async () => {
     const { directory } = await written();
-    const audit = createAudit({ directory });
+    const audit = createAudit(fileChain(directory));
     await audit.append(entry(9));
-    expect(await verifyAudit(directory)).toMatchObject({ ok: true, files: 2, entries: 6 });
+    expect(await verifyAudit(auditFiles(directory))).toMatchObject({ ok: true, files: 2, entries: 6 });
     await audit.close();
   });
 
   test("long arguments are named by their hash, and an unwritable place is an error each time", async () => {
     const { outside } = await bench();
     const directory = join(outside, "audit");
-    const audit = createAudit({ directory });
+    const audit = createAudit(fileChain(directory));
     await audit.append({ ...entry(1), args: { content: "x".repeat(100_000) } });
     await audit.close();
     const [name] = await readdir(directory);
     expect((await readFile(join(directory, name as string), "utf8")).length).toBeLessThan(1000);
     await rm(directory, { recursive: true });
     await writeFile(directory, "in the way");
-    const blocked = createAudit({ directory });
+    const blocked = createAudit(fileChain(directory));
     await expect(blocked.append(entry(1))).rejects.toThrow();
     await expect(blocked.append(entry(2))).rejects.toThrow();
     await blocked.close();

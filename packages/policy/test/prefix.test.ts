@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { classifyCommand, createPolicy, createRemembered, parseRuleset } from "../src/index.js";
+import { answerFiles, classifyCommand, createPolicy, createRemembered, parseRuleset } from "../src/index.js";
 import { prefixOf } from "../src/rule.js";
 import { AUTO, bench, callOf, placeOf } from "./call.js";
 
@@ -43,7 +43,7 @@ test.each([
 test("an allowed prefix holds for every command that begins so, and for nothing that is put beside it", async () => {
   const { cwd, outside } = await bench();
   const open = () =>
-    createPolicy({ remembered: createRemembered({ directory: join(outside, "kept") }), classify: classifyCommand });
+    createPolicy({ remembered: createRemembered(answerFiles(join(outside, "kept"))), classify: classifyCommand });
   const place = placeOf(cwd);
   const call = (command: string) => callOf("Bash", { command }, place);
   const asked = await open().decide(call("npm test"), place);

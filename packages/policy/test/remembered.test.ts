@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { appendFile, mkdir, readdir, readFile, stat, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createPolicy, createRemembered, parseRuleset } from "../src/index.js";
+import { answerFiles, createPolicy, createRemembered, parseRuleset } from "../src/index.js";
 import { AUTO, bench, callOf, placeOf } from "./call.js";
 
 async function place() {
@@ -16,7 +16,7 @@ async function place() {
     directory,
     context,
     call,
-    policy: createPolicy({ remembered: createRemembered({ directory }) }),
+    policy: createPolicy({ remembered: createRemembered(answerFiles(directory)) }),
   };
 }
 
@@ -24,7 +24,7 @@ test("always and never hold for the same tool with the same arguments, in any or
   const { policy, context, call, directory, cwd } = await place();
   await policy.remember(call("make"), "always", context);
   await policy.remember(call("rm x"), "never", context);
-  const other = createPolicy({ remembered: createRemembered({ directory }) });
+  const other = createPolicy({ remembered: createRemembered(answerFiles(directory)) });
   expect(await other.decide(call("make"), context)).toMatchObject({ decision: "allow", rule: "remembered" });
   expect(await other.decide(call("make clean"), context)).toMatchObject({ decision: "ask" });
   expect(await other.decide(call("rm x"), placeOf(cwd, AUTO))).toMatchObject({
@@ -62,7 +62,7 @@ test("it belongs to one workspace and lies outside of it, for its owner only", a
 
 test("always settles a question and lifts no prohibition", async () => {
   const { context, call, directory, cwd } = await place();
-  const remembered = createRemembered({ directory });
+  const remembered = createRemembered(answerFiles(directory));
   await remembered.remember(cwd, call("make"), "always");
   const rules = parseRuleset('{"rules":[{"tool":"Bash","action":"deny"}]}', "f");
   expect(await createPolicy({ remembered, rules }).decide(call("make"), context)).toMatchObject({ decision: "deny" });
@@ -162,7 +162,13 @@ describe("answers that version 0.1 kept", () => {
     await mkdir(directory);
     const file = join(directory, `${hash(cwd).slice(0, 32)}.jsonl`);
     await appendFile(file, `\n${JSON.stringify(line)}\n`);
-    return { policy, context, call, file, again: () => createPolicy({ remembered: createRemembered({ directory }) }) };
+    return {
+      policy,
+      context,
+      call,
+      file,
+      again: () => createPolicy({ remembered: createRemembered(answerFiles(directory)) }),
+    };
   }
 
   test("hold, and hold for the words from the first time they are asked for", async () => {

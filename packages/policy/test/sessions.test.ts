@@ -9,9 +9,12 @@ import { createMemoryStore } from "@chimera/event-store";
 import { createSessions, type Settings } from "@chimera/session";
 import { expect, onTestFinished, test } from "vitest";
 import {
+  answerFiles,
+  auditFiles,
   createAudit,
   createPolicy,
   createRemembered,
+  fileChain,
   loadProjectRules,
   type PolicyOptions,
   verifyAudit,
@@ -34,14 +37,14 @@ async function setUp(options: PolicyOptions = {}) {
       home,
       env: { PATH: process.env["PATH"] },
     });
-    const audit = createAudit({ directory: join(home, "audit") });
+    const audit = createAudit(fileChain(join(home, "audit")));
     const store = createMemoryStore<SessionEvent, Summary>();
     const sessions = createSessions({
       agent: coding.agent,
       policy: createPolicy({
         agent: async (name) => permissionOf(name, (await loadAgents({ home, cwd, trusted: false })).agents),
         projectRules: (directory) => loadProjectRules(directory, readTextBeneath),
-        remembered: createRemembered({ directory: join(home, "remembered") }),
+        remembered: createRemembered(answerFiles(join(home, "remembered"))),
         audit,
         ...options,
       }),
@@ -87,7 +90,7 @@ test("what stays in the workspace runs as the mode says, the rest is asked for, 
   expect(await readFile(join(cwd, "a.txt"), "utf8")).toBe("hi");
   expect(asked).toBe(1);
   expect(results.map(({ success }) => success)).toEqual([true, false, true]);
-  expect(await verifyAudit(join(home, "audit"))).toMatchObject({ ok: true, entries: 3 });
+  expect(await verifyAudit(auditFiles(join(home, "audit")))).toMatchObject({ ok: true, entries: 3 });
 });
 
 test("what was allowed outside is done outside, and an answer for good is remembered", async () => {

@@ -266,15 +266,16 @@ function createDisk(diskBytes: QuotaDeps["diskBytes"]) {
     },
     measure({ id, owner }: Measured): Promise<void> {
       const row = rowOf(id);
-      // One measurement at a time: what is written meanwhile counts as expected until the next one.
-      row.measuring = row.measuring.then(async () => {
+      const count = async () => {
         const { expected } = row;
         const measured = await diskBytes(id);
         bytes.add(owner, measured - row.measured - expected);
         row.measured = measured;
         row.expected -= expected;
         if (measured + row.expected === 0) sessions.delete(id);
-      });
+      };
+      // One measurement at a time, also after one that failed: what is written meanwhile counts as expected until the next one.
+      row.measuring = row.measuring.then(count, count);
       return row.measuring;
     },
   };

@@ -50,6 +50,15 @@ test("a first count that failed is made again", async () => {
   await quota.ready();
 });
 
+test("a session is measured again after a measurement that failed", async () => {
+  const answers = [Promise.reject(new Error("the database does not answer")), Promise.resolve(7)];
+  const quota = open({ diskBytes: 10 }, { diskBytes: () => answers.shift()! });
+  const session = { id: "a", owner: "ann" };
+  await expect(quota.measure(session)).rejects.toThrow("does not answer");
+  await quota.measure(session);
+  expect(quota.use("ann").diskBytes).toBe(7);
+});
+
 test("dollars of a session count once, however old the summary is that says them", async () => {
   let listed = 4;
   const quota = open(

@@ -77,6 +77,8 @@ export function createChain({ connections: { writes }, patienceMs }: KeptDeps): 
       if (isWritten) known = head;
       return isWritten;
     },
+    // Its connections are the store's.
+    close: async () => {},
   };
 }
 

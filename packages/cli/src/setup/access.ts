@@ -2,10 +2,10 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Invocation, readConfig, resolvePaths, UsageError } from "@chimera/host";
+import { type Invocation, readConfig, UsageError } from "@chimera/host";
 import { addPerson, fileList, isPersonName, type ListPlace, parsePeople, removePerson } from "@chimera/host/people";
 import { openStorage } from "@chimera/host/storage";
-import { type AuditReport, verifyAudit } from "@chimera/policy";
+import { type AuditReport, auditFiles, verifyAudit } from "@chimera/policy";
 import { ROLES } from "@chimera/session";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
@@ -60,7 +60,7 @@ export async function verifyAuditLog(invocation: Invocation): Promise<number> {
   const [named] = invocation.operands;
   const path = named && resolve(invocation.process.cwd(), named);
   if (path && !existsSync(path)) throw new CliError("not_found", `there is no ${path}`);
-  const report = path ? await verifyAudit(path) : await verifyKeptAudit(invocation);
+  const report = path ? await verifyAudit(auditFiles(path)) : await verifyKeptAudit(invocation);
   const chains = report.files === 1 ? "1 chain" : `${report.files} chains`;
   printReport(invocation, report, [
     ...report.problems.map(({ file, line, problem }) => `${file}${line === null ? "" : `:${line}`}: ${problem}`),
@@ -69,12 +69,11 @@ export async function verifyAuditLog(invocation: Invocation): Promise<number> {
   return report.ok ? 0 : 1;
 }
 
-/** The chains of a database, that of its servers among them, else the files of this home. */
+/** All chains of the store. */
 export async function verifyKeptAudit(invocation: Invocation): Promise<AuditReport> {
-  const { store, shared } = await openStore(invocation);
+  const { store, kept } = await openStore(invocation);
   try {
-    if (shared === null) return await verifyAudit(resolvePaths(invocation.process.env).audit);
-    return await verifyAudit(await shared.chains.all());
+    return await verifyAudit((await kept()).chains);
   } finally {
     await store.close();
   }

@@ -39,7 +39,8 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
     const trusted = () => directory !== null && trust.isTrusted(directory);
     return project === null ? plain : resolveConfig({ ...layers, project, trusted });
   };
-  return { ...under(cwd), paths, cwd, trust, under };
+  const resolved = under(cwd);
+  return { ...resolved, paths: resolvePaths(env, resolved.values.store), cwd, trust, under };
 }
 
 /** A file that somebody named must be there. @param source how it was named: `--tls-cert`, `OTTER_MCP`, a config file. */
