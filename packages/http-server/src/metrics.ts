@@ -169,35 +169,47 @@ type Sample = readonly [name: string, labels: Labels, value: number];
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
 /** Combinations of labels of one metric; what is more counts under the label values `other`. */
 const MOST_SERIES = 300;
+/** Characters of a label's value. */
+const LONGEST_LABEL = 100;
+
+interface Series<T> {
+  readonly labels: Labels;
+  value: T;
+}
 
 /**
- * Numbers by name and labels, and their text in Prometheus' format. An update is one lookup in a map.
+ * Numbers by name and labels, and their text in Prometheus' format. An update stands on the way of every record, so labels become text
+ * only when somebody asks for the numbers.
  *
  * @param prefix goes before every name that does not begin with `process_` or `nodejs_`.
  */
 function createRegistry(prefix: string, metrics: readonly Metric[]) {
-  const counters = new Map<string, Map<string, number>>();
-  const histograms = new Map<string, Map<string, Histogram>>();
-  const seriesOf = <T>(all: Map<string, Map<string, T>>, name: string, labels: Labels): [Map<string, T>, string] => {
-    const series = all.get(name) ?? new Map<string, T>();
-    all.set(name, series);
-    const key = formatLabels(labels);
-    if (series.has(key) || series.size < MOST_SERIES) return [series, key];
-    return [series, formatLabels(Object.fromEntries(Object.keys(labels).map((label) => [label, "other"])))];
+  const counters = new Map<string, Map<string, Series<number>>>();
+  const histograms = new Map<string, Map<string, Series<Histogram>>>();
+  const seriesOf = <T>(all: Map<string, Map<string, Series<T>>>, name: string, labels: Labels, first: () => T) => {
+    const known = all.get(name) ?? new Map<string, Series<T>>();
+    all.set(name, known);
+    const key = keyOf(labels);
+    const series = known.get(key);
+    if (series) return series;
+    const isFull = known.size >= MOST_SERIES;
+    const shown = Object.entries(labels).map(([label, value]) => [label, isFull ? "other" : cut(value)] as const);
+    const made = { labels: Object.fromEntries(shown), value: first() };
+    const place = keyOf(made.labels);
+    const there = known.get(place) ?? made;
+    known.set(place, there);
+    return there;
   };
   return {
     add(name: string, labels: Labels, by: number = 1) {
-      const [series, key] = seriesOf(counters, name, labels);
-      series.set(key, (series.get(key) ?? 0) + by);
+      seriesOf(counters, name, labels, () => 0).value += by;
     },
     /** Counts a duration in a histogram. */
     observe(name: string, labels: Labels, seconds: number) {
-      const [series, key] = seriesOf(histograms, name, labels);
-      const histogram = series.get(key) ?? { counts: BUCKETS.map(() => 0), sum: 0, count: 0 };
-      series.set(key, histogram);
-      for (let at = 0; at < BUCKETS.length; at++) if (seconds <= BUCKETS[at]!) histogram.counts[at]! += 1;
-      histogram.sum += seconds;
-      histogram.count += 1;
+      const { value } = seriesOf(histograms, name, labels, () => ({ counts: BUCKETS.map(() => 0), sum: 0, count: 0 }));
+      for (let at = 0; at < BUCKETS.length; at++) if (seconds <= BUCKETS[at]!) value.counts[at]! += 1;
+      value.sum += seconds;
+      value.count += 1;
     },
     /** @param now values of gauges, and of counters that somebody else keeps, as they are read now. */
     text(now: readonly Sample[]) {
@@ -205,14 +217,25 @@ function createRegistry(prefix: string, metrics: readonly Metric[]) {
       for (const { name, type, help } of metrics) {
         const full = /^(process|nodejs)_/.test(name) ? name : `${prefix}_${name}`;
         lines.push(`# HELP ${full} ${help}`, `# TYPE ${full} ${type}`);
-        for (const [key, value] of counters.get(name) ?? []) lines.push(`${full}${key} ${value}`);
+        for (const { labels, value } of counters.get(name)?.values() ?? [])
+          lines.push(`${full}${formatLabels(labels)} ${value}`);
         for (const [one, labels, value] of now) if (one === name) lines.push(`${full}${formatLabels(labels)} ${value}`);
-        for (const [key, histogram] of histograms.get(name) ?? []) lines.push(...histogramLines(full, key, histogram));
+        for (const { labels, value } of histograms.get(name)?.values() ?? [])
+          lines.push(...histogramLines(full, formatLabels(labels), value));
       }
       return `${lines.join("\n")}\n`;
     },
   };
 }
+
+/** The labels of one metric always come in the same order. */
+function keyOf(labels: Labels): string {
+  let key = "";
+  for (const name in labels) key += `${cut(labels[name] ?? "")}\n`;
+  return key;
+}
+
+const cut = (value: string): string => (value.length > LONGEST_LABEL ? value.slice(0, LONGEST_LABEL) : value);
 
 interface Histogram {
   readonly counts: number[];
@@ -236,5 +259,5 @@ function formatLabels(labels: Labels): string {
 }
 
 function escaped(value: string): string {
-  return value.slice(0, 100).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+  return cut(value).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

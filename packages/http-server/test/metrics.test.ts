@@ -1,6 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import type { Agent } from "@chimera/acp-schema/agent";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { createMemoryStore } from "@chimera/event-store";
+import { createSessions } from "@chimera/session";
+import { expect, onTestFinished, test } from "vitest";
 import { METRICS } from "../src/index.js";
 import { newSession, openStream, runTurn, type Served, serve } from "./fixture.js";
 
@@ -56,6 +61,34 @@ test("names that a client makes up cannot fill the memory", async () => {
   const served = await serve({ name: "otter" });
   for (let i = 0; i < 400; i++) served.app.request(`http://localhost/${i}`);
   expect((await scrape(served)).length).toBeLessThan(100_000);
+});
+
+test("tools beyond those that are counted by name are counted together, and a long name is cut", async () => {
+  const call = (tool: string, at: number) => ({
+    call_id: `c${at}`,
+    tool,
+    title: tool,
+    kind: "other" as const,
+    args: {},
+  });
+  const agent: Agent = async function* () {
+    for (let i = 0; i < 400; i++) {
+      yield { type: "tool_call", metadata: call(i === 0 ? "x".repeat(5000) : `tool ${i}`, i) };
+      const result = { call_id: `c${i}`, success: true, output: "", error: null, duration_ms: 1 };
+      yield { type: "tool_result", metadata: result };
+    }
+  };
+  const store = createMemoryStore<SessionEvent, Summary>();
+  const sessions = createSessions({ agent, store, prefix: "otter", defaults: { model: "none" } });
+  onTestFinished(() => sessions.shutdown());
+  const served = await serve({ sessions });
+  const session = await sessions.create({ cwd: "/" });
+  await session.prompt({ text: "go" }).durable;
+  await session.idle();
+  const text = await scrape(served);
+  expect(numberAt(text, `otter_tool_calls_total{tool="${"x".repeat(100)}",outcome="success"}`)).toBe(1);
+  expect(numberAt(text, 'otter_tool_calls_total{tool="tool 7",outcome="success"}')).toBe(1);
+  expect(numberAt(text, 'otter_tool_calls_total{tool="other",outcome="other"}')).toBe(100);
 });
 
 test("only the master is given the numbers", async () => {
