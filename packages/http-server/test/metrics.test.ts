@@ -70,6 +70,7 @@ test("tools beyond those that are counted by name are counted together, and a lo
     title: tool,
     kind: "other" as const,
     args: {},
+    locations: [],
   });
   const agent: Agent = async function* () {
     for (let i = 0; i < 400; i++) {
