@@ -48,8 +48,8 @@ Bodies are JSON objects, of at most ${LIMITS.bodyBytes / 1024 / 1024} MiB and ${
 \`Content-Type: application/json\`. A field with \`?\` may be left out, or be null; no body at all reads as \`{}\`. Times are UTC, as text
 in ISO 8601; fields with seconds since 1970 (\`created_at\`, \`last_touched\`, \`timestamp\`) stand beside them (\`created\`, \`updated\`, \`ts\`).
 
-A name that a route does not know, in the body or the query, is ignored and named in \`warnings\` of the answer, and in the header
-\`X-Warnings\` where the answer is not JSON. With \`Prefer: handling=strict\` it is 400 \`unknown_field\`. Every answer has an \`X-Request-Id\`, the
+A name that a route does not know, in the query or anywhere in the body, is ignored and named in \`warnings\` of the answer, and in the header
+\`X-Warnings\` where the answer is not JSON (the first ${LIMITS.notedNames}, and how many more there were). A route that takes no body knows no name of one. With \`Prefer: handling=strict\` it is 400 \`unknown_field\`. Every answer has an \`X-Request-Id\`, the
 caller's own where it sent one. A long JSON answer to a GET is compressed for a caller that accepts gzip.
 
 \`Idempotency-Key\` (at most ${LIMITS.keyChars} visible characters) makes it safe to send a prompt again whose answer was lost: \`POST /sessions\`, \`/sessions/{id}/turns\`,

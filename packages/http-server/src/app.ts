@@ -18,7 +18,7 @@ import { type CreateSession, createOpenSession, type OpenSession } from "./open-
 import { createPage } from "./page.js";
 import { answerAnywhere, createAnswerer } from "./peers.js";
 import { healthRoutes } from "./probes.js";
-import { refuseForeignBody } from "./request/body.js";
+import { readNoBody, refuseForeignBody } from "./request/body.js";
 import { existingDirectory } from "./request/query.js";
 import { noteUnknown } from "./request/unknown.js";
 import { acpRoutes } from "./routes/acp.js";
@@ -131,6 +131,7 @@ export function createApp(deps: AppDeps): App {
       const handle = theirs?.table[name] ?? ownHandle;
       if (method !== "GET") refuseForeignBody(c);
       if (c.req.url.includes("?")) noteUnknown(c, name, "query", [...new URL(c.req.url).searchParams.keys()]);
+      if (method !== "GET" && !("body" in routes[name])) await readNoBody(c, name);
       return finishAnswer(c, await answerAnywhere(c, handle, deps.peers));
     });
   }

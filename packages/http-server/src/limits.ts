@@ -6,6 +6,8 @@ export const LIMITS = {
   bodyValues: 10_000,
   /** Nesting of a JSON body. */
   bodyDepth: 64,
+  /** Unknown names that an answer lists: they stand in a header, and clients take 16 KiB of those. */
+  notedNames: 20,
   /** Refusals an address gets at once, and then per second. */
   refusalBurst: 200,
   refusalsPerSecond: 10,

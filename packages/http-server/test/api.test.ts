@@ -84,6 +84,64 @@ describe("what a request names in vain", () => {
     expectReply("GET /sessions", await served.call("GET", "/sessions?limit=1", { headers }));
   });
 
+  const strict = { prefer: "handling=strict" };
+
+  test.each([
+    ["POST", "/sessions/{id}/cancel"],
+    ["POST", "/session/{id}/cancel"],
+    ["POST", "/runs/{id}/cancel"],
+    ["POST", "/sessions/{id}/rotate-token"],
+    ["POST", "/page/codes"],
+    ["DELETE", "/sessions/{id}"],
+    ["DELETE", "/session/{id}"],
+  ])("%s %s takes no body, so it knows no name of one, and reads what is sent", async (method, pattern) => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    const path = pattern.replace("{id}", id);
+    const refused = await served.call(method, path, { body: { turn: 3 }, headers: strict });
+    expectError(refused, 400, "unknown_field");
+    expect(refused.body.detail).toEqual(["turn"]);
+    const broken = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\nContent-Type: application/json\r\n`;
+    const { status, text } = await sendRaw(
+      served.port,
+      `${broken}Connection: close\r\nContent-Length: 9\r\n\r\n{nonsense`,
+    );
+    expect([status, text]).toEqual([400, expect.stringContaining('"invalid_json"')]);
+    expect(served.sessions.find(id)).toBeDefined();
+    if (pattern.startsWith("/runs")) return;
+    const warned = await served.call(method, path, { body: { turn: 3 } });
+    expect(warned.headers.get("x-warnings")).toContain("knows no turn");
+  });
+
+  test("is named where its value is null, and where it is inside a field", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    const refused = async (path: string, body: object) => {
+      const answer = await served.call("POST", path, { body, headers: strict });
+      expectError(answer, 400, "unknown_field");
+      return answer.body.detail;
+    };
+    expect(await refused("/sessions", { prompt: "x", mod: null })).toEqual(["mod"]);
+    const part = { content: "x", foo: 1 };
+    const input = [{ role: "user", parts: [{ content: "" }, part], bar: null }];
+    expect(await refused("/runs", { agent_name: "otter", input })).toEqual(["input.0.bar", "input.0.parts.1.foo"]);
+    const image = { type: "image", data: "aGk=", mimeType: "image/png", size: 2, _meta: { any: "name" } };
+    expect(await refused(`/sessions/${id}/turns`, { prompt: "x", content: [image] })).toEqual(["content.0.size"]);
+    expect(served.sessions.find(id)!.lastSeq).toBe(0);
+    const known = { prompt: "say x", content: [{ ...image, size: undefined }] };
+    const accepted = await served.call("POST", `/sessions/${id}/turns`, { body: known, headers: strict });
+    expect([accepted.status, accepted.body.warnings]).toEqual([202, undefined]);
+  });
+
+  test("is listed only so far as a header can hold", async () => {
+    const served = await serve();
+    const names = Array.from({ length: 5000 }, (_, at) => [`a name of some length ${at}`, 1]);
+    const answer = await served.call("POST", "/session", { body: Object.fromEntries(names) });
+    expect(answer.status).toBe(201);
+    expect(answer.body.warnings).toHaveLength(LIMITS.notedNames + 1);
+    expect(answer.body.warnings.at(-1)).toBe(`body: ${5000 - LIMITS.notedNames} more names were ignored`);
+  });
+
   test("a token in the query opens nothing", async () => {
     const served = await serve();
     expectError(await served.call("GET", `/sessions?token=${MASTER}`, { token: null }), 401, "unauthorized");

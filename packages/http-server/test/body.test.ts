@@ -80,6 +80,17 @@ test.each([
   expect(served.sessions.find(id)?.lastSeq).toBe(0);
 });
 
+test("null leaves a field out that may be left out, and is the value of one that may be null", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  const none = await served.call("POST", `/sessions/${id}/questions/none`, { body: { answer: null } });
+  expectError(none, 404, "question_not_found");
+  expectError(await served.call("POST", `/sessions/${id}/questions/none`, { body: {} }), 400, "invalid_body");
+  expectError(await served.call("POST", "/sessions", { body: { prompt: null } }), 400, "missing_prompt");
+  const { status } = await served.call("POST", "/session", { body: { working_dir: null, model: null } });
+  expect(status).toBe(201);
+});
+
 test("a session that has too many prompts waiting says so", async () => {
   const served = await serve();
   const { id } = await newSession(served);

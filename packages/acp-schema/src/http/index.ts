@@ -78,4 +78,4 @@ export {
   TurnReply,
 } from "./session.js";
 export { Content, ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
-export { EndData, Loss, ManyQuery, manyStream, StreamQuery, sessionStream } from "./stream.js";
+export { AcpMessage, EndData, Loss, ManyQuery, manyStream, StreamQuery, sessionStream } from "./stream.js";

@@ -8,7 +8,7 @@ import { AgentManifest, AgentsReply, CreateRunBody, Run, RunEventsReply } from "
 import { AliveReply, EnginesReply, HealthReply, InfoReply, ProvidersReply, ReadyReply, ToolsReply } from "./server.js";
 import * as session from "./session.js";
 import { ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
-import { ManyQuery, StreamQuery } from "./stream.js";
+import { AcpMessage, ManyQuery, StreamQuery } from "./stream.js";
 
 /**
  * Who may call. open: anybody. person: the master, a person with a name, or a page that signed in. session: these, or the token of the
@@ -127,7 +127,7 @@ export const routes = {
   "GET /runs/{run_id}": { tier: "person", status: 200, reply: Run },
   "POST /runs/{run_id}/cancel": { tier: "person", status: 200, reply: Run },
   "GET /runs/{run_id}/events": { tier: "person", status: 200, reply: RunEventsReply },
-  "POST /acp": { tier: "any", status: 202 },
+  "POST /acp": { tier: "any", status: 202, body: AcpMessage },
   "GET /acp": { tier: "any", status: 200, stream: true },
   "DELETE /acp": { tier: "any", status: 202 },
   "GET /agents": { tier: "person", status: 200, reply: AgentsReply },

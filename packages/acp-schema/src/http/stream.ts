@@ -33,6 +33,9 @@ export const manyStream = {
 export const EndData = plain(() => ({ session_id: text, success: v.boolean() }));
 export type EndData = v.InferOutput<typeof EndData>;
 
+/** `POST /acp`: a JSON-RPC message of the Agent Client Protocol. */
+export const AcpMessage = json();
+
 /** Stands where records of the log cannot be read: in both streams as `event: notice` without an id, and where a reply holds a whole log. */
 export const Loss = plain(() => ({
   type: v.literal("notice"),

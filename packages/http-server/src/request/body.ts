@@ -12,27 +12,36 @@ import { noteUnknown } from "./unknown.js";
 type WithBody = { [K in RouteName]: (typeof routes)[K] extends { body: v.GenericSchema } ? K : never }[RouteName];
 type BodyOf<K extends WithBody> = v.InferOutput<(typeof routes)[K]["body"]>;
 
-/** `codes`: errors of a missing or malformed field, else `invalid_body`. No body is `{}`; null is left out. */
+/**
+ * `codes`: errors of a missing or malformed field, else `invalid_body`. No body is `{}`; null is the same as leaving a field out that may
+ * be left out.
+ */
 export async function readBody<K extends WithBody>(
   c: Context<AppEnv>,
   route: K,
   codes: Readonly<Record<string, string>> = {},
 ): Promise<BodyOf<K>> {
-  const given = Object.entries(await readJson(c)).filter(([, value]) => value !== null);
-  noteUnknown(
-    c,
-    route,
-    "body",
-    given.map(([name]) => name),
-  );
-  const body = Object.fromEntries(given);
-  const parsed = v.safeParse(routes[route].body, body, { abortEarly: true });
-  if (parsed.success) return parsed.output as BodyOf<K>;
+  const given = await readJson(c);
+  noteUnknown(c, route, "body", Object.keys(given));
+  const schema: v.GenericSchema & { readonly entries?: v.ObjectEntries } = routes[route].body;
+  const isGiven = ([name, value]: [string, unknown]) => value !== null || schema.entries?.[name]?.type !== "optional";
+  const body = Object.fromEntries(Object.entries(given).filter(isGiven));
+  const parsed = v.safeParse(schema, body, { abortEarly: true });
+  if (parsed.success) {
+    const output = parsed.output as BodyOf<K>;
+    noteUnknown(c, route, "body", droppedWithin(body, output));
+    return output;
+  }
   const [issue] = parsed.issues;
   const field = issue.path?.[0]?.key;
   const code = typeof field === "string" && Object.hasOwn(codes, field) ? codes[field] : undefined;
   const where = v.getDotPath(issue);
   throw new HttpError(400, code ?? "invalid_body", where ? `${where}: ${issue.message}` : issue.message);
+}
+
+/** For a route that takes no body: one that is sent all the same is a JSON object, of which the route knows no name. */
+export async function readNoBody(c: Context<AppEnv>, route: RouteName): Promise<void> {
+  noteUnknown(c, route, "body", Object.keys(await readJson(c)));
 }
 
 /** Refuses a body that is not declared as JSON: a page of another origin can send any other type without asking. */
@@ -82,6 +91,22 @@ async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
   // Other requests have their turn before a large body is worked on.
   if (text.length > LARGE) await setImmediate();
   return value as Record<string, unknown>;
+}
+
+/** The names inside the fields of a body that its schema dropped, each with its path: `input.0.role`. */
+function droppedWithin(given: object, taken: object): string[] {
+  return Object.entries(taken).flatMap(([name, value]) => {
+    const before = (given as Record<string, unknown>)[name];
+    if (before === value || !isContainer(before) || !isContainer(value)) return [];
+    // A list of which items were passed over cannot be held against what is left of it.
+    if (Array.isArray(before) && before.length !== Object.keys(value).length) return [];
+    const here = Object.keys(before).filter((key) => !Object.hasOwn(value, key));
+    return [...here, ...droppedWithin(before, value)].map((path) => `${name}.${path}`);
+  });
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 async function readWhole(c: Context<AppEnv>, limit: number): Promise<string> {

@@ -4,6 +4,7 @@ import type { Context } from "hono";
 import type { RouteName } from "../auth/access.js";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
+import { LIMITS } from "../limits.js";
 
 type Part = "query" | "body";
 
@@ -12,14 +13,17 @@ export function noteUnknown(c: Context<AppEnv>, route: RouteName, part: Part, na
   const known = knownNames(route, part);
   const unknown = names.filter((name) => !known.has(name)).map(shown);
   if (unknown.length === 0) return;
+  const left = unknown.splice(LIMITS.notedNames).length;
   const notes = unknown.map((name) => `${part}: ${route} knows no ${name}; it was ignored`);
+  if (left > 0) notes.push(`${part}: ${left} more names were ignored`);
   if (prefers(c, "handling=strict")) {
     const list = known.size > 0 ? `; it knows ${[...known].join(", ")}` : "";
     throw new HttpError(400, "unknown_field", `${part}: ${route} knows no ${unknown.join(", ")}${list}`, {
       fields: { detail: unknown },
     });
   }
-  const all = [...(c.get("warnings") ?? []), ...notes];
+  // A request that is tried again at another node names the same a second time.
+  const all = [...new Set([...(c.get("warnings") ?? []), ...notes])];
   c.set("warnings", all);
   // Where the answer is not JSON, the header is all there is.
   const header = all.join(", ");
