@@ -1,7 +1,6 @@
 /** The client side of ACP: an agent at the other end of two streams, whose methods can be called. */
 import {
   agentMethods,
-  type ClientCapabilities,
   CreateElicitationRequest,
   type CreateElicitationResponse,
   type Implementation,
@@ -15,7 +14,6 @@ import {
   createConnection,
   defineMethods,
   type InputStream,
-  type Limits,
   notification,
   type OutputStream,
   request,
@@ -29,8 +27,6 @@ export interface AgentPeer {
   readonly input: InputStream;
   readonly output: OutputStream;
   readonly client: Implementation;
-  /** @defaultValue no files and no terminal are offered; boolean options, notices and terminal output are understood */
-  readonly capabilities?: Partial<ClientCapabilities>;
   /** Called with every `session/update`, in order. It is not validated: an agent may send kinds that this version does not know. */
   onUpdate(sessionId: string, update: UnknownUpdate): void;
   onPermission(asked: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>;
@@ -38,8 +34,6 @@ export interface AgentPeer {
   onElicitation?(asked: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>;
   /** Called with what cannot be answered: a fault in a handler. */
   onError?(error: unknown): void;
-  /** @defaultValue those of the connection: lines of at most 32 MiB */
-  readonly limits?: Partial<Limits>;
 }
 
 /** An update as it came: an object that names its kind, if the agent keeps to the protocol. */
@@ -84,7 +78,6 @@ export async function connectAgent(peer: AgentPeer): Promise<ConnectedAgent> {
   const connection = createConnection({
     input: peer.input,
     output: peer.output,
-    ...(peer.limits && { limits: peer.limits }),
     onError: (error) => peer.onError?.(error),
     methods: defineMethods({
       "session/update": notification({
@@ -111,11 +104,7 @@ export async function connectAgent(peer: AgentPeer): Promise<ConnectedAgent> {
   const about = (await within(
     call("initialize", {
       protocolVersion: PROTOCOL_VERSION,
-      clientCapabilities: {
-        ...OFFERED,
-        ...(peer.onElicitation && { elicitation: { form: {} } }),
-        ...peer.capabilities,
-      },
+      clientCapabilities: { ...OFFERED, ...(peer.onElicitation && { elicitation: { form: {} } }) },
       clientInfo: peer.client,
     }),
     "initialize",

@@ -15,8 +15,6 @@ export interface AcpEngineOptions extends Omit<ProgramStart, "cwd" | "args" | "e
   readonly env?: Readonly<Record<string, string>>;
   /** The way to log in, out of those that the program names. */
   readonly auth?: string;
-  /** Whether sessions of one workspace share a program. @defaultValue "workspace" */
-  readonly isolation?: "workspace" | "session";
   /** How this program introduces itself. */
   readonly client: Implementation;
   /** Starts the program, confined or not. @defaultValue as a child in a process group of its own */
@@ -50,7 +48,6 @@ export function createAcpEngine(options: AcpEngineOptions): AcpEngine {
   const { name, command, client, args = [], env = {}, clock = Date.now } = options;
   const start = options.start ?? startChild;
   const onTrouble = options.onTrouble ?? (() => {});
-  const directories = new Map<string, string>();
   const pids = new Set<number | undefined>();
   const launch = async (cwd: string) => {
     const child = await start({ command, args, env, cwd });
@@ -58,14 +55,12 @@ export function createAcpEngine(options: AcpEngineOptions): AcpEngine {
     void child.gone.then(() => pids.delete(child.pid));
     return startProgram(name, child, client, onTrouble);
   };
-  const pool = createPool((key) => launch(directories.get(key) ?? key), clock);
+  const pool = createPool(launch, clock);
   const guests = new Map<string, Guest>();
 
   const guestOf = (sessionId: string, cwd: string): Guest => {
-    const key = options.isolation === "session" ? sessionId : cwd;
-    directories.set(key, cwd);
     const isOurs = (pid: number | undefined) => pids.has(pid);
-    const made = { engine: name, sessionId, key, pool, auth: options.auth, clock, isOurs };
+    const made = { engine: name, sessionId, cwd, pool, auth: options.auth, clock, isOurs };
     const guest = guests.get(sessionId) ?? createGuest(made);
     guests.set(sessionId, guest);
     return guest;

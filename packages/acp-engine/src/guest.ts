@@ -13,15 +13,14 @@ import { limits } from "./limits.js";
 import { createMapper, type Mapper, type OpenAnswer } from "./map-update.js";
 import { endOrphan, type Memory, rangesOf, readMemory, writeMemory } from "./memory.js";
 import { CANCELLED, describe, settlePermission } from "./permission.js";
-import type { Pool } from "./pool.js";
+import type { Lease, Pool } from "./pool.js";
 import { type EngineProgram, orEnded } from "./program.js";
 import { promptOf, retell, serversFor, usageOf } from "./prompt.js";
 
 export interface GuestDeps {
   readonly engine: string;
   readonly sessionId: string;
-  /** The key of its program in the pool. */
-  readonly key: string;
+  readonly cwd: string;
   readonly pool: Pool;
   /** The way to log in that the engine is asked to use; without, an engine that wants a login fails the turn. */
   readonly auth: string | undefined;
@@ -66,10 +65,10 @@ export function createGuest(deps: GuestDeps) {
     async onPermission(asked: Parameters<typeof settlePermission>[1]) {
       if (!running || !opened) return CANCELLED;
       const { outbox, context } = running;
-      const { callId, events } = opened.mapper.asked(asked.toolCall);
+      const { call, events } = opened.mapper.asked(asked.toolCall);
       say(events);
       await outbox.taken();
-      return settlePermission(opened.mapper.call(callId)!, asked, context.ask);
+      return settlePermission(call, asked, context.ask);
     },
     async onElicitation(asked: Parameters<typeof settleElicitation>[0]) {
       const { toolCallId } = asked as { readonly toolCallId?: string | null };
@@ -80,9 +79,10 @@ export function createGuest(deps: GuestDeps) {
 
   const leave = (): void => {
     if (!opened) return;
-    opened.program.forget(opened.session);
+    const { program, session, release } = opened;
+    program.forget(session);
     opened = null;
-    deps.pool.release(deps.key);
+    release();
   };
 
   /** Makes sure that the engine has a session that knows the visible conversation, and returns what it must still hear of it. */
@@ -92,15 +92,16 @@ export function createGuest(deps: GuestDeps) {
     if (opened && !opened.program.ended.aborted && isSamePast && opened.session === memory.session) return null;
     leave();
     if (memory && !deps.isOurs(memory.program?.pid)) endOrphan(memory);
-    const program = await deps.pool.take(deps.key);
+    const lease = await deps.pool.take(deps.cwd);
+    const { program } = lease;
     try {
       const base = {
-        cwd: context.workspace.cwd,
+        cwd: deps.cwd,
         mcpServers: serversFor(turn.settings.mcpServers, program.agent.about.agentCapabilities),
       };
       const mapper = createMapper(deps.clock);
       const prepare = (session: string, isReplaying: boolean) => {
-        opened = { program, session, mapper, isReplaying };
+        opened = { ...lease, session, mapper, isReplaying };
         program.listen(session, listener);
       };
       const reasons = isSamePast ? await takeUp(program, memory, base, prepare) : [];
@@ -113,7 +114,7 @@ export function createGuest(deps: GuestDeps) {
       return past;
     } catch (error) {
       if (opened) leave();
-      else deps.pool.release(deps.key);
+      else lease.release();
       throw error;
     }
   };
@@ -281,8 +282,7 @@ export function createGuest(deps: GuestDeps) {
 
 // --- internal ---
 
-interface Opened {
-  readonly program: EngineProgram;
+interface Opened extends Lease {
   readonly session: string;
   readonly mapper: Mapper;
   isReplaying: boolean;

@@ -28,7 +28,7 @@ export interface OpenAnswer {
 export function createMapper(clock: () => number) {
   /** By the engine's id of a call; one that it uses again is another call. */
   const calls = new Map<string, CallState>();
-  const byId = new Map<string, CallState>();
+  let repeats = 0;
   let turnCalls: CallState[] = [];
   let options: EngineOption[] = [];
   const setters = new Map<string, "session/set_mode" | "session/set_model">();
@@ -37,8 +37,9 @@ export function createMapper(clock: () => number) {
   let spent = { costUsd: 0, isPriced: false, used: 0, size: 0 };
 
   const begin = (call: ToolCallUpdate): CallState => {
-    const used = calls.get(call.toolCallId);
-    const id = used ? `${call.toolCallId}~${byId.size}` : call.toolCallId;
+    // The oldest is forgotten: an engine that makes calls without end must not fill the memory. From then on any id may have been used.
+    const isFull = calls.size >= limits.calls;
+    const id = isFull || calls.has(call.toolCallId) ? `${call.toolCallId}~${++repeats}` : call.toolCallId;
     const kind = call.kind ?? "other";
     const state: CallState = {
       id,
@@ -54,14 +55,8 @@ export function createMapper(clock: () => number) {
       text: "",
       content: [],
     };
-    // The oldest is forgotten: an engine that makes calls without end must not fill the memory.
-    if (calls.size >= limits.calls) {
-      const [oldest] = calls;
-      byId.delete(oldest![1].id);
-      calls.delete(oldest![0]);
-    }
+    if (isFull) calls.delete(calls.keys().next().value!);
     calls.set(call.toolCallId, state);
-    byId.set(id, state);
     if (turnCalls.length < limits.calls) turnCalls.push(state);
     return state;
   };
@@ -101,7 +96,7 @@ export function createMapper(clock: () => number) {
 
   /** Text of a call: the part that was added, or all of it where it was replaced. */
   const said = (state: CallState, text: string, isWhole: boolean): AgentEvent[] => {
-    if (text === "" || text === state.text) return [];
+    if (text === "" || (isWhole && text === state.text)) return [];
     const isGrown = isWhole && text.startsWith(state.text);
     const chunk = isGrown ? text.slice(state.text.length) : text;
     state.text = startOf(isWhole ? text : state.text + text, limits.outputChars);
@@ -227,14 +222,13 @@ export function createMapper(clock: () => number) {
       const read = v.safeParse(updateSchemas[kind as keyof typeof updateSchemas] as v.GenericSchema, update);
       return read.success ? handle(read.output as never) : [vendor(kind, update)];
     },
-    /** Announces or updates the call that a permission is asked for, and returns its id in the log. */
+    /** Announces or updates the call that a permission is asked for, and returns it. */
     asked(call: ToolCallUpdate) {
       const events = take({ ...call, status: null }, !calls.has(call.toolCallId));
       const state = calls.get(call.toolCallId)!;
       state.asked = true;
-      return { callId: state.id, events };
+      return { call: state, events };
     },
-    call: (callId: string): Readonly<CallState> | undefined => byId.get(callId),
     /** Ends the calls that are left when a turn ends: an engine says nothing more of one that was refused. */
     endOpen: (reason: string): AgentEvent[] =>
       [...calls.values()].flatMap((state) => (state.endedAt === null ? [ended(state, false, reason)] : [])),

@@ -1,11 +1,16 @@
 /** The programs of one engine: one for each workspace, shared by its sessions, ended when nobody needs it. */
-import { EngineError } from "./errors.js";
 import { limits } from "./limits.js";
 import type { EngineProgram } from "./program.js";
 
 export type Pool = ReturnType<typeof createPool>;
 
-export function createPool(start: (key: string) => Promise<EngineProgram>, clock: () => number) {
+/** A program in use, until it is released. */
+export interface Lease {
+  readonly program: EngineProgram;
+  release(): void;
+}
+
+export function createPool(start: (cwd: string) => Promise<EngineProgram>, clock: () => number) {
   const slots = new Map<string, Slot>();
   /** Starts that failed, or programs that ended, within a short time of their start. */
   let failures = 0;
@@ -17,14 +22,15 @@ export function createPool(start: (key: string) => Promise<EngineProgram>, clock
     mayStartAt = clock() + wait;
   };
 
-  const open = async (key: string, slot: Slot): Promise<EngineProgram> => {
+  const open = async (cwd: string, mine: () => Slot): Promise<EngineProgram> => {
     const wait = mayStartAt - clock();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     const startedAt = clock();
     try {
-      const program = await start(key);
+      const program = await start(cwd);
       program.ended.addEventListener("abort", () => {
-        if (slots.get(key) === slot) slots.delete(key);
+        const slot = mine();
+        if (slots.get(cwd) === slot) slots.delete(cwd);
         clearTimeout(slot.idle);
         if (slot.isClosing) return;
         if (clock() - startedAt < limits.quickMs) failed();
@@ -32,7 +38,7 @@ export function createPool(start: (key: string) => Promise<EngineProgram>, clock
       });
       return program;
     } catch (error) {
-      slots.delete(key);
+      slots.delete(cwd);
       failed();
       throw error;
     }
@@ -45,28 +51,26 @@ export function createPool(start: (key: string) => Promise<EngineProgram>, clock
   };
 
   return {
-    /** The program under that key, started if there is none; counts as in use until it is released. */
-    async take(key: string): Promise<EngineProgram> {
-      let slot = slots.get(key);
-      if (!slot) {
-        slot = { users: 0, idle: undefined, isClosing: false } as unknown as Slot;
-        slots.set(key, slot);
-        slot.program = open(key, slot);
-        // Those who await it get the error; there may be none.
-        slot.program.catch(() => {});
-      }
-      if (slot.isClosing) throw new EngineError("ended", "the program is being ended");
+    /** The program of a workspace, started if there is none. */
+    async take(cwd: string): Promise<Lease> {
+      const slot: Slot = slots.get(cwd) ?? {
+        users: 0,
+        idle: undefined,
+        isClosing: false,
+        program: open(cwd, () => slot),
+      };
+      slots.set(cwd, slot);
       slot.users++;
       clearTimeout(slot.idle);
-      return slot.program;
-    },
-    release(key: string) {
-      const slot = slots.get(key);
-      if (!slot || --slot.users > 0) return;
-      slot.idle = setTimeout(() => {
-        slots.delete(key);
-        void end(slot);
-      }, limits.idleMs).unref();
+      const release = () => {
+        // The program of a slot that was replaced has ended.
+        if (--slot.users > 0 || slots.get(cwd) !== slot) return;
+        slot.idle = setTimeout(() => {
+          slots.delete(cwd);
+          void end(slot);
+        }, limits.idleMs).unref();
+      };
+      return { program: await slot.program, release };
     },
     async close() {
       const all = [...slots.values()];
@@ -79,7 +83,7 @@ export function createPool(start: (key: string) => Promise<EngineProgram>, clock
 // --- internal ---
 
 interface Slot {
-  program: Promise<EngineProgram>;
+  readonly program: Promise<EngineProgram>;
   users: number;
   idle: NodeJS.Timeout | undefined;
   isClosing: boolean;

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { describeProcess } from "@chimera/event-store/claim";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { limits } from "../src/limits.js";
 import { AGENT, open, place, prompts, records, said, turn } from "./engine.js";
 
 /** A session with one turn, loaded again by another program than the one it was made by. */
@@ -151,4 +152,22 @@ test("eight sessions of a workspace share a program; when it dies, all resume", 
   await new Promise((resolve) => setTimeout(resolve, 500));
   const answers = await Promise.all(eight.map(async (session) => said(await turn(session, sessions, "recall"))));
   expect(answers).toEqual(eight.map((_, i) => `say ${i}`));
+});
+
+test("a program that took the place of one that died runs on while one of its sessions is open", async () => {
+  const at = place();
+  const { sessions, engine } = open(at);
+  const [one, two] = [await sessions.create({ cwd: at.cwd }), await sessions.create({ cwd: at.cwd })];
+  await turn(two, sessions, "say two");
+  await turn(one, sessions, "die");
+  for (const session of [one, two]) await turn(session, sessions, "say again");
+  const programOf = () => (one.conversation.facts.memory as { program: { pid: number } }).program.pid;
+  const program = programOf();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  await engine.closeSession(two.id);
+  vi.advanceTimersByTime(limits.idleMs);
+  vi.useRealTimers();
+  expect(said(await turn(one, sessions, "say still here"))).toBe("still here");
+  expect(programOf()).toBe(program);
 });

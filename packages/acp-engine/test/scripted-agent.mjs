@@ -176,6 +176,13 @@ const ORDERS = {
       rawOutput: { stdout: "slept" },
     });
   },
+  progress: async (session, text) => {
+    const call = { toolCallId: `o${nextId++}` };
+    update(session.id, { sessionUpdate: "tool_call", ...call, title: "make", kind: "execute", status: "in_progress" });
+    for (const data of text)
+      update(session.id, { sessionUpdate: "tool_call_update", ...call, _meta: { terminal_output: { data } } });
+    update(session.id, { sessionUpdate: "tool_call_update", ...call, status: "completed" });
+  },
   sleep: async (_session, ms) => sleep(Number(ms)),
   hang: async (session) => {
     session.ignoresCancel = true;

@@ -2,6 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RecordOf } from "@chimera/acp-schema/events";
 import { expect, test, vi } from "vitest";
+import { limits } from "../src/limits.js";
+import { createMapper } from "../src/map-update.js";
 import { open, place, prompts, records, said, turn } from "./engine.js";
 
 test("keeps every kind of update in the log, in the order it came", async () => {
@@ -76,6 +78,26 @@ test("gives a call id that an agent uses twice to two calls, and ends one that n
   expect(new Set(calls.map(({ metadata }) => metadata.call_id)).size).toBe(3);
   const results = log.filter(({ type }) => type === "tool_result") as RecordOf<"tool_result">[];
   expect(results.map(({ metadata }) => metadata.success)).toEqual([true, true, false]);
+});
+
+test("keeps output of a command that repeats itself", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const log = await turn(await sessions.create({ cwd: at.cwd }), sessions, "progress ...");
+  const chunks = log.map((record) => (record.type === "tool_progress" ? record.metadata.chunk : ""));
+  expect(chunks.join("")).toBe("...");
+  expect(log.find(({ type }) => type === "tool_result")?.metadata).toMatchObject({ output: "..." });
+});
+
+test("gives each call an id of its own, also when more were made than are remembered", () => {
+  const mapper = createMapper(Date.now);
+  const ids = Array.from({ length: limits.calls }, (_, i) => String(i));
+  const events = [...ids, "0", "1", "new", "new", "new"].flatMap((toolCallId) => [
+    ...mapper.of({ sessionUpdate: "tool_call", toolCallId, title: "call" }),
+    ...mapper.of({ sessionUpdate: "tool_call_update", toolCallId, status: "completed" }),
+  ]);
+  const announced = events.flatMap((event) => (event.type === "tool_call" ? [event.metadata.call_id] : []));
+  expect(new Set(announced).size).toBe(limits.calls + 5);
 });
 
 test("asks every client with the agent's own answers, and tells the agent which was chosen", async () => {
