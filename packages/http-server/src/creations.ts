@@ -32,7 +32,11 @@ export function createCreations(sessions: Sessions, clock: () => number) {
     /** Makes a session, or finds the one that was made with this key before. */
     async once(key: string | undefined, make: () => Promise<string>) {
       if (key === undefined) return { id: await make(), isNew: true };
-      recalled ??= recall();
+      recalled ??= recall().catch((error) => {
+        // The next request tries again.
+        recalled = null;
+        throw error;
+      });
       await recalled;
       const known = made.get(key);
       if (known) return { id: await known, isNew: false };

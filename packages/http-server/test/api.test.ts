@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -40,6 +40,15 @@ describe("every answer", () => {
       expect(await zipped.text()).toBe(await plain.text());
     }
     expect((await raw("/session", "gzip")).headers.get("content-encoding")).toBeNull();
+    for (const [encodings, answered] of [
+      ["gzip;q=0", null],
+      ["identity, gzip; q=0.000", null],
+      ["br, GZIP;q=0.5", "gzip"],
+    ] as const)
+      expect([encodings, (await raw("/openapi.json", encodings)).headers.get("content-encoding")]).toEqual([
+        encodings,
+        answered,
+      ]);
     const stream = await openStream(served, `/sessions/${id}/events`, { "accept-encoding": "gzip" });
     await stream.ended;
     expect(stream.response.headers.get("content-encoding")).toBeNull();
@@ -302,6 +311,15 @@ describe("an Idempotency-Key", () => {
     expect(again.body.session_id).toBe(id);
     const own = await after.call("GET", `/sessions/${id}`, { token: again.body.session_token });
     expect([own.status, own.body.summary.turns]).toEqual([200, 1]);
+  });
+
+  test("makes a session once the disk that failed for the first one can be read again", async () => {
+    const root = scratch();
+    writeFileSync(join(root, "eventlog"), "not a directory");
+    const served = await serve({ root });
+    expect((await post(served, "/sessions", "say a", "k1")).status).toBeGreaterThanOrEqual(500);
+    rmSync(join(root, "eventlog"));
+    expect((await post(served, "/sessions", "say a", "k1")).status).toBe(201);
   });
 });
 
