@@ -8,7 +8,7 @@ import { LIMITS } from "./limits.js";
 export async function finishAnswer(c: Context<AppEnv>, response: Response): Promise<Response> {
   const warnings = c.get("warnings");
   // Only answers to GET: an answer to a POST may hold a token, and the length of a compressed answer can leak it.
-  const mayCompress = c.req.method === "GET" && /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+  const mayCompress = c.req.method === "GET" && accepts(c.req.header("accept-encoding"), "gzip");
   // The server writes an answer whose headers nobody has read in half the time.
   if (!warnings && !mayCompress) return response;
   const streamed = c.get("streamed") === true;
@@ -23,6 +23,12 @@ export async function finishAnswer(c: Context<AppEnv>, response: Response): Prom
   if (text.length < LIMITS.compressedFrom) return new Response(text, response);
   const { gzip } = await import("node:zlib");
   return compressed(response, await promisify(gzip)(text));
+}
+
+/** Whether an `Accept-Encoding` names the encoding, and not as the one that is not wanted. */
+export function accepts(header: string | undefined, encoding: string): boolean {
+  const named = header?.split(",").find((one) => one.split(";")[0]?.trim().toLowerCase() === encoding);
+  return named !== undefined && !/;\s*q=0(\.0*)?\s*$/i.test(named);
 }
 
 // --- internal ---

@@ -1,6 +1,7 @@
 /** The page: files that are served from memory to anybody, under a policy by which a browser runs nothing but these files. */
 import { createHash } from "node:crypto";
 import type { Context } from "hono";
+import { accepts } from "./answer.js";
 import type { AppEnv, PageFile } from "./deps.js";
 
 /** The file that a request asks for; null when there is none. */
@@ -20,7 +21,7 @@ export function createPage(read: () => Promise<readonly PageFile[]>): AnswerPage
     if (c.req.method !== "GET" && c.req.method !== "HEAD") return null;
     const file = (await files()).get(c.req.path);
     if (!file) return null;
-    const accepted = c.req.header("accept-encoding") ?? "";
+    const accepted = c.req.header("accept-encoding");
     const { encoding, body, etag } = file.forms.find(({ encoding: one }) => one === null || accepts(accepted, one))!;
     const headers = { ...file.headers, ETag: etag, ...(encoding && { "Content-Encoding": encoding }) };
     if (c.req.header("if-none-match")?.includes(etag)) return c.body(null, 304, headers);
@@ -66,10 +67,4 @@ function serve({ type, immutable, body, gzip, brotli }: PageFile) {
     Vary: "Accept-Encoding",
   };
   return { headers /** The file in each encoding, the smallest first; the last is not encoded. */, forms };
-}
-
-/** Whether the header names the encoding, and not as the one that is not wanted. */
-function accepts(header: string, encoding: string): boolean {
-  const named = header.split(",").find((one) => one.split(";")[0]?.trim().toLowerCase() === encoding);
-  return named !== undefined && !/;\s*q=0(\.0*)?\s*$/i.test(named);
 }
