@@ -1,7 +1,14 @@
 // What each route is called and does, and the codes that are its own: for the OpenAPI document. A route without a row fails the build.
 // Codes that any route may answer (401, 403, 429, 500, 503) are not repeated.
 const session = ["session_not_found"];
-const loaded = ["session_not_found", "session_claimed", "session_damaged", "workspace_moved"];
+const loaded = [
+  "session_not_found",
+  "session_claimed",
+  "session_elsewhere",
+  "session_damaged",
+  "workspace_moved",
+  "outcome_unknown",
+];
 const body = ["invalid_json", "invalid_body", "unknown_field"];
 const prompt = [...loaded, ...body, "missing_prompt", "invalid_key", "key_reused", "queue_full", "storage_full"];
 const page = ["invalid_query", "unknown_field"];
@@ -84,6 +91,7 @@ export const operations = {
     ...body,
     "permission_not_found",
     "already_resolved",
+    "not_as_shown",
     "invalid_decision",
   ],
   "GET /sessions/{id}/permissions": ["permissionsList", "What a session waits for somebody to answer", ...loaded],
@@ -162,6 +170,7 @@ export const operations = {
     ...body,
     "permission_not_found",
     "already_resolved",
+    "not_as_shown",
   ],
   "GET /commands": ["commandsList", "Custom slash commands"],
   "POST /commands/{name}/invoke": [

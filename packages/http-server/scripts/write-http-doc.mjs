@@ -1,6 +1,7 @@
 // Writes docs/http.md from the schemas and the access table; with --check it fails when the page is not what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { ERRORS } from "../../acp-schema/dist/http/errors.js";
 import { operations } from "../../acp-schema/scripts/http-operations.mjs";
 import { anchor, fieldTable, typeText } from "../../acp-schema/scripts/type-text.mjs";
 import { ACCESS, LIMITS } from "../dist/index.js";
@@ -169,21 +170,34 @@ both headers for a session, without \`Acp-Session-Id\` for the rest. Or all of i
 
 | status | codes |
 |---|---|
-| 400 | \`invalid_json\`, \`body_cut_short\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`unknown_field\`, \`invalid_key\`, \`command_invoke_failed\` (too many arguments, or too long a prompt), \`connection_missing\`, \`already_initialized\`, \`session_mismatch\`, \`bad_upgrade\` (all of \`/acp\`) |
-| 401 | \`unauthorized\` |
-| 402 | \`budget_spent\` (the day's dollars, see [operating](operate.md)) |
-| 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\`, \`forbidden_directory\` (see \`--workspace-root\`), \`read_only\` (the caller may only read) |
-| 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\`, \`file_not_found\`, \`connection_not_found\` (initialize again) |
-| 405 | \`method_not_allowed\`, with \`Allow\` |
-| 406 | \`not_acceptable\` |
-| 409 | \`session_claimed\` (another process has it: \`holder: {program, pid, host, since}\`), \`session_elsewhere\` (no server runs where its files are), \`session_damaged\`, \`turn_running\`, \`already_resolved\`, \`not_as_shown\` (the answer is for something else than what is asked), \`nothing_to_fork\`, \`unsupported_format\`, \`workspace_moved\` |
-| 413 | \`body_too_large\`, \`too_large\` |
-| 415 | \`json_required\` |
-| 422 | \`key_reused\` (another prompt was sent with this \`Idempotency-Key\`) |
-| 429 | \`queue_full\`, \`limit_reached\`, \`too_many_refusals\` |
-| 500 | \`internal_error\`, \`command_invoke_failed\`, \`runs_list_failed\`, \`runs_cost_failed\`, \`write_failed\` |
-| 502 | \`upstream_failed\`, \`outcome_unknown\` (the node that had the session died while it did this: look at the session before asking again) |
-| 503 | \`session_closed\` (it was just leaving memory), \`draining\`, \`shutting_down\`, \`storage_failed\` (the disk failed, or the database does not answer), \`too_many_streams\` (event streams have a bound of their own, so that other requests find room), \`too_many_connections\` (of ACP); all with \`Retry-After\` |
-| 507 | \`storage_full\`, \`storage_read_only\` |
+${Object.entries(ERRORS).map(errorRow).join("\n")}
 `;
+}
+
+/** What a code alone does not say. */
+function errorRow([status, codes]) {
+  const notes = {
+    bad_request: "the target or the Host makes no URL",
+    command_invoke_failed: status === "400" ? "too many arguments, or too long a prompt" : "it could not be rendered",
+    connection_missing: "of `/acp`",
+    already_initialized: "of `/acp`",
+    session_mismatch: "of `/acp`",
+    bad_upgrade: "of `/acp`",
+    budget_spent: "the day's dollars, see [operating](operate.md)",
+    forbidden_directory: "see `--workspace-root`",
+    read_only: "the caller may only read",
+    connection_not_found: "initialize again",
+    method_not_allowed: "with `Allow`",
+    session_claimed: "another process has it: `holder: {program, pid, host, since}`",
+    session_elsewhere: "no server runs where its files are",
+    not_as_shown: "the answer is for something else than what is asked",
+    key_reused: "another prompt was sent with this `Idempotency-Key`",
+    outcome_unknown: "the node that had the session died while it did this: look at the session before asking again",
+    session_closed: "it was just leaving memory",
+    storage_failed: "the disk failed, or the database does not answer",
+    too_many_streams: "event streams have a bound of their own, so that other requests find room",
+    too_many_connections: "of ACP",
+  };
+  const named = codes.map((code) => `\`${code}\`${notes[code] ? ` (${notes[code]})` : ""}`);
+  return `| ${status} | ${named.join(", ")}${status === "503" ? "; all with `Retry-After`" : ""} |`;
 }

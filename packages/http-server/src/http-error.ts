@@ -1,4 +1,5 @@
 /** Errors -> status and body, in one table for each kind. Stacks stay in the log; the caller gets an id to ask about. */
+import type { ErrorCode, ErrorStatus } from "@chimera/acp-schema/http";
 import { isSessionError, namedError, type SessionErrorCode } from "@chimera/session";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -12,13 +13,13 @@ const BRAND = Symbol.for("@chimera/http-server/error");
 export class HttpError extends Error {
   readonly [BRAND] = true;
   readonly status: ContentfulStatusCode;
-  readonly code: string;
+  readonly code: ErrorCode;
   /** Further fields of the body. */
   readonly fields: Readonly<Record<string, unknown>>;
 
   constructor(
     status: ContentfulStatusCode,
-    code: string,
+    code: ErrorCode,
     message: string,
     options: { cause?: unknown; fields?: Readonly<Record<string, unknown>> } = {},
   ) {
@@ -40,7 +41,7 @@ export function isHttpError(error: unknown): error is HttpError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> = {
+const SESSION_STATUS: { readonly [C in SessionErrorCode]: ErrorStatus<C> } = {
   session_not_found: 404,
   session_claimed: 409,
   session_elsewhere: 409,

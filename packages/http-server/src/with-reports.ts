@@ -1,11 +1,12 @@
 /** `@chimera/run-reports`, loaded when somebody asks for a report; what it throws, in this transport's words. */
+import type { ErrorCode } from "@chimera/acp-schema/http";
 import type { ReportErrorCode } from "@chimera/run-reports";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { HttpError } from "./http-error.js";
 
 type Reports = typeof import("@chimera/run-reports");
 
-const ANSWERS: Readonly<Record<ReportErrorCode, readonly [ContentfulStatusCode, string]>> = {
+const ANSWERS: Readonly<Record<ReportErrorCode, readonly [ContentfulStatusCode, ErrorCode]>> = {
   invalid_query: [400, "invalid_query"],
   invalid_format: [400, "invalid_format"],
   invalid_sink: [400, "invalid_sink"],
@@ -19,7 +20,7 @@ const ANSWERS: Readonly<Record<ReportErrorCode, readonly [ContentfulStatusCode, 
 };
 
 /** `failure` is the code of whatever else goes wrong. */
-export async function withReports<T>(use: (reports: Reports) => Promise<T> | T, failure?: string): Promise<T> {
+export async function withReports<T>(use: (reports: Reports) => Promise<T> | T, failure?: ErrorCode): Promise<T> {
   const reports = await import("@chimera/run-reports");
   try {
     return await use(reports);

@@ -26,6 +26,8 @@ describe("a permission", () => {
     const { id, token, pid, data, answered } = await asking(served);
     expect(data).toMatchObject({ tool: "Bash", args: { command: "make" }, risk: "high" });
     const path = `/sessions/${id}/permissions/${pid}`;
+    const other = { decision: "allow", shown: "0".repeat(64) };
+    expectError(await served.call("POST", path, { body: other, token }), 409, "not_as_shown");
     const reply = await served.call("POST", path, { body: { decision: "allow" }, token });
     expectReply("POST /sessions/{id}/permissions/{pid}", reply);
     expect(await answered()).toBe("allow");

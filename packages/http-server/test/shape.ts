@@ -1,5 +1,7 @@
 /** Answers against the schemas that document them. */
+
 import { ErrorReply, routes, strict } from "@chimera/acp-schema/http";
+import api from "@chimera/acp-schema/openapi.json" with { type: "json" };
 import * as v from "valibot";
 import { expect } from "vitest";
 import type { RouteName } from "../src/index.js";
@@ -16,8 +18,12 @@ export function expectReply(route: Replying, answer: Answer, status: number = ro
   expect(known).toEqual(answer.body);
 }
 
+const CODES: readonly string[] = api.components.schemas.ErrorReply.properties.error.enum;
+
+/** A failure of this status and code, which is one that the OpenAPI document names. */
 export function expectError(answer: Answer, status: number, code: string): void {
   expect([answer.status, answer.body?.error]).toEqual([status, code]);
+  expect(CODES).toContain(code);
   expect(v.is(ErrorReply, answer.body)).toBe(true);
   expect(answer.text).not.toContain("node_modules");
 }

@@ -1,4 +1,4 @@
-/** Every code of an answer that is not a success, by its status. Clients know a failure by its code. */
+/** Every code of an answer that is not a success, by its status. Clients know a failure by its code. A server sends no other one. */
 export const ERRORS = {
   400: [
     "bad_request",
@@ -53,9 +53,11 @@ export const ERRORS = {
   406: ["not_acceptable"],
   409: [
     "session_claimed",
+    "session_elsewhere",
     "session_damaged",
     "turn_running",
     "already_resolved",
+    "not_as_shown",
     "nothing_to_fork",
     "unsupported_format",
     "workspace_moved",
@@ -64,10 +66,15 @@ export const ERRORS = {
   415: ["json_required"],
   422: ["key_reused"],
   429: ["queue_full", "limit_reached", "too_many_refusals"],
-  500: ["internal_error", "runs_list_failed", "runs_cost_failed", "write_failed"],
-  502: ["upstream_failed"],
+  500: ["internal_error", "command_invoke_failed", "runs_list_failed", "runs_cost_failed", "write_failed"],
+  502: ["upstream_failed", "outcome_unknown"],
   503: ["session_closed", "draining", "shutting_down", "storage_failed", "too_many_streams", "too_many_connections"],
   507: ["storage_full", "storage_read_only"],
 } as const;
 
 export type ErrorCode = (typeof ERRORS)[keyof typeof ERRORS][number];
+
+/** The statuses that a code is sent with: for nearly every code one. */
+export type ErrorStatus<C extends ErrorCode> = {
+  [S in keyof typeof ERRORS]: C extends (typeof ERRORS)[S][number] ? S : never;
+}[keyof typeof ERRORS];

@@ -2,7 +2,7 @@
 
 export { strict } from "../define/mode.js";
 export { CommandsReply, InvokeCommandBody, InvokeCommandReply, SessionCommandsReply } from "./command.js";
-export type { ErrorCode } from "./errors.js";
+export type { ErrorCode, ErrorStatus } from "./errors.js";
 export {
   ChangesQuery,
   ChangesReply,

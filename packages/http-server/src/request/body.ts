@@ -1,6 +1,6 @@
 /** A request's JSON body: bounded, of the right type, and what the route's schema says. */
 import { setImmediate } from "node:timers/promises";
-import { routes } from "@chimera/acp-schema/http";
+import { type ErrorCode, routes } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
 import * as v from "valibot";
 import type { RouteName } from "../auth/access.js";
@@ -19,7 +19,7 @@ type BodyOf<K extends WithBody> = v.InferOutput<(typeof routes)[K]["body"]>;
 export async function readBody<K extends WithBody>(
   c: Context<AppEnv>,
   route: K,
-  codes: Readonly<Record<string, string>> = {},
+  codes: Readonly<Record<string, ErrorCode>> = {},
 ): Promise<BodyOf<K>> {
   const given = await readJson(c);
   noteUnknown(c, route, "body", Object.keys(given));

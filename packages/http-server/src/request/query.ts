@@ -36,7 +36,7 @@ export function requirePlace(after: string | undefined): void {
 }
 
 /** A directory of the caller's: absolute, so that it means the same to both, and there. */
-export async function existingDirectory(directory: string, field: string): Promise<string> {
+export async function existingDirectory(directory: string, field: "cwd" | "working_dir"): Promise<string> {
   const refused = (why: string) => new HttpError(400, `invalid_${field}`, `${field} ${why}`);
   if (!isAbsolute(directory) || directory.includes("\0")) throw refused("must be an absolute path");
   const found = await stat(directory).catch(() => null);

@@ -84,7 +84,7 @@ export function turnRoutes({ deps, openSession }: Parts) {
     },
     "POST /tool/approve": async (c) => {
       const missing = "missing_session_id_or_permission_id";
-      const codes = { session_id: missing, permission_id: missing, approved: "missing_approved" };
+      const codes = { session_id: missing, permission_id: missing, approved: "missing_approved" } as const;
       const { session_id, permission_id, approved, shown } = await readBody(c, "POST /tool/approve", codes);
       await answer(session_id, permission_id, {
         decision: approved ? "allow" : "deny",
