@@ -20,7 +20,8 @@ const ACP_FIELDS = ["info", "capabilities", "clientInfo", "clientCapabilities"];
  * Which dialect a connection gets, by the params of its `initialize`.
  *
  * @example
- * chooseDialect({ protocolVersion: 1 }, { forced: null, native: "otter", nativeVersion: "0.1" });
+ * const native = { name: "otter", version: "0.1" };
+ * chooseDialect({ protocolVersion: 1 }, { forced: null, names: ["acp", "otter"], native });
  */
 export function chooseDialect(params: unknown, context: ChoiceContext): DialectChoice {
   const asked = params ?? {};

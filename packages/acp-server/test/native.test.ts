@@ -216,6 +216,34 @@ describe("session/resume", () => {
     await second.stop();
   });
 
+  test("ids of a session that another process holds count what it writes while its log is read", async () => {
+    const store = createMemoryStore<SessionEvent, Summary>();
+    const there = makeEngine(saying("hello"), { store });
+    const session = await there.sessions.create({ cwd: "/" });
+    const say = async () => {
+      session.prompt({ text: "go" });
+      await session.idle();
+    };
+    await say();
+    let isRead = false;
+    const here = makeEngine(saying(), {
+      store: {
+        ...store,
+        async *read(...asked) {
+          yield* store.read(...asked);
+          if (!isRead) await say();
+          isRead = true;
+        },
+      },
+    });
+    const client = connect(here, { forced: "otter" });
+    const { result } = await client.call("session/load", { sessionId: session.id });
+    const { lastEventId } = result as unknown as { lastEventId: number };
+    await say();
+    await client.until(({ params }) => params?.eventId === lastEventId + 2);
+    expect(paramsOf(client).map(({ eventId }) => eventId)).toEqual([lastEventId + 1, lastEventId + 2]);
+  });
+
   test("ids after a record that cannot be read any more stay the same, also in a fork", async () => {
     const { root, start } = onDisk();
     const first = start();

@@ -6,7 +6,7 @@ import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
-import { foldLog, isSessionError, type PromptInput, promptOf, type Session } from "@chimera/session";
+import { isSessionError, type PromptInput, promptOf, type Session, type SessionReading } from "@chimera/session";
 import { sessionsOf } from "../connection-sessions.js";
 import type { Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
@@ -28,10 +28,11 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
   const own = sessionsOf(context);
   const { types } = projection;
   /** Shows the updates of a session after its last record, or after a place, for as long as it is open here. */
-  const show = (core: Core, session: Session | Held, at?: Mark): void => {
+  const show = (core: Core, session: Session | SessionReading, at?: Mark): void => {
+    const { id } = session;
     const { seq: from, id: shown } = at ?? { seq: session.lastSeq, id: session.conversation.count(types) };
-    const view = () => nativeView(session.id, projection, shown);
-    own.show(core, session.id, { from, view, isReplayed: at !== undefined, isHeld: !("prompt" in session) });
+    const view = () => nativeView(id, projection, shown);
+    own.show(core, id, { from, view, isReplayed: at !== undefined, isHeld: !("prompt" in session) });
   };
   const find = async (id: string) => {
     const core = await context.core();
@@ -47,7 +48,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     const core = await context.core();
     const session = await core.sessions.load(id).catch((error) => {
       if (!isSessionError(error) || error.code !== "session_claimed") throw error;
-      return readHeld(core, id);
+      return core.sessions.read(id);
     });
     return { core, session };
   };
@@ -92,8 +93,10 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     "session/load": async ({ sessionId }) => {
       const { core, session } = await findToRead(sessionId);
       show(core, session);
-      const { cwd, state, conversation } = session;
+      const { cwd, conversation } = session;
       const { agent, model } = session.settings;
+      const isRunning = conversation.turns.some((turn) => turn && !turn.ended);
+      const state = "state" in session ? session.state : isRunning ? "running" : "idle";
       return { sessionId, cwd, agent, model, state, lastEventId: conversation.count(types) };
     },
     "session/list": async () => {
@@ -177,19 +180,6 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
 }
 
 // --- internal ---
-
-type Held = Awaited<ReturnType<typeof readHeld>>;
-
-/** What a log tells of a session that another process holds: any process may read. */
-async function readHeld({ sessions: { logs, defaults } }: Core, id: string) {
-  const summary = await logs.readSummary(id);
-  const conversation = await foldLog(logs, id, { keep: "state" });
-  const { agent = defaults.agent, model = summary?.model ?? "" } = conversation.settings;
-  const isRunning = conversation.turns.some((turn) => turn && !turn.ended);
-  const state = isRunning ? ("running" as const) : ("idle" as const);
-  const lastSeq = await logs.lastSeq(id);
-  return { id, cwd: summary?.cwd ?? "", settings: { agent, model }, state, conversation, lastSeq };
-}
 
 function messageInput(params: MessageRequest): PromptInput {
   if ("message" in params) return { text: params.message };

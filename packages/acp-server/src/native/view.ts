@@ -1,25 +1,13 @@
 /** One session as a native dialect shows it: counted updates, or bare records for clients of `session/turn`. */
-import {
-  describeLost,
-  isLost,
-  type Lost,
-  lostCount,
-  type SessionEvent,
-  type SessionRecord,
-} from "@chimera/acp-schema/events";
+import { describeLost, isLost, type Lost, lostCount, type SessionRecord } from "@chimera/acp-schema/events";
+import { turnNotifications } from "@chimera/acp-schema/otter";
 import type { NativeProjection } from "../project/otter.js";
 import type { SessionView } from "../session-view.js";
 
 /** Record type -> the notification a client of `session/turn` gets in place of `session/update`. */
-const TURN_METHODS: Readonly<Partial<Record<SessionEvent["type"], string>>> = {
-  text_delta: "textDelta",
-  tool_call: "toolCall",
-  tool_result: "toolResult",
-  step_start: "stepStart",
-  step_end: "stepEnd",
-  turn_end: "turnEnd",
-  error: "error",
-};
+const TURN_METHODS: ReadonlyMap<string, string> = new Map(
+  Object.entries(turnNotifications).map(([method, type]) => [type, method]),
+);
 
 /** What such a client is asked comes as an update all the same: there is no other way to ask it. */
 const ASKING: ReadonlySet<string> = new Set(["permission_request", "question_asked"]);
@@ -46,7 +34,7 @@ export function nativeView(id: string, projection: NativeProjection, shown: numb
       }
       if (projection.types.has(entry.type)) eventId++;
       if (turnClient && !ASKING.has(entry.type)) {
-        const method = TURN_METHODS[entry.type as SessionEvent["type"]];
+        const method = TURN_METHODS.get(entry.type);
         // The record's own line is the payload; only the session's id joins it.
         return method
           ? [
