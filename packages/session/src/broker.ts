@@ -1,7 +1,7 @@
 /**
  * One broker for all transports and for everything that people are asked: a question is a record that every attached client sees, the
- * first answer counts, and without anybody to answer there is none. Which questions are unanswered is in the conversation; here are only
- * the promises that wait for them.
+ * first answer counts, and without anybody to answer there is none. Which questions have their answer is in the conversation; here are
+ * only the promises that wait for one.
  */
 import type { AgentEvent, ResolvedBy } from "@chimera/acp-schema/events";
 import { startTimer } from "@chimera/acp-schema/timer";
@@ -38,8 +38,6 @@ export function createBroker(deps: {
 }) {
   const { journal, attachments } = deps;
   const waiting = new Map<string, Waiting>();
-  /** Questions that were answered while the session is loaded. A late answer is `already_resolved`, not `not_found`. */
-  const answered = new Set<string>();
   const giveUp = (id: string, by: ResolvedBy): void =>
     void waiting
       .get(id)
@@ -67,7 +65,6 @@ export function createBroker(deps: {
           const reply = given ? (given.reply as typeof kind.none) : kind.none;
           const { record, answer } = kind.settle(id, asked, reply, by);
           waiting.delete(id);
-          answered.add(id);
           timer?.stop();
           try {
             await journal.accept(record, origin === undefined ? place : { ...place, origin });
@@ -93,7 +90,7 @@ export function createBroker(deps: {
     ) {
       const asked = waiting.get(id);
       if (asked?.name !== name)
-        throw answered.has(id)
+        throw journal.conversation.answered.has(id)
           ? new SessionError("already_resolved", `${name} ${id} was answered already`)
           : new SessionError(`${name}_not_found`, `there is no unanswered ${name} ${id}`);
       if (shown !== undefined && shown !== asked.shown)

@@ -65,12 +65,15 @@ export function createSessions(deps: SessionsDeps): Sessions {
       loaded.evictIdle();
       house.requireWork();
       await house.quota.ready();
-      const asked = (await deps.admit?.(options)) ?? options;
-      if (asked.settings?.model !== undefined) requireModelName(asked.settings.model);
-      const settings = madeWith(house.start(asked.cwd), asked.settings ?? {});
-      return born(house, { ...asked, settings }, foldConversation(), (target, id, summary) =>
-        target.create(id, summary),
-      );
+      const name = newName(house);
+      return loaded.bringIn(name.id, async () => {
+        const asked = (await deps.admit?.(options)) ?? options;
+        if (asked.settings?.model !== undefined) requireModelName(asked.settings.model);
+        const settings = madeWith(house.start(asked.cwd), asked.settings ?? {});
+        return born(house, name, { ...asked, settings }, foldConversation(), (target, summary) =>
+          target.create(name.id, summary),
+        );
+      });
     },
     async load(id) {
       loaded.evictIdle();
@@ -78,14 +81,14 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const present = loaded.find(id);
       present?.touch();
       if (present) return present;
-      return loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id));
+      return loaded.bringIn(id, async () => loaded.find(id) ?? bring(house, id));
     },
     read: async (id) => loaded.find(id) ?? readStored(house, id),
     async loadVisible(id) {
       const collected = createCollected();
       await house.quota.ready();
       const session =
-        loaded.find(id) ?? (await loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id, collected.take)));
+        loaded.find(id) ?? (await loaded.bringIn(id, async () => loaded.find(id) ?? bring(house, id, collected.take)));
       session.touch();
       return { session, head: session.lastSeq, visible: collected.visible(sessions.logs, session) };
     },
@@ -100,7 +103,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     async fork(id, options = {}) {
       await house.quota.ready();
-      return loaded.inLane(id, () => fork(house, id, options));
+      return loaded.bringIn(id, () => fork(house, id, options));
     },
     close: (id) => loaded.inLane(id, () => close(house, id)),
     tearDown: (id) => removing(id, () => tearDown(house, id)),
@@ -110,7 +113,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return () => void removed.delete(listener);
     },
     settle: (id) =>
-      loaded.inLane(id, async () => {
+      loaded.bringIn(id, async () => {
         if (loaded.find(id)) return;
         await bring(house, id);
         await loaded.unload(id, "shutdown");
@@ -160,18 +163,28 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
   }
 }
 
+/** The id of a session to be, and the time that is in it. */
+interface Name {
+  readonly id: string;
+  readonly createdAt: number;
+}
+
+function newName({ deps, clock }: House): Name {
+  const createdAt = clock();
+  return { id: makeSessionId(deps.prefix, createdAt), createdAt };
+}
+
 /** Makes a session that was not there before. */
 async function born(
   house: House,
+  { id, createdAt }: Name,
   options: CreateOptions & { readonly settings: Settings; readonly parentId?: string },
   conversation: Conversation,
-  open: (store: Store, id: string, summary: Summary) => Promise<LogWriter<SessionEvent>>,
+  open: (store: Store, summary: Summary) => Promise<LogWriter<SessionEvent>>,
 ): Promise<OwnedSession> {
-  const { deps, clock } = house;
+  const { deps } = house;
   const { cwd, settings: made, parentId, persist = true } = options;
   deps.requirePlace?.([cwd, ...(options.directories ?? [])]);
-  const createdAt = clock();
-  const id = makeSessionId(deps.prefix, createdAt);
   const store = persist ? house.store : house.ephemeral;
   const facts = {
     program: deps.prefix,
@@ -185,7 +198,7 @@ async function born(
   const { model } = settingsOf(made, conversation.settings);
   const leave = house.quota.requireSession(options.owner, id, parentId);
   const birth = { ...facts, conversation, made, persistent: persist, endedAt: null };
-  const opening = open(store, id, summarize({ ...facts, id, model }, conversation, null));
+  const opening = open(store, summarize({ ...facts, id, model }, conversation, null));
   return opening
     .then((writer) => house.open(store, { ...birth, writer: createLogHold(writer) }))
     .finally(async () => {
@@ -244,11 +257,13 @@ async function fork(house: House, id: string, { turn: asked, owner }: ForkOption
     ...(conversation.facts.isShared ? [{ type: "sharing_changed", metadata: { shared: false } } as const] : []),
   ].map((event) => bodyOf(event, { turn: null }));
   for (const event of added) conversation.apply(event);
+  const name = newName(house);
   const child = await born(
     house,
+    name,
     { ...admitted, settings: made, parentId: id },
     conversation,
-    (target, childId, summary) => target.copy(id, childId, { upTo: at, summary, added }),
+    (target, summary) => target.copy(id, name.id, { upTo: at, summary, added }),
   );
   await child.durable(child.lastSeq);
   return child;

@@ -1,5 +1,6 @@
 /** The sessions in memory, the clients of each, and one lane per id: loading, unloading, forking and deleting a session take turns. */
 
+import { SessionError } from "./errors.js";
 import { limits } from "./limits.js";
 import type { OwnedSession, SessionClient } from "./session.js";
 
@@ -40,6 +41,7 @@ export function createLoaded(deps: {
   const listeners = new Set<(session: OwnedSession) => void>();
   const watchers = createWatchers();
   let nextEviction = 0;
+  let isShutDown = false;
   let nextLook: NodeJS.Timeout | null = null;
 
   const lanes = createLanes();
@@ -58,6 +60,14 @@ export function createLoaded(deps: {
       for (const watcher of watchers.of(id)) watcher.unloaded(how === "lost" ? null : session.lastSeq);
       await deps.release(session);
     }
+  };
+
+  const mayEvict = ({ idleMs, state, attended }: OwnedSession): boolean =>
+    idleMs >= ttl * 1000 && (state === "idle" || !attended);
+  /** Runs in the lane of the session, which may have been used while that was waited for. */
+  const evict = async (session: OwnedSession): Promise<void> => {
+    const { id } = session;
+    if ((sessions.get(id) ?? resting.get(id)) === session && mayEvict(session)) await unload(id, "eviction");
   };
 
   const rouse = (session: OwnedSession): void => {
@@ -99,6 +109,11 @@ export function createLoaded(deps: {
     rouse,
     /** Runs work when nothing else of the same id is under way. */
     inLane,
+    /** The same for work that takes a session into memory. Throws `draining` once the process shuts down. */
+    async bringIn<T>(id: string, work: () => Promise<T>): Promise<T> {
+      if (isShutDown) throw new SessionError("draining", "the server is about to end and opens no session");
+      return inLane(id, work);
+    },
     /** Takes a session out of memory; the log stays. Called in its lane. Resolves when its log is released. */
     unload,
     /** The clients of a session, loaded or not. */
@@ -137,12 +152,14 @@ export function createLoaded(deps: {
       if (!ttl || now < nextEviction) return;
       // Every operation asks; looking at each session every time would cost more the more there are.
       nextEviction = now + Math.min(1000, ttl * 100);
-      for (const { id, idleMs, state, attended } of [...sessions.values(), ...resting.values()]) {
-        if (idleMs < ttl * 1000 || (state !== "idle" && attended)) continue;
-        inLane(id, () => unload(id, "eviction")).catch((error) => deps.onError(error, id));
+      for (const session of [...sessions.values(), ...resting.values()]) {
+        if (!mayEvict(session)) continue;
+        inLane(session.id, () => evict(session)).catch((error) => deps.onError(error, session.id));
       }
     },
+    /** Takes in no session any more, and unloads those that are there or just come. */
     async shutdown() {
+      isShutDown = true;
       await lanes.settled();
       clearTimeout(nextLook ?? undefined);
       await Promise.allSettled(

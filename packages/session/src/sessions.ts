@@ -83,6 +83,7 @@ export interface Sessions {
   /** From now on no turn and no session begins, whatever carries the prompt: `draining`. What was accepted goes on. */
   drain(): void;
   isDraining(): boolean;
+  /** Unloads every session, also one that is just being made. From now on none is made or loaded: `draining`. */
   shutdown(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, createMemoryStore, type ListOptions, type LogWriter } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { DEFAULT_SESSION_TTL, parseMode, sessionSummaries } from "../src/index.js";
-import { makeSessions, recordsOf, runPrompt, speaking, typesOf, untilCancelled, untilHeard } from "./fixture.js";
+import { makeSessions, recordsOf, runPrompt, speaking, typesOf, until, untilCancelled, untilHeard } from "./fixture.js";
 
 function fileStore(root = mkdtempSync(join(tmpdir(), "session-life-"))) {
   const store = createFileStore<SessionEvent, Summary>({ root, summaries: sessionSummaries });
@@ -16,6 +16,30 @@ function fileStore(root = mkdtempSync(join(tmpdir(), "session-life-"))) {
     rmSync(root, { recursive: true, force: true });
   });
   return store;
+}
+
+/** Admits every new session, and keeps those waiting that come while it is closed. */
+function createDoor() {
+  let opened = Promise.resolve();
+  let open = () => {};
+  let waiting = 0;
+  return {
+    get waiting() {
+      return waiting;
+    },
+    async admit<T>(asked: T) {
+      waiting++;
+      await opened;
+      waiting--;
+      return asked;
+    },
+    close() {
+      opened = new Promise((resolve) => {
+        open = resolve;
+      });
+    },
+    open: () => open(),
+  };
 }
 
 test("a turn on disk is heard before it is ended, though all of it came at once", async () => {
@@ -178,6 +202,24 @@ describe("the time to live", () => {
     expect(sessions.find(id)).toBeDefined();
   });
 
+  test("a session that was used while its eviction waited stays", async () => {
+    let now = 0;
+    const door = createDoor();
+    const sessions = makeSessions(speaking("hello"), { ttl: 10, monotonic: () => now, admit: door.admit });
+    const session = await sessions.create({ cwd: "/" });
+    await runPrompt(sessions, session.id, "hi");
+    door.close();
+    const forking = sessions.fork(session.id);
+    await until(() => door.waiting === 1);
+    now += 11_000;
+    sessions.evictIdle();
+    session.touch();
+    door.open();
+    await forking;
+    await sessions.fork(session.id);
+    expect(sessions.find(session.id)).toBe(session);
+  });
+
   test("a touch starts it again", async () => {
     const { sessions, pass } = clocked(10);
     const session = await sessions.create({ cwd: "/" });
@@ -186,6 +228,39 @@ describe("the time to live", () => {
     pass(9);
     sessions.evictIdle();
     expect(sessions.find(session.id)).toBe(session);
+  });
+});
+
+describe("a shutdown", () => {
+  test("waits for a session that is being made, and unloads it", async () => {
+    const door = createDoor();
+    const sessions = makeSessions(speaking("hello"), { admit: door.admit });
+    door.close();
+    const making = sessions.create({ cwd: "/" });
+    await until(() => door.waiting === 1);
+    const ended = sessions.shutdown();
+    door.open();
+    await ended;
+    expect(sessions.live()).toEqual([]);
+    const session = await making;
+    expect(() => session.prompt({ text: "hi" })).toThrow(expect.objectContaining({ code: "session_closed" }));
+  });
+
+  test("lets nothing begin after it: no session is made, loaded or forked", async () => {
+    const sessions = makeSessions(speaking("hello"));
+    const { id } = await sessions.create({ cwd: "/" });
+    await runPrompt(sessions, id, "hi");
+    await sessions.shutdown();
+    const begun = [
+      sessions.create({ cwd: "/" }),
+      sessions.load(id),
+      sessions.loadVisible(id),
+      sessions.fork(id),
+      sessions.settle(id),
+    ];
+    for (const outcome of await Promise.allSettled(begun))
+      expect(outcome).toMatchObject({ status: "rejected", reason: { code: "draining" } });
+    expect(sessions.live()).toEqual([]);
   });
 });
 

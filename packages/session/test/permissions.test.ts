@@ -36,6 +36,16 @@ test("two clients answer at once: the first counts, the second learns so", async
   expect(session.conversation.turns[0]?.result?.output).toBe("always by client");
 });
 
+test("an answer that comes after the session was loaded again is too late, and one to no question is to none", async () => {
+  const { sessions, session, id } = await asked();
+  await session.answer(id, "allow");
+  await session.idle();
+  await sessions.close(session.id);
+  const again = await sessions.load(session.id);
+  await expect(again.answer(id, "deny")).rejects.toMatchObject({ code: "already_resolved" });
+  await expect(again.answer("perm-00000000", "deny")).rejects.toMatchObject({ code: "permission_not_found" });
+});
+
 test("the request and its answer are records, with who answered", async () => {
   const { sessions, session, id } = await asked();
   await session.answer(id, "allow", "console");

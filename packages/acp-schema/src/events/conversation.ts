@@ -29,6 +29,8 @@ export interface Conversation {
   readonly openPermissions: ReadonlyMap<string, Metadata<"permission_request">>;
   /** Questions without an answer, by id. */
   readonly openQuestions: ReadonlyMap<string, Metadata<"question_asked">>;
+  /** The ids of permission requests and questions that have their answer. */
+  readonly answered: ReadonlySet<string>;
   /** Commands that go on after their call, by id. */
   readonly openJobs: ReadonlyMap<string, Metadata<"job_started">>;
   /** What the model sees before the given turn. */
@@ -80,6 +82,7 @@ export function foldConversation(options: { readonly keep?: "state" | "model" } 
     openCalls: fold.openCalls,
     openPermissions: fold.openPermissions,
     openQuestions: fold.openQuestions,
+    answered: fold.answered,
     openJobs: fold.openJobs,
     get settings() {
       return fold.settings;

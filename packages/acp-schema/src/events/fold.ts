@@ -90,6 +90,7 @@ export function newFold(keepsMessages: boolean) {
     openCalls: new Map<string, Metadata<"tool_call">>(),
     openPermissions: new Map<string, Metadata<"permission_request">>(),
     openQuestions: new Map<string, Metadata<"question_asked">>(),
+    answered: new Set<string>(),
     openJobs: new Map<string, Metadata<"job_started">>(),
     /** Null where messages are not kept. */
     reply: keepsMessages ? createParts() : null,
@@ -188,9 +189,15 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   },
   step_end: (fold, _metadata, turn) => endReply(fold, turn),
   permission_request: ({ openPermissions }, metadata) => void openPermissions.set(metadata.permission_id, metadata),
-  permission_resolved: ({ openPermissions }, { permission_id }) => void openPermissions.delete(permission_id),
+  permission_resolved({ openPermissions, answered }, { permission_id }) {
+    openPermissions.delete(permission_id);
+    answered.add(permission_id);
+  },
   question_asked: ({ openQuestions }, metadata) => void openQuestions.set(metadata.question_id, metadata),
-  question_answered: ({ openQuestions }, { question_id }) => void openQuestions.delete(question_id),
+  question_answered({ openQuestions, answered }, { question_id }) {
+    openQuestions.delete(question_id);
+    answered.add(question_id);
+  },
   job_started: ({ openJobs }, metadata) => void openJobs.set(metadata.job_id, metadata),
   job_ended: ({ openJobs }, { job_id }) => void openJobs.delete(job_id),
   usage({ facts }, metadata, turn) {
