@@ -3,6 +3,8 @@ import { getEventListeners } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { SessionRecord } from "@chimera/acp-schema/events";
 import { routes } from "@chimera/acp-schema/http";
 import { type Client, ClientError, createClient, type RouteName } from "@chimera/client";
@@ -89,6 +91,34 @@ test("every route of the table is called through the client", async () => {
   expect(await call("DELETE /sessions/{id}", { id })).toMatchObject({ deleted: true, session_id: id });
   const streams = Object.keys(routes).filter((route) => "stream" in routes[route as RouteName]);
   expect([...called, ...streams].sort()).toEqual(Object.keys(routes).sort());
+});
+
+test("a request ends after its time, or when its caller leaves, also where memory is collected meanwhile", {
+  timeout: 60_000,
+}, async () => {
+  let isSilent = false;
+  const server = createHttpServer((_, response) => {
+    if (!isSilent) response.setHeader("content-type", "application/json").end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  onTestFinished(() => void server.closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  const client = createClient({ url, retries: 0, timeoutMs: 5_000 });
+  const caller = new AbortController();
+  const { signal } = caller;
+  // A function that has run often is compiled anew, and then holds nothing that it does not use any more.
+  for (let n = 0; n < 1500; n++) await client.call("GET /ping", {}, { signal });
+  isSilent = true;
+  setFlagsFromString("--expose-gc");
+  const collecting = setInterval(runInNewContext("gc") as () => void, 50);
+  onTestFinished(() => clearInterval(collecting));
+  await expect(client.call("GET /ping", {}, { signal })).rejects.toMatchObject({ code: "timeout" });
+  const left = client.call("GET /ping", {}, { signal });
+  caller.abort(new Error("left"));
+  await expect(left).rejects.toThrow("left");
+  await expect(client.call("GET /ping", {}, { signal })).rejects.toThrow("left");
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 test(`a follower has every record once, though the server is killed ${KILLS} times in mid turn`, {

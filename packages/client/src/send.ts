@@ -1,5 +1,6 @@
 /** Requests: with a token, a time limit, a key that makes a prompt safe to repeat, and retries where repeating does no harm. */
 
+import { startTimer } from "@chimera/acp-schema/timer";
 import { ClientError, errorOf } from "./error.js";
 import { backoff, pause } from "./pause.js";
 import type { Input, Output, RouteName, StreamName } from "./types.js";
@@ -99,10 +100,9 @@ export function createSender(options: ClientOptions): Sender {
         ...(body !== undefined && { body: JSON.stringify(body) }),
       };
       for (let attempt = 0; ; attempt++) {
-        const late = AbortSignal.timeout(timeoutMs);
+        const limit = limited(timeoutMs, signal);
         try {
-          const limit = signal ? AbortSignal.any([signal, late]) : late;
-          const response = await request(search ? `${path}?${search}` : path, { ...init, signal: limit });
+          const response = await request(search ? `${path}?${search}` : path, { ...init, signal: limit.signal });
           const answer = await answerOf(response);
           validate?.(route, answer);
           return answer as never;
@@ -112,6 +112,8 @@ export function createSender(options: ClientOptions): Sender {
             error instanceof ClientError && error.retryable && (isSafe || [429, 503].includes(error.status));
           if (!isAgain || attempt >= retries) throw error;
           await retry(attempt, error, signal);
+        } finally {
+          limit.end();
         }
       }
     },
@@ -122,6 +124,23 @@ export function createSender(options: ClientOptions): Sender {
 
 /** The routes whose keys the server keeps. */
 const KEYED = /^POST \/(sessions(\/\{id\}\/turns)?|session\/\{id\}\/message|runs)$/;
+
+/**
+ * A signal that aborts with `outer`, and after `ms` with a `TimeoutError`. Its timer holds it: Node 20 collects what
+ * `AbortSignal.any` makes of `AbortSignal.timeout` before it fires.
+ */
+function limited(ms: number, outer: AbortSignal | undefined) {
+  const own = new AbortController();
+  const timer = startTimer(ms, () => own.abort(new DOMException("the answer took too long", "TimeoutError")));
+  const leave = () => own.abort(outer?.reason);
+  outer?.addEventListener("abort", leave, { once: true });
+  if (outer?.aborted) leave();
+  const end = () => {
+    timer.stop();
+    outer?.removeEventListener("abort", leave);
+  };
+  return { signal: own.signal, end };
+}
 
 async function answerOf(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;

@@ -5,7 +5,7 @@ import { startOf } from "@chimera/acp-schema/text";
 import type { ModelMessage } from "../providers/model.js";
 import type { Task, Tool, ToolOutcome } from "../tool.js";
 import type { Call, Runnable } from "./call.js";
-import { abortable } from "./patience.js";
+import { abortable, withDeadline } from "./patience.js";
 import { createRepeats } from "./repeats.js";
 import type { RunningTurn } from "./running-turn.js";
 
@@ -64,14 +64,15 @@ async function previewOf(
   tool: Tool,
   input: unknown,
 ): Promise<readonly ToolContent[]> {
-  if (!tool.preview) return [];
-  const signal = AbortSignal.any([turn, AbortSignal.timeout(PREVIEW_MS)]);
-  try {
-    return await abortable(tool.preview(input, { workspace, signal }), signal, 0);
-  } catch (error) {
-    const why = signal.aborted ? `it takes longer than ${PREVIEW_MS / 1000} s to work out` : (error as Error).message;
-    return [{ type: "text", text: `[the change is not shown: ${why}]` }];
-  }
+  return withDeadline(turn, PREVIEW_MS, async (signal) => {
+    if (!tool.preview) return [];
+    try {
+      return await abortable(tool.preview(input, { workspace, signal }), signal, 0);
+    } catch (error) {
+      const why = signal.aborted ? `it takes longer than ${PREVIEW_MS / 1000} s to work out` : (error as Error).message;
+      return [{ type: "text", text: `[the change is not shown: ${why}]` }];
+    }
+  });
 }
 
 /** Neighbours that may run side by side form a group; everything else is a group of its own. */

@@ -1,6 +1,7 @@
 /** Waiting: time as an effect, work that may not listen to its signal, and a provider that may answer when it is asked again. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import { startTimer } from "@chimera/acp-schema/timer";
 import { AgentError } from "../errors.js";
 
 /** Time, as an effect: monotonic milliseconds, and waiting that a signal can end. */
@@ -68,6 +69,35 @@ export function within(ms: number, signal: AbortSignal, work: Promise<unknown>):
   });
 }
 
+/** Aborts when any source does. Held by ordinary references: Node 20 may collect `AbortSignal.any` before it fires. */
+export function link(...sources: readonly AbortSignal[]): Linked {
+  const own = new AbortController();
+  const onAbort = () => own.abort(sources.find((source) => source.aborted)?.reason);
+  const unlink = () => {
+    for (const source of sources) source.removeEventListener("abort", onAbort);
+  };
+  for (const source of sources) source.addEventListener("abort", onAbort, { once: true });
+  if (sources.some((source) => source.aborted)) onAbort();
+  return { signal: own.signal, unlink };
+}
+
+/** Runs `use` with a signal that also aborts after `ms`, then with a `TimeoutError`. */
+export async function withDeadline<T>(
+  outer: AbortSignal,
+  ms: number,
+  use: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const timer = startTimer(ms, () => limit.abort(new DOMException("it took too long", "TimeoutError")));
+  const { signal, unlink } = link(outer, limit.signal);
+  try {
+    return await use(signal);
+  } finally {
+    timer.stop();
+    unlink();
+  }
+}
+
 /** Tries of one reply. With the waits between them that is about two minutes. */
 const ATTEMPTS = 10;
 /** A reply that stopped arriving is paid for each time, so it is asked for less often. */
@@ -114,6 +144,12 @@ export async function waitToRetry(
 }
 
 // --- internal ---
+
+interface Linked {
+  readonly signal: AbortSignal;
+  /** Lets go of the sources. */
+  unlink(): void;
+}
 
 function tooLong(error: AgentError, asked: number): AgentError {
   const message = `${error.message}; it asks to be left alone for ${Math.ceil(asked / 60_000)} minutes`;

@@ -1,5 +1,4 @@
-/** How messages travel between us and one MCP server, and how long they may take. */
-import { startTimer } from "@chimera/acp-schema/timer";
+/** How messages travel between us and one MCP server. */
 import { isJsonObject, type JsonObject, parseJson } from "../json.js";
 
 export interface ChannelEvents {
@@ -23,41 +22,4 @@ export const MAX_MESSAGE = 16 * 1024 * 1024;
  */
 export function deliver(text: string, onMessage: ChannelEvents["onMessage"]): void {
   for (const message of [parseJson(text)].flat()) if (isJsonObject(message)) onMessage(message);
-}
-
-/** Aborts when any source does. Held by ordinary references: Node 20 may collect `AbortSignal.any` before it fires. */
-export function link(...sources: readonly AbortSignal[]): Linked {
-  const own = new AbortController();
-  const onAbort = () => own.abort(sources.find((source) => source.aborted)?.reason);
-  const unlink = () => {
-    for (const source of sources) source.removeEventListener("abort", onAbort);
-  };
-  for (const source of sources) source.addEventListener("abort", onAbort, { once: true });
-  if (sources.some((source) => source.aborted)) onAbort();
-  return { signal: own.signal, unlink };
-}
-
-/** Runs `use` with a signal that also aborts after `ms`, then with a `TimeoutError`. */
-export async function withDeadline<T>(
-  outer: AbortSignal,
-  ms: number,
-  use: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const limit = new AbortController();
-  const timer = startTimer(ms, () => limit.abort(new DOMException("it took too long", "TimeoutError")));
-  const { signal, unlink } = link(outer, limit.signal);
-  try {
-    return await use(signal);
-  } finally {
-    timer.stop();
-    unlink();
-  }
-}
-
-// --- internal ---
-
-interface Linked {
-  readonly signal: AbortSignal;
-  /** Lets go of the sources. */
-  unlink(): void;
 }

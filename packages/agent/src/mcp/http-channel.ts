@@ -3,7 +3,8 @@ import type { McpServer } from "@chimera/acp-schema/agent";
 import { createParser } from "eventsource-parser";
 import { AgentError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import { type Channel, type ChannelEvents, deliver, link, MAX_MESSAGE } from "./channel.js";
+import { link } from "../loop/patience.js";
+import { type Channel, type ChannelEvents, deliver, MAX_MESSAGE } from "./channel.js";
 
 export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse" }>, events: ChannelEvents): Channel {
   const own = new AbortController();
@@ -48,8 +49,8 @@ export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse
       void receive(response, onMessage)
         .finally(linked.unlink)
         .then(
-          // Harmless after a reply; without one the caller would wait for its time limit.
-          () => onMessage({ id: message["id"], error: { message: "the answer held no reply" } }),
+          // Harmless after a reply; without one the caller of a request would wait for its time limit.
+          () => isRequest(message) && onMessage({ id: message["id"], error: { message: "the answer held no reply" } }),
           (error: unknown) => {
             if (!signal.aborted && !own.signal.aborted) events.onClose((error as Error).message);
           },
@@ -74,6 +75,11 @@ function unreachable(name: string, error: Error): AgentError {
   const { cause, message } = error;
   const reason = (cause instanceof Error && cause.message) || message;
   return new AgentError("mcp_connect", `The MCP server ${name} cannot be reached: ${reason}`, { cause: error });
+}
+
+/** A notification has no id. What answers a request of the server has an id that the server chose, which a pending call may have too. */
+function isRequest(message: JsonObject): boolean {
+  return message["method"] !== undefined && message["id"] !== undefined;
 }
 
 /** The reply to the handshake names the version that every later request must carry. */

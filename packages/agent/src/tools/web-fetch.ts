@@ -5,6 +5,7 @@ import type { LookupFunction } from "node:net";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { AgentError } from "../errors.js";
+import { withDeadline } from "../loop/patience.js";
 import type { Tool } from "../tool.js";
 import { capOutput, defineTool, describeCall } from "./define.js";
 
@@ -29,11 +30,12 @@ export function createWebFetchTool(options: WebFetchOptions = {}): Tool<{ url: s
     },
     run: async ({ url }, context) => {
       const limitMs = options.limitMs ?? LIMIT_MS;
-      const signal = AbortSignal.any([context.signal, AbortSignal.timeout(limitMs)]);
-      const page = await load(parseAddress(url), signal, options).catch((error: unknown) => {
-        context.signal.throwIfAborted();
-        throw signal.aborted ? failed(url, `it took longer than ${limitMs / 1000} s`) : error;
-      });
+      const page = await withDeadline(context.signal, limitMs, (signal) =>
+        load(parseAddress(url), signal, options).catch((error: unknown) => {
+          context.signal.throwIfAborted();
+          throw signal.aborted ? failed(url, `it took longer than ${limitMs / 1000} s`) : error;
+        }),
+      );
       const { htmlToText } = await import("./html-to-text.js");
       const text = page.isHtml ? await htmlToText(page.text, page.url) : page.text;
       const cut = page.isCut ? `\n[only the first ${MAX_BYTES} bytes were read]` : "";

@@ -1,5 +1,7 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import * as v from "valibot";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { AgentOptions, Ask, Tool } from "../../src/index.js";
 import { createScriptedModel, parseScript, type ScriptInput } from "../../src/scripted.js";
 import { writeTool } from "../../src/tools/index.js";
@@ -335,6 +337,26 @@ describe("permissions", () => {
     const events = await takeTurn(calling([{ call: "change" }], [showing]), { ...asking, context: { ask } });
     expect(asked).toEqual([["change", "edit", ["change", "alter"]]]);
     expect(shown).toEqual([[{ type: "text", text: "as it would be" }]]);
+    expect(of(events, "tool_result")).toMatchObject([{ success: true }]);
+  });
+
+  it("are asked for without what the call would change where that takes too long to work out", async () => {
+    const slow = {
+      ...change,
+      preview: (_: unknown, { signal }: { signal: AbortSignal }) =>
+        new Promise<never>((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    };
+    const shown: unknown[] = [];
+    const ask: Ask = async ({ content }) => {
+      if (typeof content === "function") shown.push(await content());
+      return { decision: "allow", by: "client" };
+    };
+    // Node 20 collects signals that only a time limit holds.
+    setFlagsFromString("--expose-gc");
+    const collecting = setInterval(runInNewContext("gc") as () => void, 100);
+    onTestFinished(() => clearInterval(collecting));
+    const events = await takeTurn(calling([{ call: "change" }], [slow]), { ...asking, context: { ask } });
+    expect(shown).toEqual([[{ type: "text", text: expect.stringContaining("takes longer than 2 s") }]]);
     expect(of(events, "tool_result")).toMatchObject([{ success: true }]);
   });
 

@@ -130,6 +130,30 @@ describe("an MCP server over HTTP", () => {
     expect(notices).toEqual([expect.stringContaining("took too long")]);
   });
 
+  test("a server that asks something under the id of a call still answers the call", async () => {
+    let answer: (() => void) | undefined;
+    let pings = 0;
+    const { list, run } = await listening(({ message }, response) => {
+      const { id } = message;
+      if (message.method === "tools/call") {
+        const send = (more: object) => response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id, ...more })}\n\n`);
+        response.setHeader("content-type", "text/event-stream");
+        answer = () => {
+          if (pings++ < 5) return send({ method: "ping" });
+          send({ result: { content: [{ type: "text", text: "done" }] } });
+          response.end();
+        };
+        answer();
+      } else if (message.method === undefined && id !== undefined) {
+        // Our answer to a ping: the next one follows when this request is over.
+        response.once("close", () => answer?.());
+        response.writeHead(202).end();
+      } else plain({ method: "POST", headers: {}, message }, response);
+    });
+    const [echo] = await list();
+    expect(await run(echo as Tool, {})).toEqual({ success: true, output: "done" });
+  });
+
   test("an error of the protocol is an answer", async () => {
     const { list, run } = await listening((one, response) => {
       if (one.message.method !== "tools/call") return plain(one, response);
