@@ -1,8 +1,10 @@
 /** From a program to a process: argv in, exit code out. */
+import { closeSync } from "node:fs";
 import { type Command, type Program, wholeProgram } from "./command/command.js";
 import { commandHelp, completeCommand, programHelp } from "./command/help.js";
 import { parseCommand } from "./command/parse.js";
 import { isUsageError, nearest } from "./command/usage-error.js";
+import { orElse } from "./or-else.js";
 import { tellVersion } from "./version.js";
 
 const MINIMUM_NODE = [20, 19] as const;
@@ -11,6 +13,7 @@ const MINIMUM_NODE = [20, 19] as const;
 export function createMain(program: Program) {
   return async (process: NodeJS.Process): Promise<void> => {
     if (tellVersion(program.profile, process)) return;
+    process.on("exit", leaveDeadTerminal);
     const calledAs = callOf(program, process);
     const code = await run(program, calledAs, process).catch((error) => report(calledAs, error, process));
     process.exitCode = code;
@@ -102,6 +105,12 @@ function surviveClosedPipes(name: string, process: NodeJS.Process): void {
     // The reader of a pipe, as in `… | head`, has closed it.
     process.exit(error.code === "EPIPE" ? 0 : await report(name, error, process));
   });
+}
+
+/** Node 20 aborts at its end when it cannot restore the terminal that it was started on. It leaves alone what is closed. */
+function leaveDeadTerminal(): void {
+  const { isatty } = process.getBuiltinModule("node:tty");
+  for (const fd of [0, 1, 2]) if (!isatty(fd)) orElse(() => closeSync(fd), undefined);
 }
 
 function tooOld(version: string): boolean {

@@ -52,10 +52,11 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
     const serving = await Promise.race([http.startHttp(invocation, parts), stopped]);
     if (typeof serving === "number") return ended(invocation, core.close, serving, log);
     transports.push(serving.close);
-    reload = async () => {
+    const reread = async () => {
       log.reopen();
       await serving.reload(http.rereadAccess(invocation, config));
     };
+    reload = isService(settings.acp, process) ? reread : null;
     drain = () => serving.drain(config.values.drain_timeout * 1000);
     ends.push(failureOf(serving.ready, log));
   }
@@ -79,6 +80,11 @@ function takeSocket({ env, pid }: NodeJS.Process): number | undefined {
   const isOurs = env["LISTEN_PID"] === String(pid) && Number(env["LISTEN_FDS"]) >= 1;
   for (const name of ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]) delete env[name];
   return isOurs ? FIRST_SOCKET : undefined;
+}
+
+/** Neither an editor nor a terminal started it, which a hang-up says are gone. Asked early: a terminal that is gone looks like none. */
+function isService(acp: boolean, { stdin, stdout, stderr }: NodeJS.Process): boolean {
+  return !acp && ![stdin, stdout, stderr].some(({ isTTY }) => isTTY);
 }
 
 /** A person who names a port expects a server on it. */

@@ -11,7 +11,7 @@ const EXIT_FAULT = 70;
 /**
  * The exit code: 0 for a signal (a second ends at once), 70 for a fault. What `owners` trace to a turn ends only it.
  *
- * @param reload what a hang-up means to a service, which has no terminal that could go away; null: it ends, as everywhere else.
+ * @param reload what a hang-up means to a service; null: it ends, as everywhere else.
  */
 export function untilEnd(
   process: NodeJS.Process,
@@ -23,7 +23,7 @@ export function untilEnd(
     let asked = false;
     for (const name of Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]) {
       process.on(name, () => {
-        const again = name === "SIGHUP" && !hasTerminal(process) ? reload() : null;
+        const again = name === "SIGHUP" ? reload() : null;
         if (again) {
           const failed = (error: unknown) => log.error("not everything was read again", { error: String(error) });
           return void again().then(() => log.info("read again", { signal: name }), failed);
@@ -97,10 +97,6 @@ export function endChildren(process: NodeJS.Process): void {
 }
 
 // --- internal ---
-
-function hasTerminal({ stdin, stdout, stderr }: NodeJS.Process): boolean {
-  return [stdin, stdout, stderr].some(({ isTTY }) => isTTY === true);
-}
 
 /**
  * Whatever a tool makes that outlives its turn (a watch, a connection) keeps this object alive, so it drops its reference when the turn
