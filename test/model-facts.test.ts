@@ -83,7 +83,7 @@ test("a cost limit with an unknown price asks an editor's person, and goes on on
   const { sessionId } = await editor.open();
   expect((await editor.prompt(sessionId, "hi")).result).toMatchObject({ stopReason: "end_turn" });
   expect(editor.asked("session/request_permission")).toMatchObject([
-    { toolCall: { title: expect.stringContaining("costs is not known") } },
+    { toolCall: { title: expect.stringContaining("is not known, so the cost limit") } },
   ]);
   expect(model.requests).toHaveLength(1);
 });

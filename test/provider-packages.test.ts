@@ -124,7 +124,11 @@ test.each([
   ["without a provider", "bare/m", /@shop\/bare exports no provider of the AI SDK/],
   ["that cannot be loaded", "broken/m", /@shop\/broken could not be loaded: no luck/],
   ["of an older specification", "old/m", /version v2 of the AI SDK's provider specification; v3 and v4 are supported/],
-  ["that does not know the model", "shop/unknown", /@shop\/tiny does not take it: No such languageModel: unknown/],
+  [
+    "that does not know the model",
+    "shop/unknown",
+    /@shop\/tiny does not accept the model: No such languageModel: unknown/,
+  ],
   ["without its key", "shop/keyless", /the TINY_API_KEY variable is not set/],
 ])("a package %s fails the turn at once and says why", async (_what, model, words) => {
   const names = ["gone", "bare", "broken", "old"];

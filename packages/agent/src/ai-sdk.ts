@@ -1,6 +1,6 @@
 /**
- * `@chimera/agent/ai-sdk`: a model for the engine out of any language model of the AI SDK, so that every vendor with such a
- * package (Bedrock, Vertex, Mistral, Cohere …) can be used. Nothing of the SDK is a dependency: a model is known by its shape.
+ * `@chimera/agent/ai-sdk`: adapts any language model of the AI SDK, so that every vendor with such a package (Bedrock, Vertex,
+ * Mistral, Cohere …) can be used. The SDK is not a dependency: the adapter knows a model by its shape.
  */
 import type { Json, Part } from "@chimera/acp-schema/events";
 import { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
@@ -19,12 +19,12 @@ import type {
 } from "./providers/model.js";
 import { providerError, retryAfter } from "./providers/provider-error.js";
 
-/** What is used of a `LanguageModelV3` or `LanguageModelV4`. */
+/** The parts of a `LanguageModelV3` or `LanguageModelV4` that the adapter uses. */
 export interface AiSdkModel {
   readonly specificationVersion: string;
   readonly provider: string;
   readonly modelId: string;
-  // biome-ignore lint/suspicious/noExplicitAny: the options of each version of the SDK are another type
+  // biome-ignore lint/suspicious/noExplicitAny: each version of the SDK has its own type of options
   doStream(options: any): PromiseLike<{ readonly stream: ReadableStream<unknown> }>;
 }
 
@@ -34,14 +34,14 @@ export interface AiSdkOptions {
   /** US dollars per million tokens. @defaultValue unknown */
   readonly price?: Price | null;
   readonly maxOutputTokens?: number;
-  /** How hard the model thinks; packages of version 4 map it to their vendor's own setting. */
+  /** How hard the model thinks. Packages of version 4 map it to their vendor's own setting. */
   readonly reasoning?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-  /** Options of the vendor, by the package's name: `{ openai: { store: false } }`. */
+  /** The vendor's options, keyed by the package's name: `{ openai: { store: false } }`. */
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 /**
- * A model for `createAgent` or `createCodingAgent`.
+ * Makes a model for `createAgent` or `createCodingAgent`.
  *
  * @example
  * import { mistral } from "@ai-sdk/mistral";
@@ -94,11 +94,11 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
 
 const VERSIONS = new Set(["v3", "v4"]);
 
-// The conversation as the SDK takes it.
+// The request, in the SDK's shape.
 
 function promptOf({ system, messages }: ModelRequest, version: string): object[] {
   const called = calledBy(messages);
-  // In a result, some packages would send pictures as text.
+  // Pictures go outside of tool results, because some packages would send them there as text.
   const said = [...withPictures(messages)].map((message) => messageOf(message, version, called));
   return system === "" ? said : [{ role: "system", content: system }, ...said];
 }
@@ -113,7 +113,7 @@ function messageOf(message: ModelMessage, version: string, called: ReturnType<ty
       return { role: "assistant", content: message.parts.map(partOf) };
     case "tool": {
       const { id: toolCallId, success } = message;
-      // Vendors that pair a result with its call by name know the name that the model wrote.
+      // Use the name that the model wrote: some vendors pair a result with its call by that name.
       const toolName = called.get(toolCallId)?.name ?? message.name;
       const output = { type: success ? "text" : "error-text", value: message.output || "(no output)" };
       return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] };
@@ -131,14 +131,14 @@ function partOf(part: Part): object {
   return { type: "tool-call", toolCallId: part.id, toolName: name, input, ...optionsOf(own) };
 }
 
-/** What a package said of a part goes back as an option of the same part. */
+/** Returns the package's metadata of a part as options of the same part. */
 function optionsOf(sealed: Json | JsonObject | undefined): object {
   return isJsonObject(sealed) && Object.keys(sealed).length > 0 ? { providerOptions: sealed } : {};
 }
 
-// The reply as the SDK gives it.
+// The reply, in the SDK's shape.
 
-/** A reader that leaves early cancels the stream. */
+/** Cancels the stream if the reader stops early. */
 async function* eventsOf(stream: ReadableStream<unknown>, tools: readonly ModelTool[]): AsyncGenerator<ModelEvent[]> {
   const read = createPartReader(tools);
   for await (const part of stream) {
@@ -149,7 +149,7 @@ async function* eventsOf(stream: ReadableStream<unknown>, tools: readonly ModelT
 }
 
 function createPartReader(tools: readonly ModelTool[]): (part: unknown) => ModelEvent[] {
-  /** What was said of each open block so far; only the last of it may hold the signature. */
+  /** Metadata of each unfinished block, merged, because only its last piece may hold the signature. */
   const open = new Map<unknown, JsonObject>();
   const calls: { name: string; args: string }[] = [];
   const note = ({ id, providerMetadata }: JsonObject): JsonObject => {
@@ -209,7 +209,7 @@ const STOPS: ReadonlyMap<unknown, ModelStop> = new Map<unknown, ModelStop>([
   ["content-filter", "refusal"],
 ]);
 
-/** None for a reply that was cut: packages report that in several ways, and its calls must not run. */
+/** No stop event for a reply that broke off, so that its calls do not run. Packages report such a break in several ways. */
 function stopOf(
   reason: unknown,
   calls: readonly { name: string; args: string }[],
@@ -220,7 +220,7 @@ function stopOf(
   if (unified === "other" && raw !== undefined) return [{ type: "stop", reason: "end" }];
   const stop = STOPS.get(unified);
   if (stop === undefined) return [];
-  // One package ends a cut call with an empty object and without the vendor's own word.
+  // One package reports a cut call as an empty object, without the vendor's own stop reason.
   const isCut = raw === undefined && calls.some(({ name, args }) => EMPTY.test(args) && needsArguments(name, tools));
   return isCut ? [] : [{ type: "stop", reason: stop }];
 }
@@ -245,7 +245,7 @@ function usageOf({ inputTokens, outputTokens }: JsonObject): ModelUsage {
   };
 }
 
-/** What a package throws before it connects: no other try mends it. */
+/** Errors that a package throws before it connects. Trying again does not help. */
 const FAULTS: ReadonlyMap<string | undefined, AgentErrorCode> = new Map([
   ["AI_LoadAPIKeyError", "model_unavailable"],
   ["AI_LoadSettingError", "model_unavailable"],
@@ -255,7 +255,7 @@ const FAULTS: ReadonlyMap<string | undefined, AgentErrorCode> = new Map([
   ["AI_InvalidArgumentError", "bad_request"],
 ]);
 
-/** Errors of the SDK have a status and the raw body; of a lost connection there is only the cause. */
+/** Errors of the SDK carry a status and the raw body; an error for a lost connection carries only its cause. */
 function errorOf(error: unknown): unknown {
   if (isAgentError(error) || (error as Error | null)?.name === "AbortError") return error;
   const { statusCode, responseBody, responseHeaders, message } = asObject(error);

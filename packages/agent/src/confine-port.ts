@@ -1,4 +1,4 @@
-/** The confinement port: how the processes of tools and of MCP servers are kept in bounds. A sandbox fits in here. */
+/** The confinement port: a sandbox implements it to confine the processes of tools and MCP servers. */
 import type { Workspace } from "@chimera/acp-schema/agent";
 
 export type Confine = (request: ConfineRequest) => Confinement | Promise<Confinement>;
@@ -7,28 +7,28 @@ export interface ConfineRequest {
   /** A command line for a shell. */
   readonly command: string;
   readonly cwd: string;
-  /** `own` is where the program that is started keeps its state. */
+  /** `own` is the directory in which the started program keeps its state. */
   readonly workspace: Pick<Workspace, "cwd" | "directories"> & { readonly own?: string };
-  /** Variables it needs besides those that every command gets. */
+  /** Variables in addition to those that every command gets. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether it cannot do without the network: an engine, whose model is there. */
+  /** Whether the program needs the network, as an engine does to reach its model. */
   readonly network?: boolean;
 }
 
-/** What to spawn in place of a plain shell, or why not to. */
+/** What to spawn instead of a plain shell, or why nothing may be spawned. */
 export type Confinement = Bounds | Refused;
 
 export interface Bounds {
   readonly file: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Where the spawned program starts. @defaultValue the directory of the request */
+  /** The working directory of the spawned program. @defaultValue the directory of the request */
   readonly cwd?: string;
-  /** Open descriptors that it inherits, the first as number 3. */
+  /** Open descriptors that it inherits, numbered from 3. */
   readonly descriptors?: readonly number[];
   /** Called once the process has ended. */
   release?(): void;
-  /** How a command that has ended broke the bounds, or was stopped by them as its errors show; null when it did neither. */
+  /** Judges a command that has ended: how it broke the bounds, or was stopped by them according to its stderr; null for neither. */
   violation?(stderr: string, failed: boolean): BrokenBounds | null | Promise<BrokenBounds | null>;
   /** The name of these bounds, for the log. */
   readonly mode?: string;
@@ -36,7 +36,7 @@ export interface Bounds {
 
 export interface BrokenBounds {
   readonly reason: string;
-  /** What it could not write, or wrote and should not have. */
+  /** The path that it could not write, or that it wrote but should not have. */
   readonly path?: string;
 }
 

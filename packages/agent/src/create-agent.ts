@@ -1,4 +1,4 @@
-/** An agent from its parts: a way to find models, tools, and a system prompt. Each call is asked for; the answer is the session's. */
+/** Makes an agent from its parts: a way to find models, tools, and a system prompt. The session permits or denies each call. */
 import { setMaxListeners } from "node:events";
 import type { Agent, AgentContext, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
@@ -15,33 +15,33 @@ import { type Model, parseEffort } from "./providers/model.js";
 import type { Jobs, Tool } from "./tool.js";
 
 export interface AgentOptions {
-  /** Finds the model a turn names; what it throws ends the turn with an error event. */
+  /** Finds the model that a turn names. If it throws, the turn ends with an error event. */
   readonly resolveModel: (name: string) => Model | Promise<Model>;
   /** @defaultValue none */
   readonly tools?: readonly Tool[] | ((turn: Turn, context: AgentContext) => Promise<readonly Tool[]>);
   /** @defaultValue none */
   readonly systemPrompt?: string | ((turn: Turn, workspace: Workspace) => string | Promise<string>);
-  /** Keeps output that is too long for the model aside; returns where. */
+  /** Saves the full text of an output that is too long for the model, and returns the path. */
   readonly spill?: (turn: Turn, name: string, text: string) => Promise<string>;
-  /** Where commands go on after their call. @defaultValue nowhere: each ends with its call */
+  /** Runs commands that continue after their call. @defaultValue every command ends with its call */
   readonly jobs?: Jobs;
   /** @defaultValue there is no other agent */
   readonly delegate?: Delegate;
-  /** For a task: what it shares with the turn that it is part of. */
+  /** For a task: the budget that it shares with its turn. */
   readonly shared?: Shared;
-  /** Adds to what a tool answered before the model reads it. */
+  /** Adds to a tool's answer before the model reads it. */
   readonly annotate?: RunningTurn["annotate"];
-  /** How a conversation is summed up that grows too long. @defaultValue `summarise`: the model is asked */
+  /** Sums up a conversation that has grown too long. @defaultValue `summarise`, which asks the model */
   readonly compact?: Compact;
   readonly clock?: Clock;
-  /** In [0, 1): spreads retries. */
+  /** Returns a number in [0, 1) that spreads retries. */
   readonly random?: () => number;
-  /** Runs the tools of a turn so that a rejection nobody handles can be traced to it. @defaultValue just runs them */
+  /** Runs the tools of a turn so that an unhandled rejection can be traced to the turn. @defaultValue runs them untraced */
   readonly trace?: Trace;
 }
 
 /**
- * An agent. Runs when its events are asked for; a consumer that stops asking holds it back, one that leaves cancels.
+ * Makes an agent. It runs while a consumer takes its events: a slow consumer slows it down, and one that stops early cancels the turn.
  *
  * @example
  * const agent = createAgent({ resolveModel: createModels({ env: process.env, chain: anthropicFirst }) });
@@ -50,10 +50,10 @@ export interface AgentOptions {
 export function createAgent(options: AgentOptions): Agent {
   return (turn, context) => {
     const own = new AbortController();
-    // Each call of a step listens, and so does what it starts: more listeners than Node takes for sane.
+    // Every call of a step listens, and so does what it starts. Together they exceed the number at which Node warns of a leak.
     setMaxListeners(0, own.signal);
     const cancel = (): void => own.abort(context.signal.reason);
-    // Most turns call nothing.
+    // Made with the first call, because many turns make none.
     let tracing: ReturnType<Trace> | undefined;
     const traced: RunningTurn["traced"] = (work) => {
       tracing ??= (options.trace ?? untraced)(context.fail);
@@ -130,7 +130,7 @@ async function openRun(
   };
 }
 
-/** A todo list of an earlier turn is still the plan. */
+/** Whether an earlier turn used the todo tool, whose list is then still the plan. */
 function keepsTodo({ history }: Turn): boolean {
   return history.some(
     (message) => message.role === "assistant" && callsOf(message).some((call) => call.name === "todo"),

@@ -1,4 +1,4 @@
-/** An agent with a memory and nobody else around it: turns taken one after the other, the history kept in memory. */
+/** A conversation with an agent, without sessions: one turn after the other, with the history kept in memory. */
 import type { Agent, Ask, EngineMemory, TurnSettings, Workspace } from "@chimera/acp-schema/agent";
 import { foldConversation } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, Json, Message } from "@chimera/acp-schema/events";
@@ -7,22 +7,22 @@ import { resolvePath } from "./files/real-path.js";
 
 export interface ConversationOptions {
   readonly workspace: Workspace;
-  /** Who answers permissions; reading in the workspace needs none. @defaultValue nobody: what is asked for is denied */
+  /** Answers permission requests. Reading in the workspace needs no permission. @defaultValue denies every request */
   readonly ask?: Ask;
-  /** Over `defaultSettings`. */
+  /** Replace those of `defaultSettings`. */
   readonly settings?: Partial<TurnSettings>;
-  /** What was said before. */
+  /** Messages of an earlier conversation. */
   readonly history?: readonly Message[];
 }
 
 export interface Conversation {
-  /** Takes a turn; its events are the agent's. One at a time. */
+  /** Runs a turn and yields the agent's events. Only one turn may run at a time. */
   prompt(text: string, options?: { readonly signal?: AbortSignal }): AsyncIterable<AgentEvent>;
-  /** All that was said, as the next turn will see it. */
+  /** The history that the next turn will see. */
   readonly messages: readonly Message[];
 }
 
-/** An empty model name is the provider chain's choice: without any key, the offline interpreter. */
+/** An empty model name lets the provider chain choose; without any key that is the offline interpreter. */
 export const defaultSettings: TurnSettings = {
   model: "",
   agent: "build",
@@ -38,7 +38,7 @@ export const defaultSettings: TurnSettings = {
 };
 
 /**
- * A conversation with an agent, without sessions: it lasts as long as the object.
+ * Starts a conversation with an agent, without a session. It lasts as long as the object.
  *
  * @example
  * const conversation = createConversation(agent, { workspace, settings: { model: "offline" } });
@@ -78,7 +78,7 @@ export function createConversation(agent: Agent, options: ConversationOptions): 
           yield event;
         }
       } finally {
-        // What was said stays, however the turn ended.
+        // The fold keeps an unfinished step only once the step has ended.
         past.hear({ type: "step_end", metadata: { step: 1 } });
       }
     },
@@ -87,7 +87,7 @@ export function createConversation(agent: Agent, options: ConversationOptions): 
 
 // --- internal ---
 
-/** Without a session and its rules, what only reads in the workspace needs nobody's word. */
+/** Stands in for a session's policy: allows calls that only read in the workspace, and asks about the others. */
 function askUnlessReading({ cwd, directories }: Workspace, ask: Ask): Ask {
   return async (request) => {
     const { kind = "other", touches } = request.call ?? {};
@@ -104,7 +104,7 @@ const nobody: Ask = async () => ({ decision: "deny", by: "timeout" });
 
 const END = Number.POSITIVE_INFINITY;
 
-/** The fold of the turns taken here, after those of a history that came from elsewhere. */
+/** Folds the turns of this conversation after those of a given history. */
 function createPast(given: readonly Message[]) {
   const conversation = foldConversation();
   const { turns } = conversation;
@@ -118,12 +118,12 @@ function createPast(given: readonly Message[]) {
       ...(prompt.content && { content: [...prompt.content] }),
     };
     conversation.apply({ type: "user_message", turn: number, metadata });
-    // The fold leaves out turns without a step; an agent from elsewhere may announce none.
+    // The fold leaves out turns without a step, and a custom agent may not announce its steps.
     hear({ type: "step_start", metadata: { step: 1 } });
     return number;
   };
   const first = given.findIndex(({ role }) => role === "user");
-  /** What was said before the first prompt; a summary takes its place. */
+  /** Messages before the first prompt. A compaction removes them. */
   let before = first === -1 ? given : given.slice(0, first);
   for (const message of given.slice(before.length)) {
     if (message.role === "user") begin(message);

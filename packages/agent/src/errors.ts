@@ -1,4 +1,4 @@
-/** The errors of this package: one class, a closed set of codes, recognisable across two installed copies. */
+/** The errors of this package: one class with a closed set of codes. Two installed copies recognise each other's errors. */
 
 export type AgentErrorCode =
   /** No such model, or no key for its provider. */
@@ -19,15 +19,15 @@ export type AgentErrorCode =
   | "bad_request"
   /** What arrived is not the provider's protocol. */
   | "bad_reply"
-  /** The model said nothing and called nothing, however often it was asked. */
+  /** The model sent neither text nor a call, even when asked again. */
   | "empty_reply"
   /** The model makes the same call again and again, and gets the same result. */
   | "stuck"
-  /** A script file of the scripted provider is wrong, or was sent something it did not expect. */
+  /** A script of the scripted provider is wrong, or received a request that it did not expect. */
   | "script"
   /** A bug: something that should not happen did. */
   | "internal"
-  /** What a tool refuses. */
+  // Reasons for which a tool refuses a call.
   | "unknown_tool"
   | "unknown_skill"
   | "path_invalid"
@@ -37,14 +37,14 @@ export type AgentErrorCode =
   | "file_too_large"
   | "edit_no_match"
   | "edit_many_matches"
-  /** Somebody else changed the file since the model read it. */
+  /** The file has changed since the model read it. */
   | "file_changed"
   | "bad_pattern"
-  /** An address that is not fetched, or could not be. */
+  /** An address that may not be fetched, or could not be. */
   | "bad_address"
-  /** Work that was ended at its time limit. */
+  /** The work reached its time limit. */
   | "too_slow"
-  /** What an MCP server or its configuration does wrong. */
+  // Failures of an MCP server or of its configuration.
   | "mcp_connect"
   | "mcp_closed"
   | "mcp_call";
@@ -62,7 +62,7 @@ export class AgentError extends Error {
   readonly code: AgentErrorCode;
   /** Whether the same request may succeed a little later. */
   readonly retryable: boolean;
-  /** How long the provider asked to be left alone. */
+  /** How long the provider asked the client to wait. */
   readonly retryAfterMs: number | undefined;
   readonly [BRAND] = true;
 
@@ -85,7 +85,7 @@ export function isAgentError(value: unknown): value is AgentError {
   return typeof value === "object" && value !== null && BRAND in value;
 }
 
-/** Whatever was thrown, as an agent error: what is unknown counts as a bug of this package or of a tool. */
+/** Wraps anything thrown as an agent error. An unknown error counts as a bug in this package or in a tool. */
 export function asAgentError(thrown: unknown): AgentError {
   if (isAgentError(thrown)) return thrown;
   return new AgentError("internal", thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });

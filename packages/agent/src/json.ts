@@ -1,23 +1,23 @@
-/** Values that came as JSON, from anybody. */
+/** JSON from an untrusted source. */
 export type JsonObject = Record<string, unknown>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** How deep a value nests: what nests without end cannot be written, and what reads it may end with its stack. */
+/** Whether a value nests deeper than this. Very deep values overflow the stack of whatever reads or writes them. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((child) => isDeeperThan(levels - 1, child));
 }
 
-/** A document, as an editor's tool may take it, nests four levels for each one that a person sees. */
+/** Allows for documents in an editor's format, which nest four levels for each level that a person sees. */
 export const DEEPEST_ARGS = 64;
 
-/** Characters of one call's arguments: more than a model writes in one reply. */
+/** Most characters in one call's arguments: more than a model writes in one reply. */
 export const LONGEST_ARGS = 1024 * 1024;
 
-/** The value that a text says; undefined where it is not JSON. */
+/** Parses a text; undefined when it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -26,13 +26,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The arguments of a call; null when the text is not an object that a provider would take back. */
+/** Parses the arguments of a call; null when the text is not an object that providers would accept in a later request. */
 export function parseObject(text: string): JsonObject | null {
   const value = text.length > LONGEST_ARGS ? null : parseJson(text);
   return isJsonObject(value) && !isDeeperThan(DEEPEST_ARGS, value) ? value : null;
 }
 
-/** Whether there is more in a value than anybody means; each part of it costs every program that handles it. */
+/** Whether a value has more than this many parts. Each part costs every program that handles the value. */
 export function holdsMoreThan(values: number, value: unknown): boolean {
   let left = values;
   const count = (each: unknown): boolean => {
@@ -42,7 +42,7 @@ export function holdsMoreThan(values: number, value: unknown): boolean {
   return count(value);
 }
 
-/** A field that should be text: anything else is taken for none. */
+/** A field that should be text; any other value becomes the empty text. */
 export function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

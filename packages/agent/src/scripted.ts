@@ -6,7 +6,7 @@ import { parseJson } from "./json.js";
 import { systemClock } from "./loop/patience.js";
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "./providers/model.js";
 
-/** A request's place in the script follows from its messages alone, so sessions can share it and restarts do not matter. */
+/** The messages of a request alone decide which step of the script answers, so sessions can share it and restarts do not matter. */
 export function createScriptedModel(script: Script): Model {
   const failures = new Map<ScriptItem, number>();
   return {
@@ -33,7 +33,7 @@ export function createScriptedModel(script: Script): Model {
 
 const milliseconds = v.pipe(v.number(), v.minValue(0), v.maxValue(600_000));
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
-/** What this model wants back with the part; any JSON. */
+/** The seal that this model wants back with the part; any JSON. */
 const seal = v.optional(v.unknown() as unknown as v.GenericSchema<unknown, Json>);
 
 const Usage = v.strictObject({
@@ -45,20 +45,20 @@ const Usage = v.strictObject({
 });
 
 const spoken = {
-  /** Into how many deltas the text is cut. */
+  /** The number of deltas that the text is cut into. */
   chunks: v.optional(v.pipe(count, v.minValue(1)), 1),
-  /** Before each delta. */
+  /** Delay before each delta. */
   delayMs: v.optional(milliseconds, 0),
   seal,
 };
 
-/** One thing that happens in a reply, in order. */
+/** One event of a reply. */
 const Item = v.union([
   v.strictObject({ text: v.string(), ...spoken }),
   v.strictObject({ thought: v.string(), ...spoken }),
   v.strictObject({
     call: v.string(),
-    /** A string is sent as it stands, so that broken JSON can be tried. */
+    /** A string is sent unchanged, so that a script can send broken JSON. */
     args: v.optional(v.union([v.record(v.string(), v.unknown()), v.string()]), {}),
     id: v.optional(v.string(), ""),
     seal,
@@ -84,13 +84,13 @@ const Item = v.union([
       ),
       message: v.optional(v.string(), "the script says that the provider failed"),
       retryAfterMs: v.optional(milliseconds),
-      /** How many requests fail before the item is passed over; without it, all do. */
+      /** How many requests fail before the item is skipped. Without it, all fail. */
       times: v.optional(count),
     }),
   }),
 ]);
 
-/** What the request must contain; anything else ends the turn with a `script` error that says what was sent. */
+/** What the request must contain. Otherwise the turn ends with a `script` error that shows the request. */
 const Expect = v.strictObject({
   /** Part of the person's last prompt. */
   prompt: v.optional(v.string()),
@@ -111,10 +111,10 @@ const Step = v.strictObject({
 /** The file of the scripted provider: what the model will say, turn by turn and step by step. */
 const Script = v.strictObject({
   $schema: v.optional(v.string()),
-  /** Start again from the first turn after the last one. */
+  /** Whether the script starts again after its last turn. */
   repeat: v.optional(v.boolean(), false),
   contextWindow: v.optional(v.pipe(count, v.minValue(1)), 200_000),
-  /** What it says when it is asked to sum the conversation up. */
+  /** The answer to a request to sum the conversation up. */
   summary: v.optional(v.string(), "A summary, as the script has it."),
   /** US dollars per million tokens. */
   price: v.optional(v.strictObject({ input: v.number(), output: v.number() }), { input: 0, output: 0 }),
@@ -126,17 +126,17 @@ export type ScriptInput = v.InferInput<typeof Script>;
 type ScriptStep = v.InferOutput<typeof Step>;
 type ScriptItem = v.InferOutput<typeof Item>;
 
-/** Checks a script; the error names the first thing that is wrong and where. */
+/** Validates a script. The error names the first mistake and its place. */
 export function parseScript(value: unknown): Script {
   const parsed = v.safeParse(Script, value);
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
-  // Not what was received: a client may name any file as its script, and must not learn what is in it.
+  // Never show the received value: a client may name any file as its script, and must not learn its content.
   const place = v.getDotPath(issue) ?? "its top";
   throw new AgentError("script", `the script is wrong at ${place}: expected ${issue.expected}`);
 }
 
-/** More than a test says in a day; a device has no end at all. */
+/** In bytes; more than any test needs. It bounds reading from a device, which has no end. */
 const LARGEST_SCRIPT = 64 * 1024 * 1024;
 
 export async function readScript(path: string): Promise<Script> {
@@ -218,7 +218,7 @@ function fail(item: Extract<ScriptItem, { error: unknown }>, failures: Map<Scrip
   throw new AgentError(code, message, { retryAfterMs });
 }
 
-/** By code points, so that no character is torn. */
+/** Cuts between code points, so that no character is split. */
 function pieces(text: string, chunks: number): string[] {
   if (chunks === 1) return text === "" ? [] : [text];
   const characters = [...text];

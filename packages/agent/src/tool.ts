@@ -1,4 +1,4 @@
-/** A tool: what the model may call, what it touches, and how it runs. */
+/** The tool port: something that the model may call, what a call touches, and how it runs. */
 import type { AgentContext, Touches, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent, Location, ToolContent, ToolKind } from "@chimera/acp-schema/events";
 import type { ProcessGroup } from "./tools/process-group.js";
@@ -6,7 +6,7 @@ import type { ProcessGroup } from "./tools/process-group.js";
 /** A JSON Schema document, as the model and `GET /tools` see it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Any Standard Schema (valibot, zod, arktype …); only the validating half is used. */
+/** Any Standard Schema (valibot, zod, arktype …). Only its validation is used. */
 export interface InputSchema<I> {
   readonly "~standard": {
     readonly version: 1;
@@ -25,30 +25,30 @@ export type InputResult<I> =
     };
 
 export interface Tool<I = unknown> {
-  /** As the model and `GET /tools` see it: `Read`, `Bash`, `search`, `mcp__server__tool`. */
+  /** The name that the model and `GET /tools` see: `Read`, `Bash`, `search`, `mcp__server__tool`. */
   readonly name: string;
-  /** Other names it answers to, in any case: `read_file`, `Grep`. */
+  /** Other names that call it, in any case: `read_file`, `Grep`. */
   readonly aliases: readonly string[];
   readonly description: string;
-  /** Validates the model's arguments; a failure goes back to the model as text. */
+  /** Validates the model's arguments. The model gets a failure as text. */
   readonly input: InputSchema<I>;
   readonly inputSchema: JsonSchema;
   readonly kind: ToolKind;
-  /** Whether calls of one step may run side by side with their neighbours; tools that change things say false. */
+  /** Whether a call may run side by side with its neighbours in a step. False for tools that change anything. */
   readonly parallel: boolean;
-  /** Left out of requests, and called through a tool that forwards. */
+  /** Whether requests leave it out; the model then calls it through a forwarding tool. */
   readonly deferred?: boolean;
-  /** Whether a call of it, `{name, arguments}`, is a call of the tool that it names. */
+  /** Whether its arguments, `{name, arguments}`, name another tool that the loop then calls instead. */
   readonly forwards?: boolean;
-  /** False where the workspace lacks what the tool needs: it is then not offered. Absent: always there. */
+  /** False when the workspace lacks something that the tool needs, which hides the tool. @defaultValue always available */
   available?(workspace: Workspace): boolean;
   describe(input: I, workspace: Workspace): ToolDescription;
-  /** What a call would change, for people who are asked about it; nothing where its arguments say it all. Changes nothing. */
+  /** Shows what a call would change, for the person who is asked. Empty when the arguments show it already. Must not change anything. */
   preview?(input: I, context: Pick<ToolContext, "workspace" | "signal">): Promise<readonly ToolContent[]>;
   run(input: I, context: ToolContext): Promise<ToolOutcome>;
 }
 
-/** What a call is about to do, before it runs: shown to people and given to the policy. */
+/** What a call is about to do, for people and for the policy. */
 export interface ToolDescription {
   readonly title: string;
   readonly locations: readonly Location[];
@@ -59,17 +59,17 @@ export interface ToolContext {
   readonly callId: string;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
-  /** What the policy let this call touch. Outside the workspace, a path runs only if it is one of these; absent: none. */
+  /** The paths that the policy permits for this call. Without it, only paths in the workspace are permitted. */
   readonly permitted?: Touches;
-  /** Shows something while the tool runs: tool_progress, plan, terminal_output, file_edit, file_open, notice. */
+  /** Emits an event while the tool runs: tool_progress, plan, terminal_output, file_edit, file_open, notice. */
   emit(event: AgentEvent): void;
-  /** Keeps text that is too long for the model aside and returns where; absent when the embedder keeps nothing. */
+  /** Saves the full text of an output that is too long for the model, and returns its path. Absent when the embedder saves none. */
   readonly spill?: (name: string, text: string) => Promise<string>;
-  /** Asks the people; absent where nobody could answer. */
+  /** Asks the person; absent when no client could answer. */
   readonly question?: AgentContext["question"];
-  /** Has another agent work on something; absent where there is none. */
+  /** Lets another agent work on a task; absent without other agents. */
   readonly delegate?: (task: Task) => Promise<ToolOutcome>;
-  /** What goes on in the session after its calls; absent where nothing may. */
+  /** The commands that continue after their call; absent when none may. */
   readonly jobs?: Jobs;
 }
 
@@ -82,11 +82,11 @@ export interface Task {
 
 export interface ToolOutcome {
   readonly success: boolean;
-  /** What the model reads. */
+  /** The text for the model. */
   readonly output: string;
   readonly error?: string;
   readonly content?: readonly ToolContent[];
-  /** Pictures for models that see; others read that they cannot see them. */
+  /** Pictures for models that can see. Other models get a sentence instead. */
   readonly images?: readonly ToolImage[];
 }
 
@@ -96,9 +96,9 @@ export interface ToolImage {
   readonly data: string;
 }
 
-/** The pictures that every provider takes. One that is refused would spoil all requests of its conversation. */
+/** The types that every provider accepts. A refused picture would break every later request of the conversation. */
 const PICTURE_TYPES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-/** In base64, where the strictest of them counts, these are 5 MiB. */
+/** 5 MiB in base64, which is what the strictest provider counts. */
 export const MAX_PICTURE_BYTES = (5 * 1024 * 1024 * 3) / 4;
 
 export function isPicture(image: { readonly mimeType?: unknown; readonly data?: unknown }): image is ToolImage {
@@ -107,13 +107,13 @@ export function isPicture(image: { readonly mimeType?: unknown; readonly data?: 
   return data.length <= (MAX_PICTURE_BYTES * 4) / 3 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
 }
 
-/** The jobs of one session, commands that go on after their call, as tools see them. */
+/** The jobs of a session, as tools see them. A job is a command that continues after its call. */
 export interface Jobs {
   readonly isFull: boolean;
   readonly all: readonly Job[];
-  /** Takes over a command that runs. */
+  /** Makes a job of a running command. */
   adopt(command: RunningCommand): Job;
-  /** Called when a turn begins: undo covers what its jobs change from then on. The end of the turn ends that by itself. */
+  /** Called when a turn begins: undo of the turn then covers changes by jobs. This stops automatically when the turn ends. */
   cover(turn: number, workspace: Pick<Workspace, "willRun">): Promise<void>;
   close(): Promise<void>;
 }
@@ -121,13 +121,13 @@ export interface Jobs {
 export interface Job {
   readonly id: string;
   readonly command: string;
-  /** `running`, or how it ended. */
+  /** `running`, or a text on how it ended. */
   readonly state: string;
-  /** What it has written since the last call. */
+  /** Returns the output since the last call. */
   read(): string;
-  /** False when it takes no input. */
+  /** Returns false when the job accepts no input. */
   write(text: string): boolean;
-  /** Resolves when it has ended, or the time or the caller's patience is over. */
+  /** Resolves when the job ends, when the time is over, or when the signal aborts. */
   ended(ms: number, signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
@@ -136,8 +136,8 @@ export interface RunningCommand {
   readonly callId: string;
   readonly command: string;
   readonly group: ProcessGroup;
-  /** From now on output goes to this function. */
+  /** Sends further output to this function. */
   redirect(show: (stream: "stdout" | "stderr", text: string) => void): void;
-  /** Called once it has ended and what it left is gone. */
+  /** Called when the command and everything that it started have ended. */
   settle(failed: boolean): Promise<void>;
 }

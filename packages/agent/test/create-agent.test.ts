@@ -27,7 +27,7 @@ describe("an agent", () => {
     expect(asked).toBe(1);
   });
 
-  it("reads no further from the model while nobody takes what it said", async () => {
+  it("stops reading from the model while nobody takes its events", async () => {
     let produced = 0;
     const endless: Model = {
       provider: "endless",
@@ -72,7 +72,7 @@ describe("an agent", () => {
 });
 
 describe("a conversation", () => {
-  it("remembers what was said and done, and what it cost", async () => {
+  it("remembers messages, calls and the cost", async () => {
     const options = scripted([
       {
         steps: [{ reply: [{ text: "Let me look." }, { call: "look", id: "c1" }] }, { reply: [{ text: "Found it." }] }],
@@ -112,7 +112,7 @@ describe("a conversation", () => {
     expect(conversation.messages.at(-1)).toEqual({ role: "assistant", parts: [{ type: "text", text: "Half an ans" }] });
   });
 
-  it("goes on from a given history with any agent, one that announces no steps and sums up too", async () => {
+  it("continues a given history with any agent, also one that announces no steps and sums up", async () => {
     const seen: (readonly number[])[] = [];
     const echo: Agent = async function* ({ prompt: { text }, number, seen: turns }) {
       seen.push(turns);

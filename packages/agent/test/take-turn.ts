@@ -1,4 +1,4 @@
-/** Takes one turn with an agent, collects its events, and holds every turn to the rules that all turns keep. */
+/** Takes one turn with an agent, collects its events, and checks the rules that hold for every turn. */
 import { type AgentEvent, endsTurn, metadata, type RecordType } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import { expect } from "vitest";
@@ -15,7 +15,7 @@ export interface TurnRequest {
   readonly compact?: Turn["compact"];
   readonly settings?: Partial<TurnSettings>;
   readonly context?: Partial<AgentContext>;
-  /** Called with each event before the next one is asked for. */
+  /** Called with each event before the next one is taken. */
   readonly onEvent?: (event: AgentEvent, index: number) => void;
 }
 
@@ -27,7 +27,7 @@ export async function takeTurn(options: AgentOptions, request: TurnRequest = {})
   return events;
 }
 
-/** Takes a turn without looking at its rules: for those that are taken thousands of times. */
+/** Takes a turn without checking the rules, for tests that take thousands of turns. */
 export async function listen(options: AgentOptions, request: TurnRequest = {}): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
   for await (const event of createAgent(options)(turnOf(request), contextOf(request))) {
@@ -72,7 +72,7 @@ export function contextOf({ context, settings: changed }: TurnRequest): AgentCon
   };
 }
 
-/** A session's rules in short: its mode decides about what stays in the workspace, and the test about the rest. */
+/** A session's rules in short: the mode decides about calls inside the workspace, and the test about the others. */
 function judged({ readOnly, autoApproveWrites, autoApproveExecute }: TurnSettings, cwd: string, ask: Ask): Ask {
   return async (request) => {
     const { kind, touches } = request.call ?? {};
@@ -87,7 +87,7 @@ function judged({ readOnly, autoApproveWrites, autoApproveExecute }: TurnSetting
   };
 }
 
-/** Every event fits its schema; one result per call; one last record, right after the turn's end. */
+/** Checks that every event fits its schema, every call has one result, and one last record follows the turn's end. */
 export function checkRules(events: readonly AgentEvent[]): void {
   for (const event of events) v.parse(metadata[event.type] as v.GenericSchema, event.metadata);
   const calls = of(events, "tool_call").map((call) => call.call_id);
@@ -113,7 +113,7 @@ export function of<T extends RecordType>(events: readonly AgentEvent[], type: T)
     .map((event) => event.metadata as Extract<AgentEvent, { type: T }>["metadata"]);
 }
 
-/** The results in the order of their calls: those that run side by side end in any order. */
+/** The results in the order of their calls, because calls that run side by side end in any order. */
 export function resultsOf(events: readonly AgentEvent[]) {
   const results = of(events, "tool_result");
   return of(events, "tool_call").flatMap((call) => results.filter((result) => result.call_id === call.call_id));
@@ -125,7 +125,7 @@ export function textOf(events: readonly AgentEvent[]): string {
     .join("");
 }
 
-/** A tool that takes any object. */
+/** A tool that accepts any object. */
 export function toolNamed(name: string, run: Tool<Record<string, unknown>>["run"], more: Partial<Tool> = {}): Tool {
   const input = v.record(v.string(), v.unknown());
   return {

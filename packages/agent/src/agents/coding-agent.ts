@@ -25,27 +25,27 @@ import { runTask } from "./task.js";
 
 export interface CodingAgentOptions
   extends Pick<AgentOptions, "resolveModel" | "compact" | "clock" | "random" | "trace"> {
-  /** Where the user's own `.chimera`, `.opencode` and `.claude` files are. */
+  /** The directory that holds the user's own `.chimera`, `.opencode` and `.claude` files. */
   readonly home: string;
-  /** Where output that is too long for the model is kept whole, outside of any workspace; the agent may read it there. */
+  /** Keeps the full text of outputs that are too long for the model. It is outside any workspace, and the agent may read it. */
   readonly outputsDirectory?: string;
-  /** The environment that commands and MCP servers pick from, without its secrets. @defaultValue a path and a home only */
+  /** Commands and MCP servers get variables from here, except secrets. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Bounds for commands and for the MCP servers that are started here. @defaultValue none */
+  /** Confines commands and the MCP servers that the agent starts. @defaultValue nothing is confined */
   readonly confine?: Confine;
-  /** Tools besides the built-in ones. */
+  /** Tools in addition to the built-in ones. */
   readonly tools?: readonly Tool[];
-  /** Whether configured MCP servers are used; those a client hands over always are. @defaultValue true */
+  /** Whether to use configured MCP servers. Those that a client passes are always used. @defaultValue true */
   readonly mcp?: boolean;
-  /** Whether pages and MCP servers may be reached over the network by sessions in `cwd`. @defaultValue always */
+  /** Whether sessions in `cwd` may reach pages and MCP servers over the network. @defaultValue always */
   readonly mcpNetwork?: (cwd: string) => boolean;
-  /** A file of MCP servers named by hand. */
+  /** A configuration file of MCP servers that the person named. */
   readonly mcpFile?: string;
-  /** Whether a person named this model: it is used, whatever the file of an agent says. @defaultValue never */
+  /** Whether the person named this model, which then wins over the model in an agent's file. @defaultValue never */
   readonly isNamed?: (model: string) => boolean;
   /** Which projects may choose models and start MCP servers. @defaultValue none */
   readonly trust?: TrustPort;
-  /** What else is wrong with the files of a directory; said with the rest. */
+  /** More problems with the files of a directory, shown together with those found here. */
   readonly problems?: (cwd: string) => Promise<readonly string[]>;
   /** Whether AGENTS.md and rule files join the system prompt. @defaultValue true */
   readonly instructions?: boolean;
@@ -53,13 +53,13 @@ export interface CodingAgentOptions
 
 export interface CodingAgent {
   readonly agent: Agent;
-  /** The built-in tools and the added ones; those of MCP servers are known only in a session. */
+  /** The built-in and the added tools. Tools of MCP servers are known only in a session. */
   readonly tools: readonly Tool[];
-  /** The agent definitions that a project in `cwd` can use. */
+  /** The agent definitions available in `cwd`. */
   agents(cwd: string): Promise<readonly AgentDefinition[]>;
-  /** What the files of a directory ask for and do not get, because it is not trusted. */
+  /** What the files of a directory ask for but do not get, because the person has not trusted the directory. */
   untrusted(cwd: string): Promise<readonly string[]>;
-  /** Ends what a session started. */
+  /** Ends the jobs and MCP servers of a session. */
   closeSession(sessionId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const { env = {}, confine, mcpNetwork: network } = options;
   const surroundings = createSurroundings(options);
   const tools = [...builtinTools({ bash: { env, ...(confine && { confine }) } }), ...(options.tools ?? [])];
-  // Plain copies, made with the first turn: a tool makes its schema when it is read, and every turn copies every tool.
+  // A tool computes its schema in a getter, and every turn copies every tool. Plain copies compute it once, at the first turn.
   let plain: readonly Tool[] | undefined;
   const plainTools = (): readonly Tool[] => {
     plain ??= tools.map((tool) => ({ ...tool }));
@@ -122,7 +122,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     if (session.lastTurn !== turn.seen.at(-1)) forgetSeen(context.workspace);
     session.lastTurn = turn.number;
     const [around, facts] = await Promise.all([surroundings(cwd), session.facts]);
-    // What is wrong with files is said once, with the first turn since the session was loaded.
+    // Problems with files are shown once, in the first turn after the session was loaded.
     const isFirst = !session.outfit;
     if (isFirst) notices.push(...(await complaintsIn(around, cwd)));
     const definition = definitionOf(turn.settings.agent, around.agents);
@@ -148,7 +148,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     };
     const outfit = (taker: AgentDefinition) => {
       const dressed = outfitOf(context.workspace, { ...parts, definition: taker });
-      // A task is not handed on.
+      // The agent that works on a task cannot start further tasks.
       return { ...common, ...dressed, tools: dressed.tools.filter(({ name }) => name !== "task") };
     };
     const inner = createAgent({
@@ -178,14 +178,14 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   };
 }
 
-/** Where the long outputs of a session are, which it may read. */
+/** The directory with the long outputs of a session, which that session may read. */
 export function outputsIn(root: string, sessionId: string): string {
   return join(root, fileName(sessionId));
 }
 
 // --- internal ---
 
-/** Keeps output that is too long for the model whole, each in a file of its own, by session; returns the file. */
+/** Writes an output that is too long for the model to its own file in the session's directory, and returns the path. */
 function keepOutputs(root: string): NonNullable<AgentOptions["spill"]> {
   return async ({ sessionId }, name, text) => {
     const directory = outputsIn(root, sessionId);
@@ -202,7 +202,7 @@ interface SessionFacts {
   readonly git: GitState | null;
 }
 
-/** What the turns of a session have in common, made again when a part of it is another: it takes a turn's first milliseconds. */
+/** Tools and prompt, reused by the turns of a session until a part changes, because making them costs a turn its first milliseconds. */
 interface Outfit {
   readonly parts: OutfitParts;
   readonly tools: readonly Tool[];
@@ -214,7 +214,7 @@ interface OutfitParts {
   readonly facts: SessionFacts;
   readonly definition: AgentDefinition;
   readonly directories: readonly string[];
-  /** Which a connection may lend or take away. */
+  /** A connection may lend or withdraw it between turns. */
   readonly terminal: AgentContext["workspace"]["terminal"];
   readonly model: string;
   readonly allowed: readonly string[] | null;
@@ -227,9 +227,9 @@ function isSame(one: OutfitParts, other: OutfitParts): boolean {
 }
 
 interface KnownSession {
-  /** Found out once for a session: a system prompt that changes costs its cache, and reasoning bound to it. */
+  /** Looked up once per session: a changed system prompt would lose the provider's cache and the reasoning bound to it. */
   readonly facts: Promise<SessionFacts>;
-  /** Whether it has, or had, MCP servers. */
+  /** Whether the session has, or had, MCP servers. */
   asksServers: boolean;
   lastTurn: number | undefined;
   outfit: Outfit | null;
@@ -265,7 +265,7 @@ const MOST_SESSIONS = 1024;
 /** How long what git says of a directory holds for other sessions that begin there. */
 const SHARED_FOR_MS = 250;
 
-/** The person's day, not that of Greenwich. By hand, because the first text that `Intl` writes costs a process ten milliseconds. */
+/** The date in the person's time zone. `Intl` is avoided because its first use costs a process ten milliseconds. */
 function localDate(now: Date): string {
   const parts = [now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, "0"));
   return [now.getFullYear(), ...parts].join("-");
@@ -288,7 +288,7 @@ function settingsFor(
 
 const NO_SERVERS: McpOffer = { tools: [], instructions: [] };
 
-/** A turn that is cancelled meanwhile goes on without them: the loop then ends it as it ends every cancelled turn. */
+/** If the turn is cancelled meanwhile, continue without servers: the loop then ends it like every cancelled turn. */
 async function mcpOffer(
   turn: Turn,
   { workspace, signal }: AgentContext,
@@ -305,7 +305,7 @@ async function mcpOffer(
   return pool.offer(request).catch(() => NO_SERVERS);
 }
 
-/** What goes wrong before the loop starts ends the turn the way the loop ends one. */
+/** Lets the loop end the turn with an error that happened before the loop started. */
 function failing(error: unknown, options: CodingAgentOptions, turn: Turn, context: AgentContext) {
   const inner = createAgent({ ...options, tools: () => Promise.reject(error) });
   return { first: [], rest: inner(turn, context) };
@@ -315,7 +315,7 @@ function noticeOf(text: string): AgentEvent {
   return { type: "notice", metadata: { level: "warning", text } };
 }
 
-/** A name that leads nowhere else. */
+/** Makes a safe file name, which cannot lead to another directory. */
 function fileName(name: string): string {
   return name.replace(/[^\w.-]|^\.+$/g, "_");
 }

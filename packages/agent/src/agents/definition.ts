@@ -1,6 +1,6 @@
 /**
- * An agent definition: who answers, with which tools and how freely. The files of a trusted project win, then the user's; those of
- * another project add agents, and words and limits to known ones.
+ * Agent definitions: name, prompt, tools and permissions. The files of a trusted project win over the user's. An untrusted project can
+ * only add agents, and add words and limits to known ones.
  */
 import { basename, join } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
@@ -15,17 +15,17 @@ import { parseFrontMatter } from "./front-matter.js";
 export interface AgentDefinition {
   readonly name: string;
   readonly description: string;
-  /** Whether people pick it, other agents call it, or both. */
+  /** `primary`: people choose it; `subagent`: other agents call it; `all`: both. */
   readonly mode: "primary" | "subagent" | "all";
-  /** Names, aliases or globs of its tools; null: all there are. */
+  /** Names, aliases or globs of its tools; null for all tools. */
   readonly tools: readonly string[] | null;
   readonly permission: AgentPermission["permission"];
   readonly rules: AgentPermission["rules"];
-  /** The most steps of a turn; null: the session's. */
+  /** Most steps in a turn; null for the session's limit. */
   readonly maxSteps: number | null;
-  /** The model it wants; null: the session's. */
+  /** The model it uses; null for the session's model. */
   readonly model: string | null;
-  /** Joins the system prompt. */
+  /** Added to the system prompt. */
   readonly prompt: string;
   readonly hidden: boolean;
   readonly source: "built-in" | "user" | "project";
@@ -39,7 +39,7 @@ const reading = {
   permission: "read_only",
 } as const;
 
-/** In the order in which they are offered. */
+/** In the order in which clients list them. */
 export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
   {
     ...common,
@@ -88,12 +88,12 @@ export function toolsOf({ tools }: AgentDefinition, offered: readonly Tool[]): T
   return offered.filter((tool) => namesOf(tool).some((name) => wanted.some((matches) => matches(name))));
 }
 
-/** The definition of that name; `build` where there is none. */
+/** The definition with that name, or `build`. */
 export function definitionOf(name: string, agents: readonly AgentDefinition[]): AgentDefinition {
   return agents.find((agent) => agent.name === name) ?? (BUILTIN_AGENTS[0] as AgentDefinition);
 }
 
-/** What the policy needs to know of the agent of that name. */
+/** What the policy needs to know about the agent with that name. */
 export function permissionOf(named: string, agents: readonly AgentDefinition[]): AgentPermission {
   const { name, permission, rules, source } = definitionOf(named, agents);
   return { name, permission, rules, trusted: source !== "project" };
@@ -103,7 +103,7 @@ export interface LoadedAgents extends Loaded {
   readonly agents: readonly AgentDefinition[];
 }
 
-/** Reads the agents of the user and of the project: `agent/*.md` and `agents/*.md` of `.opencode` and `.chimera`, and those of `.claude`. */
+/** Reads the user's and the project's agents: `agent/*.md` and `agents/*.md` in `.opencode` and `.chimera`, and `.claude/agents/*.md`. */
 export async function loadAgents({ home, cwd, trusted }: Places): Promise<LoadedAgents> {
   const problems: string[] = [];
   const untrusted: string[] = [];
@@ -119,7 +119,7 @@ export async function loadAgents({ home, cwd, trusted }: Places): Promise<Loaded
       const { agent: written, complaints } = await parseAgent(text, basename(path, ".md"), source);
       const isForeign = path.startsWith(FOREIGN);
       if (isForeign && agents.has(written.name)) continue;
-      // Another program's agents are only called by others, and its names of models mean nothing here.
+      // Agents of another program can only be called by other agents, and its model names mean nothing here.
       const agent = isForeign ? { ...written, mode: "subagent" as const, model: null } : written;
       problems.push(...complaints.map((complaint) => `${join(root, path)}: ${complaint}`));
       const isFree = source === "user" || trusted;
@@ -132,12 +132,12 @@ export async function loadAgents({ home, cwd, trusted }: Places): Promise<Loaded
   return { agents: [...agents.values()], problems, untrusted };
 }
 
-/** Where agents are defined below the home or a project. */
+/** The directories below a home or a project that define agents. */
 export function agentFolders(root: string): string[] {
   return FOLDERS.map((folder) => join(root, folder));
 }
 
-/** The same for any directory, read again when the files change. */
+/** `loadAgents` for any directory, with a cache that lasts until the files change. */
 export function createAgentList(
   home: string,
   isTrusted: (cwd: string) => boolean,
@@ -155,9 +155,9 @@ export function createAgentList(
 
 // --- internal ---
 
-/** Another program's: its agents count where nothing else has their name. */
+/** The folder of another program. Its agents are used only when no other agent has the same name. */
 const FOREIGN = join(".claude", "agents");
-/** Later ones win, but for the last. */
+/** Later folders win over earlier ones, except `FOREIGN`. */
 const FOLDERS = [
   ...[".opencode", ".chimera"].flatMap((place) => ["agent", "agents"].map((folder) => join(place, folder))),
   FOREIGN,
@@ -195,7 +195,7 @@ function permissionWord(value: unknown): AgentDefinition["permission"] | null {
   return FREEDOM.find((word) => word === value) ?? null;
 }
 
-/** A project may describe a known agent anew, but not free it of what bound it. */
+/** A project may redefine a known agent, but not lift its limits. */
 function narrowed(before: AgentDefinition, agent: AgentDefinition): AgentDefinition {
   const permission = FREEDOM[Math.min(FREEDOM.indexOf(before.permission), FREEDOM.indexOf(agent.permission))];
   const { tools: wider } = before;
@@ -216,7 +216,7 @@ function narrowed(before: AgentDefinition, agent: AgentDefinition): AgentDefinit
   };
 }
 
-/** What somebody wrote whom nobody trusts: it chooses no model, and a known agent stays what it is, with words added. */
+/** An untrusted project's agent cannot choose a model. If it names a known agent, it only adds words and limits to it. */
 function added(before: AgentDefinition | undefined, agent: AgentDefinition): AgentDefinition {
   if (!before) return { ...agent, model: null };
   const { description, mode, model, hidden } = before;
@@ -231,7 +231,7 @@ const KINDS: Readonly<Record<string, { readonly kinds: readonly ToolKind[]; read
   webfetch: { kinds: ["fetch"] },
 };
 
-/** `edit: ask`, `bash: {"git push*": ask}`, `mcp__x__*: deny`: a category or a tool, with an action or one per pattern. */
+/** Parses `edit: ask`, `bash: {"git push*": ask}`, `mcp__x__*: deny`: a category or tool, with one action or an action per pattern. */
 function rulesOf(map: Readonly<Record<string, unknown>>, agent: string): { rules: Rule[]; unknown: string[] } {
   const unknown: string[] = [];
   const rules = Object.entries(map).flatMap(([key, value]) => {

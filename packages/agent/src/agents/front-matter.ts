@@ -22,13 +22,13 @@ export async function parseFrontMatter(text: string): Promise<FrontMatter> {
 interface FrontMatter {
   readonly head: Readonly<Record<string, unknown>>;
   readonly body: string;
-  /** Why the head could not be read; the whole text is then the body. */
+  /** Why the head could not be parsed; the body is then the whole text. */
   readonly problem: string | null;
 }
 
 function describe(error: Error & { readonly pos?: readonly [number, number] }, yaml: string): string {
   const [message = ""] = error.message.split("\n", 1);
   if (error.pos === undefined) return message;
-  // The first line of the file is the one of dashes.
+  // Add one for the line of dashes above the YAML.
   return `${message} (line ${yaml.slice(0, error.pos[0]).split("\n").length + 1})`;
 }

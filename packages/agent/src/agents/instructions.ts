@@ -1,4 +1,4 @@
-/** Instructions of the person and the project (AGENTS.md, rule files); those of a folder come when it is touched. */
+/** Instructions of the person and the project (AGENTS.md, rule files). A folder's own rules come with the first call that touches it. */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { Turn } from "@chimera/acp-schema/agent";
@@ -7,30 +7,30 @@ import { listBeneath, readTextBeneath } from "../files/project-file.js";
 import type { ToolContext, ToolOutcome } from "../tool.js";
 import { parseFrontMatter } from "./front-matter.js";
 
-/** Characters of all instructions together. */
+/** Most characters of all instructions together. */
 const MAX_INSTRUCTIONS = 64 * 1024;
 
 const MARKER = "\n[...truncated]";
 
-/** In each directory the first of these counts: the others are the same rules, kept for other programs. */
+/** Each directory uses the first of these: the other file usually repeats the rules for another program. */
 const NAMES = ["AGENTS.md", "CLAUDE.md"];
 
 interface InstructionPlace {
   readonly root: string;
-  /** The first of these that is there. */
+  /** The first of these that exists is used. */
   readonly paths: readonly string[];
-  /** Set where the path is a directory: the ending of the rule files in it. */
+  /** Set when the path is a directory: the file ending of its rule files. */
   readonly ending?: string;
 }
 
 type Roots = { readonly home: string; readonly cwd: string };
 
-/** Where instructions are, in the order in which the model reads them: the person's, then the project's from its root down. */
+/** Where to look, in the order in which the model reads the files: the person's, then the project's from its root down. */
 export function instructionPlaces({ home, cwd }: Roots): readonly InstructionPlace[] {
   return [...userPlaces(home), ...projectPlaces(cwd)];
 }
 
-/** Reads all of them. Where they do not fit, those closest to the working directory are kept first and the person's own last. */
+/** Reads all of them. If they do not all fit, those closest to the working directory get room first and the person's own last. */
 export async function loadInstructions({ home, cwd }: Roots): Promise<Instructions> {
   const [user, project] = await Promise.all([readAll(userPlaces(home)), readAll(projectPlaces(cwd))]);
   const problems: string[] = [];
@@ -51,7 +51,7 @@ export async function loadInstructions({ home, cwd }: Roots): Promise<Instructio
   return { text: texts.join("\n\n"), problems };
 }
 
-/** Brings the instructions of folders with the first result that touches them, once per conversation or summary. */
+/** Appends a folder's instructions to the first result that touches the folder; again after a summary has removed them. */
 export function folderRules(
   { history }: Pick<Turn, "history">,
   cwd: string,
@@ -66,7 +66,7 @@ export function folderRules(
   return async (outcome, { permitted }) => {
     const paths = [...new Set([...(permitted?.reads ?? []), ...(permitted?.writes ?? [])])].slice(0, MOST_PATHS);
     if (!outcome.success || paths.length === 0 || !existsSync(cwd)) return outcome;
-    // The paths that a call may touch are real ones.
+    // Permitted paths have their links resolved, so the root must too.
     const root = realpathSync.native(cwd);
     const found = await Promise.all(paths.map((path) => loadInstructionsBelow(root, path)));
     return withRules(outcome, found.flat().filter(isNew));
@@ -78,7 +78,7 @@ export function folderRules(
 interface Instructions {
   /** Empty when there are none. */
   readonly text: string;
-  /** What did not fit, one sentence for each file. */
+  /** One sentence for each file that did not fit. */
   readonly problems: readonly string[];
 }
 
@@ -90,7 +90,7 @@ async function loadInstructionsBelow(cwd: string, path: string): Promise<readonl
   return readAll(folders.map((folder) => ({ root: cwd, paths: NAMES.map((name) => join(folder, name)) })));
 }
 
-/** A file's instructions as a model reads them. The mark also tells whether a conversation has them already. */
+/** A file's instructions as a model reads them. The source mark shows whether a conversation already has them. */
 function instructionText({ source, body }: Found): string {
   return `${sourceMark(source)}\n${body}`;
 }
@@ -105,7 +105,7 @@ interface Found {
   readonly body: string;
 }
 
-/** Deeper than any project; a working directory of a thousand levels costs no thousand looks. */
+/** More levels than any project has. It bounds the file lookups for an absurdly deep directory. */
 const MOST_LEVELS = 64;
 
 function userPlaces(home: string): InstructionPlace[] {
@@ -128,7 +128,7 @@ function projectPlaces(cwd: string): InstructionPlace[] {
   ];
 }
 
-/** The nearest repository upwards, else `cwd`. What anybody may write to, or others own, is not a person's project. */
+/** The nearest repository upwards, or `cwd`. Stops at a directory that anyone may write to or that another user owns. */
 function projectRoot(cwd: string): string {
   const owner = statSync(cwd, { throwIfNoEntry: false })?.uid;
   let folder = cwd;

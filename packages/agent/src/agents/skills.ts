@@ -1,6 +1,6 @@
 /**
- * Skills: folders with a SKILL.md that says how to do something. The model is shown their names and descriptions, and reads one when a
- * task needs it. Those of a project count once the person trusts the directory.
+ * Skills: folders with a SKILL.md that says how to do something. The model sees their names and descriptions, and reads one when a
+ * task needs it. A project's skills are used only when the person trusts the directory.
  */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { parseFrontMatter } from "./front-matter.js";
 export interface Skill {
   readonly name: string;
   readonly description: string;
-  /** What a link in the skill must not lead out of. */
+  /** A link in the skill must not lead out of this directory. */
   readonly root: string;
   /** Its folder, relative to the root. */
   readonly folder: string;
@@ -25,7 +25,7 @@ export interface LoadedSkills extends Loaded {
   readonly skills: readonly Skill[];
 }
 
-/** The project's win over the person's of the same name. */
+/** A project's skill wins over the person's skill with the same name. */
 export async function loadSkills({ home, cwd, trusted }: Places): Promise<LoadedSkills> {
   const [own, project] = await Promise.all([skillsBelow(home), skillsBelow(cwd)]);
   const problems = [...own.problems, ...(trusted ? project.problems : [])];
@@ -36,12 +36,12 @@ export async function loadSkills({ home, cwd, trusted }: Places): Promise<Loaded
   return { skills: [...skills.values()].slice(0, MOST_SKILLS), problems, untrusted };
 }
 
-/** Where skills are below the home or a project. */
+/** The directories below a home or a project that hold skills. */
 export function skillFolders(root: string): string[] {
   return FOLDERS.map((folder) => join(root, folder));
 }
 
-/** What the model reads of them before it needs one; empty when there are none. */
+/** The list in the system prompt: names and descriptions. Empty without skills. */
 export function skillList(skills: readonly Skill[]): string {
   const lines = skills.map(({ name, description }) => `- ${name}: ${startOf(description, LONGEST_DESCRIPTION)}`);
   return startOf(lines.join("\n"), LONGEST_LIST);
@@ -91,7 +91,7 @@ const LONGEST_DESCRIPTION = 300;
 const LONGEST_LIST = 8 * 1024;
 const MOST_FILES = 200;
 
-/** Later ones win; those of another program count where there is no other. */
+/** Later folders win, so another program's skills are used only when no other skill has the same name. */
 const FOLDERS = [
   join(".claude", "skills"),
   join(".opencode", "skill"),

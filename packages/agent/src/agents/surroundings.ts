@@ -1,4 +1,4 @@
-/** Everything that files around a session say about it: agents, skills, instructions, MCP servers. Read again when they change. */
+/** What the files around a session define: agents, skills, instructions, MCP servers. They are read again when they change. */
 import { join } from "node:path";
 import { whileUnchanged } from "../files/project-file.js";
 import { loadMcpConfig, type McpConfig, mcpConfigFiles } from "../mcp/config.js";
@@ -11,14 +11,14 @@ export interface Surroundings extends LoadedAgents, LoadedSkills {
   readonly mcp: McpConfig;
 }
 
-/** Whom the person trusts. */
+/** Which directories the person trusts. */
 export interface TrustPort {
-  /** Where their answers are kept: what files say is read again when it changes. */
+  /** The file with the person's answers. When it changes, everything is read again. */
   readonly file: string;
   isGiven(cwd: string): boolean;
-  /** What the program itself leaves out of a directory that is not trusted. */
+  /** Settings of an untrusted directory that the program itself ignores. */
   leftOut(cwd: string): readonly string[];
-  /** What a person does to trust one, as a sentence without its end. */
+  /** How a person trusts a directory: a sentence without its full stop. */
   readonly how: string;
 }
 
@@ -58,7 +58,7 @@ async function load({ home, mcpFile, trust }: SurroundingsOptions, cwd: string):
   };
 }
 
-/** What each part is read from. */
+/** The paths whose changes make the cached result stale. */
 function watched({ home, mcpFile, trust }: SurroundingsOptions, cwd: string): string[] {
   const mcp = mcpConfigFiles(home, cwd);
   return [

@@ -1,4 +1,4 @@
-/** What a model reads before the conversation. Why it says what it says: docs/decisions/0044. */
+/** The text that a model reads before the conversation. docs/decisions/0044 gives the reasons for its wording. */
 import { execFile } from "node:child_process";
 import { startOf } from "@chimera/acp-schema/text";
 import type { Repository } from "@chimera/sandbox/git";
@@ -9,15 +9,15 @@ export interface PromptFacts {
   readonly cwd: string;
   readonly directories: readonly string[];
   readonly platform: string;
-  /** The person's shell, by name; null where nobody said. */
+  /** Name of the person's shell; null when the environment does not say. */
   readonly shell: string | null;
-  /** `2026-11-17`: a day, so that the text stays the same for a day and caches keep it. */
+  /** `2026-11-17`. No time of day, so that provider caches stay valid. */
   readonly date: string;
-  /** As the settings name it; empty for the program's choice. */
+  /** The name in the settings; empty when the program chooses. */
   readonly model: string;
   /** Null outside a repository. */
   readonly git: GitState | null;
-  /** What MCP servers say about how to use them. */
+  /** The usage instructions that MCP servers give. */
   readonly servers: readonly { readonly server: string; readonly text: string }[];
   /** Names and descriptions of skills, one a line; may be empty. */
   readonly skills: string;
@@ -38,13 +38,13 @@ export function systemPrompt(facts: PromptFacts): string {
 export interface GitState {
   /** Null while no branch is checked out. */
   readonly branch: string | null;
-  /** One line for each changed file, as `git status --short` prints them; null when git was not asked or did not answer. */
+  /** The output of `git status --short`; null when git was not run or did not answer. */
   readonly status: string | null;
 }
 
 /**
- * The branch and the changed files of a repository; null where there is none. Its settings can make git start programs (a file system
- * monitor, a content filter), so git is only asked where they are known to be harmless. `env` is what git is started with.
+ * The branch and the changed files of a repository; null outside one. A repository's settings can make git start programs (a file system
+ * monitor, a content filter), so git runs only when the settings are known to be harmless. `env` is the environment of git.
  */
 export async function readGitState(cwd: string, env: Readonly<Record<string, string>>): Promise<GitState | null> {
   const { findRepository, QUIET_GIT } = await import("@chimera/sandbox/git");
@@ -92,10 +92,10 @@ function surroundings({ cwd, directories, platform, shell, date, model, git }: P
 
 const MOST_OUTPUT = 256 * 1024;
 const LONGEST_STATUS = 2_000;
-/** A turn does not wait longer for what is only good to know. */
+/** Longest time that a turn waits for git's answer, which is helpful but not necessary. */
 const PATIENCE_MS = 150;
 
-/** Asks about the very repository whose settings were looked at: git itself might find another one in the working directory. */
+/** Names the repository whose settings were checked, because git itself might find another one. */
 function askGit(repository: Repository, env: Readonly<Record<string, string>>): Promise<string | null> {
   const { directory, worktree: cwd } = repository;
   return new Promise((resolve) => {

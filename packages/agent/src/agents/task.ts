@@ -1,4 +1,4 @@
-/** A task: work that an agent hands to another one, with a context of its own, and the budget, permissions and cancel of the turn it is part of. */
+/** A task: work that one agent gives to another. It has its own context, and shares the turn's budget, permissions and cancellation. */
 import type { AgentContext, AskRequest, Turn } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { type AgentOptions, createAgent } from "../create-agent.js";
@@ -9,12 +9,12 @@ import type { AgentDefinition } from "./definition.js";
 export interface TaskParts {
   readonly turn: Turn;
   readonly context: AgentContext;
-  /** What the agent that takes the task is made of. */
+  /** The options for the agent that works on the task. */
   outfit(definition: AgentDefinition): AgentOptions;
   readonly agents: readonly AgentDefinition[];
 }
 
-/** Events of a task that are put on record under its call. Text is joined: a task is read folded, and after the fact. */
+/** Events of a task that are recorded below its call. Text is joined first, because people read a task folded and afterwards. */
 const SHOWN = new Set(["tool_call", "tool_result", "file_edit", "notice", "error"]);
 
 export async function runTask(
@@ -50,7 +50,7 @@ export async function runTask(
       context.ask({
         ...request,
         call_id: idOf(request.call_id),
-        // Held to what binds the agent that hands the task over, and to what binds the one that takes it.
+        // The call must satisfy the rules of both agents: the one that gave the task and the one that works on it.
         ...(request.call && { call: { ...request.call, agent: definition.name } }),
       }),
     ...(context.question && {
@@ -66,7 +66,7 @@ export async function runTask(
   for await (const event of inner) {
     if (event.type === "text_delta") said += event.metadata.text;
     else if (event.type === "usage") emit({ type: "usage", metadata: spending.state() });
-    // What was stopped is nobody's detail: every client shows it, and it is counted.
+    // A sandbox violation is emitted at the top level, so that every client shows and counts it.
     else if (event.type === "sandbox_violation") emit(event);
     else if (event.type === "agent_result") {
       const { success, output, error } = event.metadata;

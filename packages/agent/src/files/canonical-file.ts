@@ -1,7 +1,7 @@
 /**
- * Reads and writes at a canonical path: one in which no part is a symbolic link. Whatever turns into a link between the
- * check and the call makes the call fail; on Linux that is exact, because everything happens relative to an open directory
- * (`/proc/self/fd/N/name` is `openat`); elsewhere the location is checked again after the file was opened.
+ * Reads and writes at a canonical path: one in which no part is a symbolic link. If a part becomes a link between the check and the
+ * call, the call fails. On Linux this is exact, because every step is relative to an open directory (`/proc/self/fd/N/name` acts like
+ * `openat`). Elsewhere the location is checked again after the file was opened.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
@@ -17,10 +17,10 @@ const SMALLEST_CHUNK = 65_536;
 const LARGEST_CHUNK = 1 << 20;
 const BY_DESCRIPTOR = process.platform === "linux";
 
-/** The largest text file that is read whole. */
+/** Size of the largest text file that is read whole. */
 export const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
-/** The first bytes of a file, for telling what it is. */
+/** Reads the first bytes of a file, which show its type. */
 export async function readHead(path: string, bytes: number): Promise<{ head: Buffer; size: number }> {
   return withFile(path, async (file, stats) => {
     const buffer = Buffer.alloc(bytes);
@@ -29,14 +29,14 @@ export async function readHead(path: string, bytes: number): Promise<{ head: Buf
   });
 }
 
-/** The whole file; `file_too_large` beyond `maxBytes`, counted while reading, since some files do not tell their size. */
+/** Reads the whole file; throws `file_too_large` beyond `maxBytes`. Counts while reading, because some files report no size. */
 export async function readCanonical(path: string, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   await readChunks(path, maxBytes, (chunk) => chunks.push(chunk));
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }
 
-/** The same as text, which is decoded as it is read: all at once, a large one would hold up the process. */
+/** The same as text. Decodes while reading, because decoding a large file at once would block the process. */
 export async function readCanonicalText(path: string, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   const pieces: string[] = [];
@@ -50,7 +50,7 @@ export async function readCanonicalText(path: string, maxBytes: number): Promise
   }
 }
 
-/** Replaces the file in one step, keeping mode and owner; missing directories are made. */
+/** Replaces the file atomically and keeps its mode and owner. Creates missing directories. */
 export async function writeCanonical(path: string, text: string): Promise<void> {
   const { draftName, sweepDrafts } = await import("@chimera/snapshot-store/files");
   await inDirectory(dirname(path), async (at) => {
@@ -66,7 +66,7 @@ export async function writeCanonical(path: string, text: string): Promise<void> 
       await rename(draft, target);
     } catch (error) {
       await unlink(draft).catch(() => {});
-      // A directory that may not be written, or a file mounted on its own, can still hold a file that may.
+      // A file can be writable although its directory is not, or although it is a mount of its own: write it in place.
       if (present?.nlink !== 1 || !["EACCES", "EPERM", "EBUSY"].includes(codeOf(error))) throw error;
       await writePieces(await open(target, O_WRONLY | O_TRUNC | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0)), pieces);
     }
@@ -74,7 +74,7 @@ export async function writeCanonical(path: string, text: string): Promise<void> 
   });
 }
 
-/** Removes a file, never through a link. */
+/** Removes a file; never follows a link. */
 export async function removeCanonical(path: string): Promise<void> {
   await inDirectory(dirname(path), async (at) => {
     const target = at(basename(path));
@@ -94,7 +94,7 @@ const SIGNATURES: readonly { readonly mimeType: ToolImage["mimeType"]; readonly 
     { mimeType: "image/webp", at: 8, bytes: "WEBP" },
   ];
 
-/** The type of a picture that models take, by its first bytes. */
+/** The type of a picture that models accept, recognised by its first bytes; null for any other file. */
 export function imageType(head: Buffer): ToolImage["mimeType"] | null {
   const found = SIGNATURES.find(({ at, bytes }) => head.toString("latin1", at, at + bytes.length) === bytes);
   return found?.mimeType ?? null;
@@ -106,8 +106,8 @@ export function looksBinary(head: Buffer): boolean {
 }
 
 /**
- * A workspace on the local disk, without an editor and without undo. `readText` and `writeText` take canonical paths and pass through
- * no link, so a checked path cannot lead elsewhere.
+ * A workspace on the local disk, without an editor and without undo. `readText` and `writeText` take canonical paths and follow no
+ * link, so a checked path cannot lead elsewhere.
  */
 export function localWorkspace(cwd: string, directories: readonly string[] = []): Workspace {
   return {
@@ -122,7 +122,7 @@ export function localWorkspace(cwd: string, directories: readonly string[] = [])
 
 // --- internal ---
 
-/** Opens a regular file for reading and hands it over; never waits on a pipe and never reads a device. */
+/** Opens a regular file for reading and passes it to `use`. Never waits on a pipe and never reads a device. */
 async function withFile<T>(path: string, use: (file: FileHandle, stats: Stats) => Promise<T>): Promise<T> {
   const file = await open(path, READ).catch((error: unknown) => {
     throw refusedLink(path, error);
@@ -137,13 +137,13 @@ async function withFile<T>(path: string, use: (file: FileHandle, stats: Stats) =
   }
 }
 
-/** Throws a TypeError, as the decoder does, for what is not UTF-8 text. */
+/** Throws a TypeError for bytes that are not UTF-8 text, as the decoder itself does. */
 function decodeChunk(decoder: InstanceType<typeof TextDecoder>, chunk: Uint8Array): string {
   if (chunk.includes(0)) throw new TypeError("it holds a NUL byte");
   return decoder.decode(chunk, { stream: true });
 }
 
-/** Text in another encoding. Keeps a byte order mark; refuses what would not survive being written back. */
+/** Reads text in another encoding. Keeps a byte order mark, and refuses bytes that would change when written back. */
 async function readOtherText(path: string, maxBytes: number): Promise<string> {
   const bytes = await readCanonical(path, maxBytes);
   const encoding = encodingOf(bytes);
@@ -152,24 +152,24 @@ async function readOtherText(path: string, maxBytes: number): Promise<string> {
   return text;
 }
 
-/** How the text goes into a file: in the encoding of what is there, in pieces between which the rest of the process goes on. */
+/** Encodes text for a file, in the encoding that the present file has. */
 async function encoded(path: string, text: string, isPresent: boolean): Promise<Iterable<string | Buffer>> {
   const bytes = isPresent ? await readCanonical(path, MAX_TEXT_BYTES).catch(() => null) : null;
   const encoding = (bytes && encodingOf(bytes)) ?? "utf-8";
   return encoding === "utf-8" ? piecesOf(text) : [encodeText(text, encoding, path)];
 }
 
-/** The text in pieces that can be encoded one by one, between which the rest of the process goes on. */
+/** Cuts the text into pieces, so that the process can do other work between encoding them. */
 function* piecesOf(text: string): Generator<string> {
   for (let at = 0, end = 0; at < text.length; at = end) {
     end = Math.min(at + PIECE, text.length);
-    // Not between the halves of one character.
+    // Do not cut between the two halves of a surrogate pair.
     if (/[\ud800-\udbff]/.test(text[end - 1] as string)) end += 1;
     yield text.slice(at, end);
   }
 }
 
-/** Whether this process has not written into the directory before: others may have been killed there. */
+/** Whether this is the process's first write into the directory. Killed processes may have left drafts there. */
 function isFirstIn(directory: string): boolean {
   if (swept.has(directory)) return false;
   if (swept.size >= REMEMBERED) swept.clear();
@@ -177,11 +177,11 @@ function isFirstIn(directory: string): boolean {
   return true;
 }
 
-/** Hands over the content chunk by chunk; each is the receiver's to keep. */
+/** Passes the content to `take` chunk by chunk. The receiver may keep each chunk. */
 async function readChunks(path: string, maxBytes: number, take: (chunk: Buffer) => void): Promise<void> {
   await withFile(path, async (file, stats) => {
     let total = 0;
-    // One byte more than there should be, so that the end shows without another chunk.
+    // One byte more than the expected size, so that the end of the file shows without another chunk.
     let chunk = Buffer.allocUnsafe(Math.min(stats.size + 1, LARGEST_CHUNK));
     let filled = 0;
     while (true) {
@@ -242,7 +242,7 @@ async function verifyLocation(handle: FileHandle, path: string): Promise<void> {
   if (actual !== path) throw movedAway(path);
 }
 
-/** Writes all of it to the disk and closes the file; a new one gets the owner and the mode of the one that it replaces. */
+/** Writes all pieces to the disk and closes the file. `like` is the file that it replaces, whose owner and mode it gets. */
 async function writePieces(
   file: FileHandle,
   pieces: readonly (string | Buffer)[],
@@ -251,7 +251,7 @@ async function writePieces(
   try {
     for (const piece of pieces) await file.writeFile(piece);
     if (like) {
-      // Only root may give a file away; anybody else already owns what they replace or may not keep its owner.
+      // Only root may give a file to another owner. For everybody else the owner is right already, or cannot be kept.
       await file.chown(like.uid, like.gid).catch(() => {});
       await file.chmod(like.mode & 0o7777);
     }

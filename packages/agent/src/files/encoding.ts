@@ -1,10 +1,10 @@
-/** The encodings that text files are kept in. What is read in one is written back in it, byte for byte where nothing changed. */
+/** The encodings of text files. A file is written back in the encoding it had, byte for byte where the text did not change. */
 import { isUtf8 } from "node:buffer";
 import { AgentError } from "../errors.js";
 
 export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "latin-1";
 
-/** Null for what is not text. Latin-1 is what remains: every byte of it is a character, so nothing is lost. */
+/** Null for bytes that are not text. Latin-1 comes last: it has a character for every byte, so nothing is lost. */
 export function encodingOf(bytes: Buffer): Encoding | null {
   const wide = wideMark(bytes);
   if (wide) return bytes.length % 2 === 0 ? wide : null;
@@ -19,7 +19,7 @@ export function wideMark(bytes: Uint8Array): "utf-16le" | "utf-16be" | null {
   return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : null;
 }
 
-/** A byte order mark stays in the text. Null for bytes that would not survive being written back. */
+/** Keeps a byte order mark in the text. Null for bytes that would change when written back. */
 export function decodeText(bytes: Buffer, encoding: Encoding): string | null {
   if (encoding === "latin-1") return bytes.toString("latin1").replace(/[\x80-\x9f]/g, widen);
   try {
@@ -29,7 +29,7 @@ export function decodeText(bytes: Buffer, encoding: Encoding): string | null {
   }
 }
 
-/** Throws `not_text` for a character that the encoding does not have. */
+/** Throws `not_text` for a character that the encoding cannot represent. */
 export function encodeText(text: string, encoding: Encoding, name: string): Buffer {
   if (encoding === "utf-8") return Buffer.from(text);
   if (encoding === "latin-1") return Buffer.from(narrow(text, name), "latin1");
@@ -40,18 +40,18 @@ export function encodeText(text: string, encoding: Encoding, name: string): Buff
 // --- internal ---
 
 const MARK = "\ufeff";
-/** Text has none of these. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Control characters that do not occur in text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for control characters
 const CONTROLS = /[\x01-\x07\x0e-\x1a\x1c-\x1f]/;
 
-/** What Windows has for the bytes from 0x80 on, where Latin-1 proper has nothing that a text holds. */
+/** The characters of Windows-1252 from 0x80 on, where Latin-1 itself has only control characters. */
 const UPPER = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ";
 
 function widen(character: string): string {
   return UPPER[character.charCodeAt(0) - 0x80] as string;
 }
 
-/** Each character as the one of the same number as its byte. */
+/** Replaces each character by the one whose number is its byte. */
 function narrow(text: string, name: string): string {
   return text.replace(/[^\0-\x7f\xa0-\xff]/gu, (character) => {
     const at = UPPER.indexOf(character);

@@ -1,4 +1,4 @@
-/** Files that steer an agent, read from a project that may be hostile, never through a link that leaves it. */
+/** Reads the files that steer an agent. The project may be hostile, so no read follows a link out of it. */
 import { existsSync, readdirSync, type Stats, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
@@ -8,23 +8,23 @@ import { resolvePath } from "./real-path.js";
 const MAX_BYTES = 256 * 1024;
 const MAX_FILES = 200;
 
-/** Where the files are that steer an agent. */
+/** Where to find the files that steer an agent. */
 export interface Places {
   readonly home: string;
   readonly cwd: string;
-  /** Whether the project's files may describe known agents anew, choose models, bring skills and start MCP servers. */
+  /** Whether the project's files may redefine known agents, choose models, add skills and start MCP servers. */
   readonly trusted: boolean;
 }
 
-/** What reading them came to, beside what they say. */
+/** What loading the files reports besides their content. */
 export interface Loaded {
-  /** What could not be used, each naming its file. */
+  /** Files that could not be used; each sentence names its file. */
   readonly problems: readonly string[];
-  /** What the project's files ask for and would get if it were trusted. */
+  /** What the project's files would get if the person trusted the project. */
   readonly untrusted: readonly string[];
 }
 
-/** Null when it is not there, leads out of `root`, is too large or is not text. */
+/** Null for a file that does not exist, leads out of `root`, is too large or is not text. */
 export async function readTextBeneath(root: string, path: string): Promise<string | null> {
   if (!existsSync(join(root, path))) return null;
   try {
@@ -38,7 +38,7 @@ export async function readTextBeneath(root: string, path: string): Promise<strin
   }
 }
 
-/** The files of a directory with that ending, in order of name. */
+/** The files in a directory that have this ending, sorted by name. */
 export async function listBeneath(root: string, directory: string, ending: string): Promise<string[]> {
   const path = join(root, directory);
   const names = existsSync(path) ? await readdir(path).catch(() => []) : [];
@@ -50,9 +50,8 @@ export async function listBeneath(root: string, directory: string, ending: strin
 }
 
 /**
- * What was read from files, kept while none of them has changed. Looking costs a stat for each, where reading costs a turn
- * milliseconds before its first word. Directories count with the files directly in them. One value is kept per key, for the keys
- * used last.
+ * Caches a value that is loaded from files until one of them changes. A check costs one stat per file; loading would delay each turn
+ * by milliseconds. A directory counts together with the files directly in it. Each key has one value; the keys used last are kept.
  */
 export function whileUnchanged<T>(
   maxKeys = 32,
@@ -76,7 +75,7 @@ export function whileUnchanged<T>(
 
 // --- internal ---
 
-/** More than are read of any directory. */
+/** Entries that a check looks at per directory: more than any loader reads. */
 const MAX_ENTRIES = 1000;
 
 interface Kept<T> {
@@ -87,7 +86,7 @@ interface Kept<T> {
 
 interface WatchedPath {
   readonly path: string;
-  /** The directory it is in, where others of the places are in it too. */
+  /** The parent directory, when several watched paths share it. */
   readonly shared: string | null;
 }
 
@@ -97,7 +96,7 @@ function placesOf(paths: readonly string[]): WatchedPath[] {
   return paths.map((path, at) => ({ path, shared: isShared(parents[at] as string) ? (parents[at] as string) : null }));
 }
 
-/** What lies in a directory that is not there need not be looked at, and most projects have none of those that hold several. */
+/** Skips the paths below a shared directory that does not exist: most projects have none of these directories. */
 function lookAtAll(places: readonly WatchedPath[]): string {
   const isMissing = new Map<string, boolean>();
   let looks = "";
@@ -108,7 +107,7 @@ function lookAtAll(places: readonly WatchedPath[]): string {
   return looks;
 }
 
-/** What cannot be looked at (a link to itself, a directory that is a file) is as good as not there. */
+/** A path that cannot be inspected (a link to itself, a directory that is a file) counts as missing. */
 function lookAt(path: string): string {
   try {
     const found = statSync(path, { throwIfNoEntry: false });

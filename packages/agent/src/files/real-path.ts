@@ -1,4 +1,4 @@
-/** From what a model calls a path to the one real path it means, and whether that lies in the workspace. */
+/** Resolves the path that a model gives to the one real path, and says whether that is inside the workspace. */
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Workspace } from "@chimera/acp-schema/agent";
@@ -11,7 +11,7 @@ export interface RealPath {
   /** Absolute, with every symbolic link followed; the last parts may not exist yet. */
   readonly path: string;
   readonly inside: boolean;
-  /** Relative to the workspace where it can be: what people and the model read. */
+  /** The path that people and the model read: relative to the workspace if it is inside. */
   readonly shown: string;
 }
 
@@ -19,7 +19,7 @@ const MAX_PATH = 4096;
 const MAX_NAME = 255;
 const MAX_LINKS = 40;
 
-/** Follows links by hand where the path's end is missing, so that a dangling link out of the workspace is seen. */
+/** Follows links itself when the end of the path does not exist, to detect a dangling link out of the workspace. */
 export function resolvePath(input: string, roots: Roots): RealPath {
   refuseMalformed(input);
   const root = realRoot(roots.cwd);
@@ -28,7 +28,7 @@ export function resolvePath(input: string, roots: Roots): RealPath {
   return { path, inside, shown: isBeneath(path, root) ? relative(root, path) || "." : path };
 }
 
-/** True for the directory itself and for everything under it; a sibling whose name begins alike is not. */
+/** True for the directory itself and for everything below it, but not for a sibling whose name begins the same way. */
 export function isBeneath(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
@@ -41,7 +41,7 @@ function refuseMalformed(input: string): void {
   if (/^~(?:[^/\\]*[/\\]|$)/.test(input)) {
     throw new AgentError("path_invalid", `"~" is not expanded: give a path in the workspace or an absolute one.`);
   }
-  // A URL taken for a path would name a directory such as "file:" in the workspace.
+  // As a path, a URL would name a directory such as "file:" in the workspace.
   if (/^(?:[a-z][a-z0-9+.-]+:[/\\]{2}|file:)/i.test(input)) {
     throw new AgentError(
       "path_invalid",

@@ -1,4 +1,4 @@
-/** From what the model wrote to a call that can run: found, parsed, validated, described; or why it cannot. */
+/** Prepares the call that the model wrote: finds its tool, parses, validates and describes it; or says why it cannot run. */
 import type { Touches, Workspace } from "@chimera/acp-schema/agent";
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
@@ -19,7 +19,7 @@ import type { Toolbox } from "./toolbox.js";
 
 export interface Call {
   readonly id: string;
-  /** As shown: the tool's own name where there is such a tool. */
+  /** The name to show: the tool's own name if there is such a tool. */
   readonly name: string;
   readonly args: Record<string, unknown>;
   readonly kind: ToolKind;
@@ -34,7 +34,7 @@ export interface Runnable {
   readonly touches: Touches;
 }
 
-/** The model reads why, and may try again. */
+/** The model reads the problem and may try again. */
 interface Broken {
   readonly problem: string;
 }
@@ -64,9 +64,9 @@ export async function prepareCall(raw: RawCall, toolbox: Toolbox, workspace: Wor
 type WrittenCall = Pick<RawCall, "name" | "args">;
 
 /**
- * Calls that a model wrote as text. Small local models often do, in one of a few habits: a JSON object with a name and
- * arguments, such objects between `<tool_call>` marks, or a function element with parameter elements. A text counts only when
- * nothing but calls is in it and each names a tool, so that an answer which shows JSON stays an answer: then there are none.
+ * Finds calls that a model wrote as text. Small local models often do, in one of a few forms: a JSON object with a name and
+ * arguments, such objects between `<tool_call>` tags, or a function element with parameter elements. Returns none unless the text
+ * consists only of calls and each of them names a tool, so that an answer which shows JSON stays an answer.
  */
 export function callsInText(text: string, toolbox: Toolbox): WrittenCall[] {
   if (text.length > LONGEST || !/^\s*(```|[[{<])/.test(text)) return [];
@@ -77,7 +77,7 @@ export function callsInText(text: string, toolbox: Toolbox): WrittenCall[] {
 
 // --- internal ---
 
-/** Parts of one call's arguments: more than a model writes in one reply. */
+/** Most parts in one call's arguments: more than a model writes in one reply. */
 const MOST_PARTS = 20_000;
 
 interface Aim {
@@ -86,7 +86,7 @@ interface Aim {
   readonly problem?: string;
 }
 
-/** Which tool a call is for, with which arguments. A tool that forwards stands for the one that its arguments name. */
+/** Which tool a call is for, and its arguments. A call of a forwarding tool is for the tool that its arguments name. */
 function aimOf(raw: RawCall, toolbox: Toolbox): Aim {
   const tool = toolbox.find(raw.name);
   const parsed = parseArgs(raw.args);
@@ -95,14 +95,14 @@ function aimOf(raw: RawCall, toolbox: Toolbox): Aim {
   if (!target || target.forwards) return fitted(tool, parsed.args);
   const { name: _name, arguments: nested, ...flat } = parsed.args;
   const inner = typeof nested === "string" ? parseObject(nested) : (nested ?? flat);
-  // A call whose arguments were lost would do more than it was meant to.
+  // Without its arguments the call could do more than the model meant.
   if (!isJsonObject(inner)) return { tool: target, args: {}, problem: "arguments must be a JSON object." };
   return fitted(target, inner);
 }
 
 function fitted(tool: Tool, sent: Record<string, unknown>): Aim {
   const args = fitArguments(sent, tool.inputSchema);
-  // What came as text has only now been looked into.
+  // Arguments that were JSON inside a text were parsed only just now, so check them too.
   const problem = args === sent ? undefined : excessIn(args);
   return problem === undefined ? { tool, args } : { tool, args: {}, problem };
 }
@@ -112,7 +112,7 @@ function excessIn(args: Record<string, unknown>): string | undefined {
   return holdsMoreThan(MOST_PARTS, args) ? "The arguments have too many parts." : undefined;
 }
 
-/** A name nobody has goes back to the provider with the next request, which refuses what it would not call a name. */
+/** The next request sends an unknown name back to the provider, which refuses names with other characters. */
 function sendableName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown";
 }
@@ -149,7 +149,7 @@ function invalid(tool: Tool, issues: NonNullable<InputResult<unknown>["issues"]>
   return `The arguments do not fit ${tool.name}:\n${lines.join("\n")}`;
 }
 
-/** More than any call that is worth reading this way; the patterns below are linear, but a text may be of any size. */
+/** Most characters in a text that is searched for calls. The patterns below are linear, but a text can have any size. */
 const LONGEST = 256 * 1024;
 const MOST_CALLS = 16;
 
@@ -158,7 +158,7 @@ function withoutFence(text: string): string {
   return (fenced?.[1] ?? text).trim();
 }
 
-/** `<tool_call>{...}</tool_call>`, one after the other, or `<function=Read>` elements with or without that mark. */
+/** `<tool_call>{...}</tool_call>` elements in a row, or `<function=Read>` elements with or without that tag around them. */
 function taggedCalls(text: string): WrittenCall[] | null {
   const calls: WrittenCall[] = [];
   let rest = text;
@@ -184,7 +184,7 @@ const MARKS = [
   { open: FUNCTION, close: "</function>" },
 ];
 
-/** `Read>\n<parameter=path>\na.txt\n</parameter>`: values are text, which the tool's schema turns into what it wants. */
+/** `Read>\n<parameter=path>\na.txt\n</parameter>`. All values are text, which `fitArguments` converts by the tool's schema. */
 function functionCall(text: string): WrittenCall[] | null {
   const nameEnd = text.indexOf(">");
   if (nameEnd === -1) return null;
@@ -200,7 +200,7 @@ function functionCall(text: string): WrittenCall[] | null {
   return [{ name: text.slice(0, nameEnd).trim(), args: JSON.stringify(args) }];
 }
 
-/** One call, a list of calls, or one call a line. */
+/** Accepts one call, a list of calls, or one call per line. */
 function jsonCalls(text: string): WrittenCall[] | null {
   const values = parsedWhole(text) ?? parsedLines(text);
   if (!values || values.length === 0 || values.length > MOST_CALLS) return null;
@@ -220,7 +220,7 @@ function parsedLines(text: string): unknown[] | null {
   return values.every((value) => value !== null) ? values.flat() : null;
 }
 
-/** The names under which models put a call's arguments, and its name. */
+/** The keys that models use for a call's arguments and for its name. */
 const ARGUMENTS = ["arguments", "parameters", "args", "input"];
 const NAMES = ["name", "tool", "function", "tool_name"];
 

@@ -1,4 +1,7 @@
-/** The tool calls of a step: announced together, each permitted, reads side by side and the rest in order; one result each. */
+/**
+ * Runs the tool calls of a step. They are announced together, each needs permission, and each gets one result. Calls that only read
+ * run side by side; the others run in order.
+ */
 import type { AgentEvent, Metadata, ResolvedBy, ToolContent } from "@chimera/acp-schema/events";
 import type { PartEvent } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
@@ -10,23 +13,23 @@ import { createRepeats } from "./repeats.js";
 import type { RunningTurn } from "./running-turn.js";
 
 const SIDE_BY_SIDE = 8;
-/** How long a question may wait for what it shows. */
+/** How long a permission request waits for its preview. */
 const PREVIEW_MS = 2_000;
-/** How long a cancelled tool may take to stop before it is left behind: a cancelled turn ends within two seconds. */
+/** How long a cancelled tool may take to stop. Then the turn goes on without it, so that it ends within two seconds. */
 const GRACE_MS = 1_500;
-/** More than any model wants to read; tools keep shorter limits of their own. */
+/** Most characters of one output, for every tool. Most tools have shorter limits of their own. */
 const LONGEST_OUTPUT = 200_000;
-/** Characters of a picture's data that clients are shown. */
+/** Most characters of a picture's data that clients get. */
 const LARGEST_IMAGE = 512 * 1024;
-/** Progress nobody has taken yet; more than this many events of it are dropped. */
+/** Events that may wait for the session. Beyond that, progress events are dropped. */
 const PROGRESS_WINDOW = 4_096;
 
-/** A call as clients see it before it runs. */
+/** The event that shows a call to clients before it runs. */
 export function announcement({ id, name, args, kind, title, locations }: Call): PartEvent {
   return { type: "tool_call", metadata: { call_id: id, tool: name, args, kind, title, locations: [...locations] } };
 }
 
-/** Runs calls that were announced and returns their results as messages, in the order of the calls. Never throws. */
+/** Runs announced calls and returns their results as messages, in the order of the calls. Never throws. */
 export async function runCalls(run: RunningTurn, calls: readonly Call[]): Promise<ModelMessage[]> {
   const results: ModelMessage[] = [];
   for (const group of groupsOf(calls)) results.push(...(await Promise.all(group.map((call) => runCall(run, call)))));
@@ -35,13 +38,13 @@ export async function runCalls(run: RunningTurn, calls: readonly Call[]): Promis
 
 // --- internal ---
 
-/** Why a call may not run, in words for the model, and what kind of refusal it is. */
+/** Why a call may not run, in words for the model, and the kind of refusal. */
 interface Refusal {
   readonly why: string;
   readonly error: "permission_denied" | "sandbox_violation";
 }
 
-/** Asks whether the call may run, as every engine does: the session's rules answer, or a person. null when it may. */
+/** Asks the session whether the call may run: its rules answer, or a person. Null when the call is allowed. */
 async function refusalOf(run: RunningTurn, call: Call, { tool, input, touches }: Runnable): Promise<Refusal | null> {
   await run.taken();
   const { decision, by, why, reason, isViolation } = await run.ask({
@@ -58,7 +61,7 @@ async function refusalOf(run: RunningTurn, call: Call, { tool, input, touches }:
   return { why: `${REFUSALS[by](why ?? "a rule says no")}${said}`, error: "permission_denied" };
 }
 
-/** What the call would change, while that is found out soon; a person is asked in any case. */
+/** Shows what the call would change, if that can be computed in time. The person is asked in any case. */
 async function previewOf(
   { workspace, signal: turn }: RunningTurn,
   tool: Tool,
@@ -69,13 +72,13 @@ async function previewOf(
     try {
       return await abortable(tool.preview(input, { workspace, signal }), signal, 0);
     } catch (error) {
-      const why = signal.aborted ? `it takes longer than ${PREVIEW_MS / 1000} s to work out` : (error as Error).message;
+      const why = signal.aborted ? `computing it takes longer than ${PREVIEW_MS / 1000} s` : (error as Error).message;
       return [{ type: "text", text: `[the change is not shown: ${why}]` }];
     }
   });
 }
 
-/** Neighbours that may run side by side form a group; everything else is a group of its own. */
+/** Groups neighbouring calls that may run side by side. Every other call is its own group. */
 function groupsOf(calls: readonly Call[]): Call[][] {
   const groups: Call[][] = [];
   let open: Call[] | undefined;
@@ -94,7 +97,7 @@ function groupsOf(calls: readonly Call[]): Call[][] {
 async function runCall(run: RunningTurn, call: Call): Promise<ModelMessage> {
   const startedAt = run.clock.now();
   const done = run.plan.start(call.title);
-  // A tool that was left behind may go on, but its turn no longer listens.
+  // A cancelled tool that did not stop may still emit events; the turn ignores them.
   let listening = true;
   const emit = (event: AgentEvent): void => {
     if (!listening || (event.type === "tool_progress" && run.pending() > PROGRESS_WINDOW)) return;
@@ -132,7 +135,7 @@ async function outcomeOf(run: RunningTurn, call: Call, emit: (event: AgentEvent)
     const refusal = await abortable(refusalOf(run, call, call.plan), run.signal, 0);
     if (run.signal.aborted) return failed("The turn was cancelled before this call ran.", "cancelled");
     if (refusal) return failed(refusal.why, refusal.error);
-    // Announced calls wait for their turn and for permission; from here on this one runs.
+    // This update shows clients that the call no longer waits for other calls or for permission.
     emit({ type: "tool_update", metadata: { call_id: call.id } });
     const { workspace, signal, spill, jobs, question, delegate, spending, limits } = run;
     const context = {
@@ -158,7 +161,7 @@ async function outcomeOf(run: RunningTurn, call: Call, emit: (event: AgentEvent)
   }
 }
 
-/** What a person is shown of a picture, where it fits into a frame; the model gets it in any case. */
+/** Shows a picture to clients if it fits into a frame. The model gets it in any case. */
 function shownImage({ mimeType, data }: NonNullable<ToolOutcome["images"]>[number]): ToolContent[] {
   return data.length > LARGEST_IMAGE ? [] : [{ type: "block", block: { type: "image", mimeType, data } }];
 }
@@ -167,7 +170,7 @@ function failed(output: string, error: string): ToolOutcome {
   return { success: false, output, error };
 }
 
-/** A model that goes in circles reads so in the result. */
+/** Adds a note to the result when the model repeats itself. */
 function noted(run: RunningTurn, { name, args }: Call, outcome: ToolOutcome): ToolOutcome {
   const output = outcome.output || outcome.error || "";
   run.repeats ??= createRepeats();

@@ -1,4 +1,4 @@
-/** Making room: what was said and done is summed up, and the last prompt and the latest work stay word for word. */
+/** Makes room in the window: a summary replaces the conversation, except for the last prompt and the latest work. */
 import { callsOf } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, asAgentError } from "../errors.js";
@@ -9,7 +9,7 @@ import type { RunningTurn } from "./running-turn.js";
 import { framed } from "./summary.js";
 import type { ModelContext } from "./window.js";
 
-/** Makes the conversation smaller, before it fills the window or after a refusal. False when nothing is left to go. */
+/** Shortens the conversation, before it fills the window or after a refusal. False when nothing is left to remove. */
 export async function makeRoom(run: RunningTurn, why: "crowded" | "refused"): Promise<boolean> {
   const cut = why === "crowded" ? cutAhead(run) : cutAfterRefusal(run);
   if (!cut) return false;
@@ -17,7 +17,7 @@ export async function makeRoom(run: RunningTurn, why: "crowded" | "refused"): Pr
   return true;
 }
 
-/** Sums the history up because the person asked for it. Returns what to tell them. */
+/** Sums the history up because the person asked for it. Returns the answer to show them. */
 export async function compactHistory(run: RunningTurn, focus: string): Promise<string> {
   const { context, window } = run;
   const { messages } = context;
@@ -32,21 +32,21 @@ export async function compactHistory(run: RunningTurn, focus: string): Promise<s
 
 // --- internal ---
 
-/** How much of the latest work stays word for word: a tenth of the window, and no more than this. */
+/** Tokens of the latest work that stay unchanged: a tenth of the window, but at most this many. */
 const LONGEST_TAIL = 20_000;
 const TAIL_SHARE = 10;
 const LEAST_SHARE = 8;
-/** Tokens; more than it takes to ask for a summary. */
+/** Tokens; more than the request for a summary needs. */
 const INSTRUCTION = 1_000;
-/** A request that leaves less of the window than this is likely to be refused. */
+/** Share of the window above which a provider is likely to refuse a request. */
 const FULL = 0.95;
 
 interface Cut {
-  /** The first message that stays; the prompt before it stays too. */
+  /** Index of the first message that stays. The prompt of its turn stays too. */
   readonly from: number;
-  /** Where what is summed up ends. */
+  /** Index at which the summed-up messages end. */
   readonly upTo: number;
-  /** Whether a request with all of it is likely to be taken. */
+  /** Whether the provider is likely to accept a request with all of them. */
   readonly fits: boolean;
   readonly focus?: string;
 }
@@ -57,13 +57,16 @@ function cutAhead(run: RunningTurn): Cut | null {
   const unseen = unseenFrom(run);
   const from = Math.min(tailWithin(run, tailBudget(run)), unseen ?? messages.length);
   const going = messages.slice(0, from);
-  // Where the window is small and the system text is long, a summary with every step would win next to nothing.
+  // With a small window and a long system text, the conversation would be summed up at every step and gain almost nothing.
   if (!hasWork(going) || window.size(going) < window.limit / LEAST_SHARE) return null;
   const upTo = unseen === null || isWithin(run, messages.length) ? messages.length : accepted;
   return { from, upTo, fits: isWithin(run, upTo) };
 }
 
-/** What was taken once is taken again, and is cached: only what came since has to stay as it is, and some room for the instruction. */
+/**
+ * The provider accepted the earlier messages before, so it will accept and has cached them. The cut keeps the messages since then, and
+ * leaves some room for the instruction.
+ */
 function cutAfterRefusal(run: RunningTurn): Cut | null {
   const { messages } = run.context;
   const unseen = unseenFrom(run);
@@ -72,7 +75,7 @@ function cutAfterRefusal(run: RunningTurn): Cut | null {
   return hasWork(messages) ? { from: messages.length, upTo: messages.length, fits: false } : null;
 }
 
-/** The nearest start that leaves out enough before `at` to ask for a summary in its place; 0 when that is too much. */
+/** The nearest start before `at` that frees enough tokens to ask for a summary instead; 0 when too much would stay. */
 function roomBefore(run: RunningTurn, at: number): number {
   const { context, window } = run;
   let from = at - 1;
@@ -80,12 +83,12 @@ function roomBefore(run: RunningTurn, at: number): number {
   return window.size(context.messages.slice(from)) < window.limit / 3 ? from : 0;
 }
 
-/** Whether so many messages fit the window. */
+/** Whether the first `upTo` messages fit the window. */
 function isWithin({ context, window, model }: RunningTurn, upTo: number): boolean {
   return window.tokens(context.messages.slice(0, upTo)) < model.contextWindow * FULL;
 }
 
-/** Where the messages begin that the model has not answered yet; null when they are too much to keep. */
+/** Where the messages begin that the model has not answered yet; null when they are too long to keep. */
 function unseenFrom(run: RunningTurn): number | null {
   const { messages, accepted } = run.context;
   const isSmall = run.window.size(messages.slice(accepted)) < run.window.limit / 3;
@@ -96,12 +99,12 @@ function tailBudget({ model }: RunningTurn): number {
   return Math.min(LONGEST_TAIL, model.contextWindow / TAIL_SHARE);
 }
 
-/** Whether anything was said or done that could be summed up. */
+/** Whether there is a reply or a result that could be summed up. */
 function hasWork(messages: readonly ModelMessage[]): boolean {
   return messages.some((message) => message.role === "assistant" || message.role === "tool");
 }
 
-/** Where the longest end of the conversation begins that fits the budget; past the last message when none does. */
+/** Where the longest tail of the conversation that fits the budget begins; the length when no tail fits. */
 function tailWithin(run: RunningTurn, budget: number): number {
   const { messages } = run.context;
   let from = messages.length;
@@ -112,7 +115,7 @@ function tailWithin(run: RunningTurn, budget: number): number {
   return from;
 }
 
-/** Whether what stays may begin here: at a prompt or at a reply with calls, of a turn whose number is known. */
+/** Whether the kept messages may begin here: at a prompt, or at a reply with calls, in a turn whose number is known. */
 function isStart({ context }: RunningTurn, at: number): boolean {
   const message = context.messages[at];
   const starts =
@@ -120,7 +123,7 @@ function isStart({ context }: RunningTurn, at: number): boolean {
   return starts && context.numbers.has(promptAt(context, at) as ModelMessage);
 }
 
-/** The prompt of the turn that a message is of. */
+/** The prompt of the turn to which a message belongs. */
 function promptAt({ messages }: ModelContext, at: number): ModelMessage | undefined {
   return messages.slice(0, at + 1).findLast((message) => message.role === "user" && !message.note);
 }
@@ -140,12 +143,12 @@ async function compact(run: RunningTurn, { from, upTo, fits, focus = "" }: Cut):
       ask: (request) => askQuietly(run, request),
     })
     .catch((error: unknown) => {
-      // What was tried has its price all the same.
+      // A failed attempt has cost something too.
       run.emit({ type: "usage", metadata: run.spending.state() });
       throw error;
     });
-  if (said.trim() === "") throw new AgentError("empty_reply", "the conversation was summed up in no words");
-  // A summary of a quarter of the window leaves room for work.
+  if (said.trim() === "") throw new AgentError("empty_reply", "the summary of the conversation is empty");
+  // As many characters as the window has tokens: about a quarter of it, which leaves room for work.
   const summary = startOf(said, Math.max(1_000, Math.floor(model.contextWindow)));
   const metadata = { summary, ...placeOf(run, from) };
   const prompt = from < context.messages.length || !run.turn.compact ? promptAt(context, from) : undefined;
@@ -158,7 +161,7 @@ async function compact(run: RunningTurn, { from, upTo, fits, focus = "" }: Cut):
   run.emit({ type: "usage", metadata: run.spending.state() });
 }
 
-/** The same place in words of the log. */
+/** The same position, as a record of the log names it. */
 function placeOf({ turn, context }: RunningTurn, from: number): { from_turn: number; from_call?: string | null } {
   const first = context.messages[from];
   if (!first) return turn.compact ? { from_turn: turn.number + 1 } : { from_turn: turn.number, from_call: null };
@@ -167,7 +170,7 @@ function placeOf({ turn, context }: RunningTurn, from: number): { from_turn: num
   return call ? { from_turn, from_call: call.id } : { from_turn };
 }
 
-/** A reply that nobody sees; passing failures are waited out. */
+/** Asks for a reply that is not shown. Waits and tries again after temporary failures. */
 async function askQuietly(
   run: RunningTurn,
   asked: Pick<ModelRequest, "system" | "tools" | "messages">,
@@ -188,8 +191,8 @@ async function askQuietly(
     try {
       await streamReply(quiet, request, draft);
       if (draft.stop === "refusal" || draft.calls.length > 0)
-        throw new AgentError("bad_reply", "the model did something else than sum the conversation up");
-      if (!draft.spoke) throw new AgentError("empty_reply", "the model summed the conversation up in no words");
+        throw new AgentError("bad_reply", "the model did not sum the conversation up");
+      if (!draft.spoke) throw new AgentError("empty_reply", "the model's summary of the conversation is empty");
       return draft.text;
     } catch (thrown) {
       run.signal.throwIfAborted();

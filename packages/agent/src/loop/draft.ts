@@ -1,6 +1,6 @@
 /**
- * One reply while it streams: what the model says goes out as it comes, its calls get ids that every provider accepts, and its parts
- * are kept for the next request. Nothing is tried again here.
+ * One reply while it streams: emits the model's words as they arrive, gives its calls ids that every provider accepts, and keeps its
+ * parts for the next request. Retries are the caller's task.
  */
 import { setImmediate } from "node:timers/promises";
 import type { AgentEvent, Json, Metadata, Seal, TextPart } from "@chimera/acp-schema/events";
@@ -19,61 +19,61 @@ export interface RawCall {
   readonly seal?: Json;
 }
 
-/** Which model is asked, how its calls get their ids, and where the events of a draft go. */
+/** The model to ask, the source of call ids, and the receiver of the draft's events. */
 interface DraftContext {
   readonly model: Model;
   readonly ids: Pick<CallIds, "take">;
   readonly emit: (event: AgentEvent) => void;
   readonly taken: () => Promise<void>;
-  /** Events that nobody has taken yet. */
+  /** How many events the session has not taken yet. */
   readonly pending: () => number;
 }
 
-/** What a step has produced so far; it stays readable when the step fails or is cancelled half-way. */
+/** What a step has produced so far. It stays readable when the step fails or is cancelled. */
 export type Draft = ReturnType<typeof createDraft>;
 
-/** A reply that is about to begin, or to go on after `before`, which was shown of it before it broke off. */
+/** Starts a reply, or continues one that broke off; `before` is the text that was shown before the break. */
 export function createDraft(before: readonly TextPart[] = []) {
   return {
     before,
-    /** Null where nothing was shown: then nothing can come again. */
+    /** Null when nothing was shown, because then the model cannot repeat anything. */
     repeated: before.length > 0 ? createRepeatedText(textOf({ parts: before })) : null,
-    /** What the model said, without what it thought and without what it had said before. */
+    /** The text of this draft, without reasoning and without `before`. */
     text: "",
-    /** Characters of text and reasoning that arrived. */
+    /** Characters of text and reasoning that have arrived. */
     length: 0,
-    /** Whether any text arrived. */
+    /** Whether any text has arrived. */
     spoke: false,
-    /** Whether anything of it is on record. */
+    /** Whether any part of the draft has been recorded. */
     shown: false,
     calls: [] as RawCall[],
     parts: createParts(),
-    /** Ends of parts that are not on record yet: none has to be until something follows it, or the reply is whole. */
+    /** Ends of parts that are not recorded yet. An end waits until something follows it, or until the reply is complete. */
     ends: [] as Metadata<"part_end">[],
     usage: null as ModelUsage | null,
     stop: null as ModelStop | null,
   };
 }
 
-/** Puts an event on record, as part of the reply. */
-export function tell(draft: Draft, event: PartEvent, emit: DraftContext["emit"]): void {
+/** Adds an event to the reply and emits it for the log. */
+export function recordPart(draft: Draft, event: PartEvent, emit: DraftContext["emit"]): void {
   draft.shown = true;
   draft.parts.apply(event);
   emit(event);
 }
 
-/** All that was said of the reply so far. */
+/** All text of the reply so far. */
 export function wholeText(draft: Draft): string {
   return textOf({ parts: draft.before }) + draft.text;
 }
 
-/** A part's seal; none for one that is longer than any provider's, which would only fill the log. */
+/** A part's seal. Drops one that is longer than any provider's seals, because it would only fill the log. */
 export function sealOf({ provider, id }: Pick<Model, "provider" | "id">, data: Json | undefined): { seal?: Seal } {
   if (data === undefined || JSON.stringify(data).length > LONGEST_SEAL) return {};
   return { seal: { provider, model: id, data } };
 }
 
-/** Fills `draft`. Throws what the provider reports, and `connection_lost` for a reply without an end. */
+/** Fills `draft`. Throws the provider's error, or `connection_lost` when the reply stops without an end. */
 export async function streamReply(run: DraftContext, request: ModelRequest, draft: Draft): Promise<void> {
   const batches = run.model.stream(request)[Symbol.asyncIterator]();
   const patience = createPatience(request.signal, 0);
@@ -97,7 +97,7 @@ export async function streamReply(run: DraftContext, request: ModelRequest, draf
     }
   } finally {
     patience.end();
-    // Not awaited: a provider that hangs in its own clean-up must not hold the turn.
+    // Not awaited, so that a provider that hangs in its own clean-up does not block the turn.
     batches.return?.().catch(() => {});
   }
   throw new AgentError("connection_lost", "the model's reply ended before it was complete");
@@ -106,20 +106,20 @@ export async function streamReply(run: DraftContext, request: ModelRequest, draf
 export type CallIds = ReturnType<typeof createCallIds>;
 
 /**
- * Gives each call an id that is new to the conversation and that every provider accepts, whatever the model sent: some
- * servers send none, or the same one each time.
+ * Gives each call an id that is new to the conversation and that every provider accepts. Some servers send no ids, or the same id each
+ * time.
  */
 export function createCallIds(messages: readonly ModelMessage[], turn: number) {
   const used = new Set(messages.flatMap((message) => (message.role === "tool" ? [message.id] : [])));
   return {
-    /** An id that is new to the conversation, like the wanted one if it can be. */
+    /** Returns the wanted id if it is valid and new, otherwise another one. */
     take(wanted: string): string {
       let id = /^[A-Za-z0-9_-]{1,40}$/.test(wanted) ? wanted : `call-${turn}-${used.size}`;
       for (let n = used.size; used.has(id); n++) id = `call-${turn}-${n}`;
       used.add(id);
       return id;
     },
-    /** The calls were dropped before anybody saw them: their ids may come again. */
+    /** Frees the ids of calls that were dropped before they were recorded. */
     release(calls: readonly { readonly id: string }[]): void {
       for (const { id } of calls) used.delete(id);
     },
@@ -128,24 +128,24 @@ export function createCallIds(messages: readonly ModelMessage[], turn: number) {
 
 // --- internal ---
 
-/** Events that may wait for the consumer before the provider is read further. */
+/** Events that may wait for the consumer. Beyond that, reading from the provider pauses. */
 const WINDOW = 512;
-/** Characters of text and thought; no model says as much in one reply. */
+/** Most characters of text and reasoning. No model writes as much in one reply. */
 const LONGEST_REPLY = 8 * 1024 * 1024;
 const MOST_CALLS = 1_024;
-/** Characters of a reply, each event counting for some, after which the rest of the process has its turn. */
+/** After this many characters of a reply the rest of the process gets a turn. Each event counts for some characters too. */
 const SHARE = 256 * 1024;
 const EVENT_COST = 32;
 
-/** Takes what arrived together. Each delta goes out by itself, and those of one kind are kept as one text. */
+/** Takes events that arrived together. Each delta is emitted by itself; the text is kept joined. */
 function takeBatch(draft: Draft, batch: readonly ModelEvent[], context: DraftContext): void {
-  // Joined by the batch: a text that grew delta by delta would keep every one of them alive until it is read.
+  // Join once per batch. Text appended delta by delta would keep every delta in memory until the text is read.
   const said: string[] = [];
   for (const event of batch) take(draft, event, context, said);
   draft.text += said.join("");
 }
 
-/** Characters. */
+/** In characters. */
 const LONGEST_SEAL = 8 * 1024 * 1024;
 
 const DELTAS = { text: "text_delta", reasoning: "thought_delta" } as const;
@@ -154,14 +154,14 @@ function take(draft: Draft, event: ModelEvent, context: DraftContext, said: stri
   if (event.type === "text") {
     draft.length += event.text.length;
     draft.spoke ||= event.text.trim() !== "";
-    say(draft, "text", draft.repeated ? draft.repeated.take(event.text) : event.text, context, said);
+    emitDelta(draft, "text", draft.repeated ? draft.repeated.take(event.text) : event.text, context, said);
     return;
   }
-  if (draft.repeated && event.type !== "usage") say(draft, "text", draft.repeated.end(), context, said);
+  if (draft.repeated && event.type !== "usage") emitDelta(draft, "text", draft.repeated.end(), context, said);
   switch (event.type) {
     case "reasoning":
       draft.length += event.text.length;
-      say(draft, event.type, event.text, context, said);
+      emitDelta(draft, event.type, event.text, context, said);
       return;
     case "part_end": {
       draft.ends.push({ kind: event.kind, ...sealOf(context.model, event.seal) });
@@ -178,29 +178,29 @@ function take(draft: Draft, event: ModelEvent, context: DraftContext, said: stri
       draft.usage = event.usage;
       return;
     case "stop":
-      tellEnds(draft, null, context.emit);
+      recordEnds(draft, null, context.emit);
       draft.stop = event.reason;
   }
 }
 
-function say(draft: Draft, kind: keyof typeof DELTAS, text: string, context: DraftContext, said: string[]): void {
+function emitDelta(draft: Draft, kind: keyof typeof DELTAS, text: string, context: DraftContext, said: string[]): void {
   if (text === "") return;
-  if (draft.ends.length > 0) tellEnds(draft, kind, context.emit);
+  if (draft.ends.length > 0) recordEnds(draft, kind, context.emit);
   if (kind === "text") said.push(text);
-  tell(draft, { type: DELTAS[kind], metadata: { text } }, context.emit);
+  recordPart(draft, { type: DELTAS[kind], metadata: { text } }, context.emit);
 }
 
 /**
- * Puts the ends on record that matter: those with a seal, those of a part whose like follows, and the places of calls that something
- * else follows. `next` is what follows; null at the end of the reply.
+ * Records the ends that matter: of parts with a seal, of parts that another part of the same kind follows, and of calls that something
+ * other than a call follows. `next` is the kind of the following part; null at the end of the reply.
  */
-function tellEnds(draft: Draft, next: "text" | "reasoning" | null, emit: DraftContext["emit"]): void {
+function recordEnds(draft: Draft, next: "text" | "reasoning" | null, emit: DraftContext["emit"]): void {
   const ends = draft.ends.splice(0);
   const lastOther = next === null ? ends.findLastIndex((end) => end.kind !== "call") : ends.length;
   for (const [at, end] of ends.entries()) {
     const following = ends[at + 1]?.kind ?? next;
     const matters = end.kind === "call" ? at < lastOther : end.seal !== undefined || following === end.kind;
-    if (matters) tell(draft, { type: "part_end", metadata: end }, emit);
+    if (matters) recordPart(draft, { type: "part_end", metadata: end }, emit);
   }
 }
 
@@ -210,7 +210,7 @@ function costOf(batch: readonly ModelEvent[]): number {
   return cost;
 }
 
-/** What is too much to be logged at once comes in several parts; most batches are one. */
+/** Splits a batch that is too large to log at once. Most batches stay whole. */
 function sharesOf(batch: readonly ModelEvent[]): readonly (readonly ModelEvent[])[] {
   if (costOf(batch) <= SHARE) return [batch];
   return batch.flatMap((event) => piecesOf(event).map((piece) => [piece]));

@@ -1,7 +1,7 @@
 /**
- * Fits a model's arguments to a tool's JSON Schema where it is plain what the model meant: `"5"` for 5, null for an option it
- * leaves out, `file_path` for `path`. Each of these used to cost a round trip. What is not plain stays as it came, and the
- * tool's own validation explains it to the model.
+ * Corrects a model's arguments by the tool's JSON Schema when its meaning is clear: `"5"` for 5, null for an omitted option,
+ * `file_path` for `path`. Each correction saves a round trip. Everything else stays unchanged, and the tool's own validation
+ * explains the mistake to the model.
  */
 import { plainWord } from "@chimera/acp-schema/text";
 import { isJsonObject, parseJson } from "../json.js";
@@ -9,14 +9,14 @@ import type { JsonSchema } from "../tool.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns `args` itself when nothing had to change. */
+/** Returns `args` itself when it needs no correction. */
 export function fitArguments(args: Record<string, unknown>, schema: JsonSchema): Record<string, unknown> {
   return fitObject(unwrapped(args, propertiesOf(schema)), schema) as Record<string, unknown>;
 }
 
 // --- internal ---
 
-/** A property and what models trained on other tools call it. A name counts only where the schema has no such property. */
+/** Property -> names that models trained on other tools use for it. A name that is itself a property is not an alias. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   path: ["file_path", "file", "filename", "target_file", "absolute_path", "directory", "dir_path", "dir", "folder"],
   command: ["cmd", "script", "command_line"],
@@ -33,11 +33,11 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   todos: ["items", "plan", "tasks"],
 };
 
-/** Properties counted in seconds, which models often send in milliseconds: no limit is above ten minutes. */
+/** Properties in seconds that models often send in milliseconds. No limit is above ten minutes, so large values show it. */
 const SECONDS = new Set(["timeout"]);
 const MILLISECONDS = /_(ms|millis)$/;
 
-/** Keys under which some models wrap the whole object. */
+/** Keys in which some models wrap the whole object. */
 const WRAPPERS = ["arguments", "input", "parameters", "args", "params"];
 
 function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
@@ -59,22 +59,22 @@ function fitObject(value: Fields, schema: JsonSchema): Fields {
   let changed = named !== value;
   for (const [key, given] of Object.entries(named)) {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    // Models write null for an option they leave out.
+    // Models write null for an option that they omit.
     if (given === null && property && !required.includes(key) && !accepts(property, "null")) {
       changed = true;
       continue;
     }
     const fit = property ? fitValue(given, property, key) : given;
     if (fit !== given) changed = true;
-    // Not by assignment, which would set a prototype for the key `__proto__`.
+    // An assignment would set the prototype when the key is `__proto__`.
     Object.defineProperty(fitted, key, { value: fit, enumerable: true, configurable: true, writable: true });
   }
   return changed ? fitted : value;
 }
 
-/** Gives properties that are missing the value sent under another of their names. */
+/** Fills missing properties with the values sent under one of their aliases. */
 function renamed(value: Fields, properties: Fields, additional: unknown): Fields {
-  // A schema that takes any further key may mean this one.
+  // The schema accepts further keys, so an unknown key may be intended.
   if (additional === true || isJsonObject(additional)) return value;
   const strays = Object.keys(value).filter((key) => !Object.hasOwn(properties, key));
   const missing = Object.keys(properties).filter((key) => !Object.hasOwn(value, key));
@@ -93,7 +93,7 @@ function renamed(value: Fields, properties: Fields, additional: unknown): Fields
   return Object.keys(result).every((key) => Object.hasOwn(value, key)) ? value : result;
 }
 
-/** `filePath`, `file-path` and `File_Path` are one name. */
+/** Makes `filePath`, `file-path` and `File_Path` the same name. */
 function plain(name: string): string {
   return name.replace(/[_-]/g, "").toLowerCase();
 }
@@ -105,7 +105,7 @@ function accepts(schema: JsonSchema, type: string): boolean {
 }
 
 function fitValue(value: unknown, schema: JsonSchema, key: string): unknown {
-  // Where a schema leaves several shapes open, what came may be one of them.
+  // The schema allows several types, so the value may already be right.
   if (typeof schema["type"] !== "string") return value;
   const fit = Object.hasOwn(FITS, schema["type"]) ? FITS[schema["type"]] : undefined;
   return fit ? fit(value, schema, key) : value;
@@ -130,7 +130,7 @@ const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ["false", false],
 ]);
 
-/** Clamps to the bounds: the nearest value that is allowed is what the model would send next. */
+/** Clamps to the bounds, because the nearest allowed value is what the model would send next. */
 function fitNumber(value: unknown, schema: JsonSchema, key: string): unknown {
   const isText = typeof value === "string" && /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value);
   const given = isText ? Number(value) : value;
@@ -159,7 +159,7 @@ function fitChoice(value: string, choices: readonly unknown[]): string {
   return near.length === 1 ? (near[0] as string) : value;
 }
 
-/** `["bash", "-lc", "npm test"]` is the command itself; other lists are words, each quoted for the shell. */
+/** `["bash", "-lc", "npm test"]` becomes `npm test`. Another list becomes its words, each quoted for the shell. */
 function commandLine(words: readonly string[]): string {
   const [program = "", flag = "", line] = words;
   if (words.length === 3 && line !== undefined && /(^|\/)(ba|z|da)?sh$/.test(program) && /^-l?c$/.test(flag))
@@ -177,7 +177,7 @@ function fitArray(value: unknown, schema: JsonSchema): unknown {
   return list === value && fitted.every((item, index) => item === list[index]) ? value : fitted;
 }
 
-/** A text where an object with one required text is expected is that text. */
+/** A text becomes the object that the schema expects, if the object has a single required property and that is a text. */
 function wrapped(value: unknown, schema: JsonSchema): unknown {
   const required = Array.isArray(schema["required"]) ? (schema["required"] as string[]) : [];
   const [name] = required;
@@ -185,7 +185,7 @@ function wrapped(value: unknown, schema: JsonSchema): unknown {
   return propertiesOf(schema)[name]?.["type"] === "string" ? { [name]: value } : value;
 }
 
-/** JSON that was sent as text, when it holds what is wanted; everything else as it came. */
+/** Parses JSON that was sent as text, if the result is wanted; returns anything else unchanged. */
 function parsed(value: unknown, wanted: (candidate: unknown) => boolean): unknown {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
   const inner = parseJson(value);

@@ -1,10 +1,10 @@
-/** Waiting: time as an effect, work that may not listen to its signal, and a provider that may answer when it is asked again. */
+/** Waiting: the clock as an effect, work that may ignore its abort signal, and the pauses between retries of a model request. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { startTimer } from "@chimera/acp-schema/timer";
 import { AgentError } from "../errors.js";
 
-/** Time, as an effect: monotonic milliseconds, and waiting that a signal can end. */
+/** Time as an effect: monotonic milliseconds, and a sleep that a signal can end. */
 export interface Clock {
   now(): number;
   /** Rejects when the signal aborts first. */
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => pause(ms, undefined, { signal }),
 };
 
-/** The work's outcome; or the signal's reason, once it aborts and the work does not settle within `graceMs`. */
+/** Waits for the work. Rejects with the signal's reason if the signal aborts and the work has not settled `graceMs` later. */
 export async function abortable<T>(work: PromiseLike<T>, signal: AbortSignal, graceMs: number): Promise<T> {
   const patience = createPatience(signal, graceMs);
   try {
@@ -26,7 +26,7 @@ export async function abortable<T>(work: PromiseLike<T>, signal: AbortSignal, gr
   }
 }
 
-/** The same for one work after the other, at the price of one listener. */
+/** The same for several pieces of work, one after the other, with a single listener. */
 export function createPatience(signal: AbortSignal, graceMs: number) {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -46,7 +46,7 @@ export function createPatience(signal: AbortSignal, graceMs: number) {
         work.then(resolve, reject);
         if (isOver) reject(signal.reason);
       }),
-    /** Nothing more is waited for. */
+    /** Stops listening to the signal. */
     end() {
       signal.removeEventListener("abort", onAbort);
       clearTimeout(timer);
@@ -54,7 +54,7 @@ export function createPatience(signal: AbortSignal, graceMs: number) {
   };
 }
 
-/** Resolves when the work has ended, after the time, or when the signal aborts, whichever is first. */
+/** Resolves when the work ends, when the time is over, or when the signal aborts, whichever comes first. */
 export function within(ms: number, signal: AbortSignal, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -69,7 +69,7 @@ export function within(ms: number, signal: AbortSignal, work: Promise<unknown>):
   });
 }
 
-/** Aborts when any source does. Held by ordinary references: Node 20 may collect `AbortSignal.any` before it fires. */
+/** Aborts when any source aborts. Uses listeners, because Node 20 may collect an `AbortSignal.any` before it fires. */
 export function link(...sources: readonly AbortSignal[]): Linked {
   const own = new AbortController();
   const onAbort = () => own.abort(sources.find((source) => source.aborted)?.reason);
@@ -81,7 +81,7 @@ export function link(...sources: readonly AbortSignal[]): Linked {
   return { signal: own.signal, unlink };
 }
 
-/** Runs `use` with a signal that also aborts after `ms`, then with a `TimeoutError`. */
+/** Runs `use` with a signal that also aborts after `ms`, with a `TimeoutError`. */
 export async function withDeadline<T>(
   outer: AbortSignal,
   ms: number,
@@ -98,23 +98,23 @@ export async function withDeadline<T>(
   }
 }
 
-/** Tries of one reply. With the waits between them that is about two minutes. */
+/** Most attempts for one reply. With the pauses between them they take about two minutes. */
 const ATTEMPTS = 10;
-/** A reply that stopped arriving is paid for each time, so it is asked for less often. */
+/** Fewer attempts for a reply that stopped arriving, because each attempt is paid for. */
 const STALLED_ATTEMPTS = 3;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
-/** A provider that asks for more patience than this is reported instead of waited for. */
+/** If the provider asks for a longer wait than this, the turn ends with its error instead. */
 const LONGEST_RETRY_AFTER_MS = 600_000;
 
-/** What went wrong so far with one reply. */
+/** Counts the failures of one reply. */
 export type Failures = ReturnType<typeof noFailures>;
 
 export function noFailures() {
   return { all: 0, stalled: 0 };
 }
 
-/** Who waits: a turn, with its clock. */
+/** The parts of a turn that waiting needs. */
 interface Waiter {
   readonly emit: (event: AgentEvent) => void;
   readonly clock: Clock;
@@ -122,7 +122,7 @@ interface Waiter {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when it is time to ask again. Throws the error itself when asking again is of no use, or was tried often enough. */
+/** Resolves when it is time for the next attempt. Throws the error when another attempt cannot help, or when all are used. */
 export async function waitToRetry(
   run: Waiter,
   error: AgentError,
@@ -147,12 +147,12 @@ export async function waitToRetry(
 
 interface Linked {
   readonly signal: AbortSignal;
-  /** Lets go of the sources. */
+  /** Stops listening to the sources. */
   unlink(): void;
 }
 
 function tooLong(error: AgentError, asked: number): AgentError {
-  const message = `${error.message}; it asks to be left alone for ${Math.ceil(asked / 60_000)} minutes`;
+  const message = `${error.message}; it asks to wait for ${Math.ceil(asked / 60_000)} minutes`;
   return new AgentError(error.code, message, { cause: error, retryAfterMs: asked });
 }
 

@@ -1,25 +1,25 @@
-/** Models that repeat themselves: the same calls with the same results step after step, or words that were said before. */
+/** Detects models that repeat themselves: the same calls with the same results in step after step, or text from before a break. */
 import { createHash } from "node:crypto";
 import { AgentError } from "../errors.js";
 
 export type Repeats = ReturnType<typeof createRepeats>;
 
-/** Said to the model from this many times on. */
+/** From this many repetitions on, the result carries a note to the model. */
 const NOTED = 3;
-/** The turn ends at this many. */
+/** At this many repetitions the turn ends. */
 const STOPPED = 6;
-/** Calls that come back after more steps than this do not count as a circle. */
+/** Calls that recur after more steps than this do not count as repetition. */
 const LONGEST_CIRCLE = 3;
 
-/** Notices a model that goes in circles: the same calls with the same results, step after step, with nothing new between them. */
+/** Detects the same calls with the same results in step after step, with nothing new between them. */
 export function createRepeats() {
   const seen = new Map<string, { times: number; step: number; result: string }>();
   let step = 0;
-  /** Steps in a row in which nothing was new. */
+  /** Number of steps in a row without anything new. */
   let circling = 0;
   let ofStep: { name: string; times: number }[] = [];
   return {
-    /** A call of the present step has its result; returns a word to the model where it is going in circles. */
+    /** Counts a call of the current step and its result. Returns a note to the model if it repeats itself, otherwise "". */
     note({ name, args }: { readonly name: string; readonly args: object }, output: string): string {
       const key = digest(`${name}\n${JSON.stringify(args)}`);
       const result = digest(output);
@@ -31,7 +31,7 @@ export function createRepeats() {
       if (times < NOTED || circling === 0) return "";
       return `\n\n[This same call was made ${times} times in a row, with this same result each time. Calling it again will not change it: try something else, or say what is in the way. At ${STOPPED} times the turn is stopped.]`;
     },
-    /** The step is over. Throws `stuck` where it has been the same long enough. */
+    /** Ends the step. Throws `stuck` when the model has repeated itself too often. */
     endStep(): void {
       const least = Math.min(...ofStep.map(({ times }) => times));
       circling = ofStep.length > 0 && least > 1 ? circling + 1 : 0;
@@ -45,8 +45,8 @@ export function createRepeats() {
 }
 
 /**
- * A model that is asked to go on where its reply broke off often says its last words again, and some begin from the start. What was
- * shown cannot be taken back, so what is repeated is held back here. `shown` is what was said before the break.
+ * Removes repeated text from a continued reply. A model that continues a broken reply often repeats its last words, and some start
+ * again from the beginning. Clients have already shown `shown`, the text before the break, so it must not come twice.
  */
 export function createRepeatedText(shown: string) {
   const lately = shown.slice(-LONGEST_ECHO);
@@ -58,7 +58,7 @@ export function createRepeatedText(shown: string) {
     return text;
   };
   return {
-    /** The next piece; returns what of it, and of what was held back, is new. */
+    /** Takes the next piece. Returns the new text in it and in the pieces held back so far. */
     take(piece: string): string {
       if (settled) return piece;
       held += piece;
@@ -66,7 +66,7 @@ export function createRepeatedText(shown: string) {
       if (shown.startsWith(held) || lately.includes(held)) return "";
       return settle(held.slice(echoOf(shown, held)));
     },
-    /** Something else follows, or nothing; returns what was held back and is new. */
+    /** The text is complete. Returns the new text in the pieces held back. */
     end(): string {
       if (settled || held === "") return "";
       const whole = shown.startsWith(held) && held.length >= SHORTEST_ECHO;
@@ -81,12 +81,12 @@ function digest(text: string): string {
   return createHash("sha256").update(text).digest("base64");
 }
 
-/** Fewer characters than this may be there twice by chance. */
+/** Shorter repetitions may be chance. */
 const SHORTEST_ECHO = 12;
-/** How much of the end is looked for at the beginning of what follows. */
+/** How many of the last characters are searched for at the start of the continuation. */
 const LONGEST_ECHO = 400;
 
-/** How many characters at the beginning of `next` are the end of `shown` once more. */
+/** How many characters at the start of `next` repeat the end of `shown`. */
 function echoOf(shown: string, next: string): number {
   for (let length = Math.min(shown.length, next.length, LONGEST_ECHO); length >= SHORTEST_ECHO; length--) {
     if (shown.endsWith(next.slice(0, length))) return length;

@@ -1,4 +1,4 @@
-/** The model's next reply, whatever happens on the way: failures are waited out, and what broke off is gone on with. */
+/** Gets the model's next reply in spite of failures: waits and asks again, and continues a reply that broke off. */
 import type { TextPart } from "@chimera/acp-schema/events";
 import { AgentError, asAgentError } from "../errors.js";
 import type { ModelMessage, ModelRequest } from "../providers/model.js";
@@ -7,18 +7,18 @@ import { createDraft, type Draft, streamReply, wholeText } from "./draft.js";
 import { type Failures, noFailures, waitToRetry } from "./patience.js";
 import type { RunningTurn } from "./running-turn.js";
 
-/** One reply, over all the requests that it takes. */
+/** The state of one reply over all requests for it. */
 export interface Pursuit {
-  /** What was shown of it before it broke off. */
+  /** The text that was shown before the reply broke off. */
   before: readonly TextPart[];
-  /** What the model reads when it is asked again. */
+  /** The note to the model in the next request. */
   note: string | null;
-  /** Asked for as many tokens as the model can. */
+  /** Whether to ask for as many output tokens as the model can give. */
   raised: boolean;
   failures: Failures;
   tooLong: number;
   empty: number;
-  /** Whether room was made because a request was refused without a reason that is known. */
+  /** Whether a refusal without a known reason has already been treated as an overflow. */
   guessed: boolean;
 }
 
@@ -27,8 +27,8 @@ export function createPursuit(): Pursuit {
 }
 
 /**
- * A whole reply, or null when it broke off after something of it was on record: what was said stands, and the next step goes on from
- * there. Nothing is said twice, and no call of a reply that is not whole is returned.
+ * Returns a complete reply; or null when it broke off after a part of it was recorded. Its text then stays, and the next step continues
+ * from there. No text is shown twice, and no call of an incomplete reply is returned.
  */
 export async function nextReply(run: RunningTurn, pursuit: Pursuit): Promise<Draft | null> {
   if (run.window.tokens(messagesOf(run, pursuit)) > run.window.limit) await makeRoom(run, "crowded");
@@ -36,7 +36,7 @@ export async function nextReply(run: RunningTurn, pursuit: Pursuit): Promise<Dra
     const draft = createDraft(pursuit.before);
     const trouble = await ask(run, pursuit, draft);
     if (!trouble || !(await overcome(run, pursuit, draft, trouble))) {
-      // What was answered stays as it was sent: reasoning is bound to it.
+      // Later requests must repeat the messages that were answered, because reasoning is bound to them.
       run.context.messages.push(...pending(pursuit));
       run.context.accepted = run.context.messages.length;
       Object.assign(pursuit, createPursuit());
@@ -51,14 +51,14 @@ export async function nextReply(run: RunningTurn, pursuit: Pursuit): Promise<Dra
 
 // --- internal ---
 
-/** What the program says to the model, in the person's place, when it asks for a reply again. Kept until the turn ends. */
+/** Notes to the model, sent in the person's place when a reply is requested again. They stay until the turn ends. */
 const notes = {
-  /** The connection was lost, or the provider failed, after something had been said. */
+  /** The connection was lost, or the provider failed, after some text had arrived. */
   brokeOff:
     "Your last reply broke off while it was sent. What arrived of it stands above. Go on exactly where it stops and repeat nothing of " +
     "it. No call of it was run: make the calls again that you still need.",
 
-  /** The reply was longer than a reply may be; `calls` names what it called. */
+  /** The reply reached the output limit; `calls` are the names of the tools it called. */
   tooLong: (spoke: boolean, calls: readonly string[]): string =>
     [
       "Your last reply reached the limit on the length of a reply and was cut there.",
@@ -77,7 +77,7 @@ const notes = {
 
 const MOST_TOO_LONG = 3;
 const MOST_EMPTY = 2;
-/** How full the window must be for a refusal without a known reason, or a reply of nothing, to be put down to it. */
+/** How full the window must be for a refusal without a known reason to count as an overflow. */
 const SUSPICIOUS = 0.7;
 const FULL = 0.95;
 
@@ -87,7 +87,7 @@ function messagesOf({ context }: RunningTurn, pursuit: Pursuit): ModelMessage[] 
   return [...context.messages, ...pending(pursuit)];
 }
 
-/** What the next request has besides the conversation. */
+/** The messages of the next request that follow the conversation. */
 function pending({ before, note }: Pursuit): ModelMessage[] {
   return [
     ...(before.length > 0 ? [{ role: "assistant" as const, parts: before }] : []),
@@ -95,7 +95,7 @@ function pending({ before, note }: Pursuit): ModelMessage[] {
   ];
 }
 
-/** Asks once. What the request cost and brought is on record also when it failed. */
+/** Asks once. Records the cost and the text of the request even when it fails. */
 async function ask(run: RunningTurn, pursuit: Pursuit, draft: Draft): Promise<Trouble | null> {
   const { system, toolbox, signal, turn, window, context } = run;
   const messages = messagesOf(run, pursuit);
@@ -128,21 +128,21 @@ async function ask(run: RunningTurn, pursuit: Pursuit, draft: Draft): Promise<Tr
   }
 }
 
-/** What is wrong with a reply that has an end. */
+/** What is wrong with a reply that ended properly; null for nothing. */
 function troubleIn(draft: Draft, { model, spending }: RunningTurn): Trouble | null {
   const { stop, calls, spoke, before } = draft;
   const nothing = !spoke && calls.length === 0;
   const full = draft.usage !== null && spending.usedBy(draft.usage) >= model.contextWindow * FULL;
-  // Some servers have no word for it: they cut what they were sent, and answer with nothing.
+  // Some servers report no overflow: they cut the request and send an empty reply.
   if (nothing && full && stop !== "refusal")
     return new AgentError("context_overflow", "the conversation fills the model's context window");
   if (stop === "max_tokens") return "too long";
   if (stop === "refusal" || !nothing) return null;
-  // A reply that broke off right before its end has nothing to add.
+  // The reply had broken off right before its end, so an empty continuation is complete.
   return before.length > 0 ? null : "empty";
 }
 
-/** Prepares for asking again. False when the reply has to be taken as it is; throws when there is none to be had. */
+/** Prepares the next attempt. Returns false to accept the reply unchanged; throws when no reply can be had. */
 async function overcome(run: RunningTurn, pursuit: Pursuit, draft: Draft, trouble: Trouble): Promise<boolean> {
   if (trouble === "too long") {
     if (pursuit.tooLong++ >= MOST_TOO_LONG) return false;
@@ -173,7 +173,7 @@ async function overcome(run: RunningTurn, pursuit: Pursuit, draft: Draft, troubl
   return true;
 }
 
-/** A request that is refused without a known reason may just be too long, where it is long. */
+/** Treats a refusal without a known reason as an overflow once, if the request is long. */
 function isOverflow(run: RunningTurn, pursuit: Pursuit, { code }: AgentError): boolean {
   if (code === "context_overflow") return true;
   if (code !== "bad_request" || pursuit.guessed) return false;
@@ -181,7 +181,7 @@ function isOverflow(run: RunningTurn, pursuit: Pursuit, { code }: AgentError): b
   return run.window.tokens(messagesOf(run, pursuit)) > run.window.limit * SUSPICIOUS;
 }
 
-/** What was said, without what was thought: reasoning goes back only with what came of it. */
+/** The text of an interrupted reply. Its reasoning is dropped, because a provider takes it back only with a complete reply. */
 function saidIn(draft: Draft): TextPart[] {
   return draft.parts
     .take()

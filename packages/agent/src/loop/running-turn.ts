@@ -1,4 +1,4 @@
-/** What every part of a running turn shares. */
+/** The state that all parts of a running turn share. */
 import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { EffortChoice, Model } from "../providers/model.js";
@@ -13,19 +13,19 @@ import type { ModelContext, Spending, Window } from "./window.js";
 export interface RunningTurn {
   readonly turn: Turn;
   readonly model: Model;
-  /** How hard the session wants the model to think; null leaves it to the program. */
+  /** How hard the model should think according to the session; null lets the program decide. */
   readonly effort: EffortChoice | null;
   readonly system: string;
   readonly toolbox: Toolbox;
   readonly workspace: Workspace;
   readonly ask: Ask;
   readonly flags: AgentContext["flags"];
-  /** Runs a tool so that its stray rejections end this turn. */
+  /** Runs a tool so that its unhandled rejections end this turn. */
   readonly traced: ReturnType<Trace>["run"];
   readonly signal: AbortSignal;
   readonly emit: (event: AgentEvent) => void;
   readonly taken: () => Promise<void>;
-  /** Events that nobody has taken yet. */
+  /** How many events the session has not taken yet. */
   readonly pending: () => number;
   readonly clock: Clock;
   readonly random: () => number;
@@ -40,7 +40,7 @@ export interface RunningTurn {
   readonly window: Window;
   readonly compact: Compact;
   readonly ids: CallIds;
-  /** Of a task: what it shares with its turn. */
+  /** For a task: what it shares with its turn. */
   readonly shared?: Shared;
   /** Made with the first step. */
   limits?: Limits;
@@ -50,7 +50,7 @@ export interface RunningTurn {
 }
 
 export interface Limits {
-  /** Asked before each step: the limit that forbids it, or null, and then the step is taken. */
+  /** Called before each step. Returns the limit that forbids the step; or null, which counts the step. */
   reached(): Promise<Reached | null>;
 }
 
@@ -59,13 +59,13 @@ export interface Reached {
   readonly error: string;
 }
 
-/** What a task shares with the turn that it is part of. */
+/** The budget that a task shares with its turn. */
 export interface Shared {
   readonly spending: Spending;
   readonly limits: Limits;
 }
 
-/** Has another agent work on a task within this turn. */
+/** Lets another agent work on a task within this turn. */
 export type Delegate = (task: Task & Shared & Pick<RunningTurn, "emit" | "signal">) => Promise<ToolOutcome>;
 
 /** What a turn has done so far. */
@@ -74,13 +74,13 @@ export interface Progress {
   calls: number;
   /** Replies in a row that the provider paused. */
   pauses: number;
-  /** The last thing the model said; partial when it was interrupted. */
+  /** The model's last text; incomplete when it was interrupted. */
   output: string;
 }
 
 /** Called once per turn; `fail` ends that turn with an error. */
 export type Trace = (fail: (error: Error) => void) => {
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** The turn is over. */
+  /** Called when the turn is over. */
   end(): void;
 };

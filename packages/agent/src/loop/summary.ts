@@ -1,28 +1,28 @@
-/** Summing a conversation up: the words it is asked for in, what is done where the model cannot, and how the summary is handed on. */
+/** Sums a conversation up: the request to the model, what happens when the model fails, and the summary as the model reads it. */
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { type AgentErrorCode, isAgentError } from "../errors.js";
 import type { ModelMessage, ModelRequest } from "../providers/model.js";
 
-/** A conversation that is to be made smaller. */
+/** The conversation to sum up. */
 export interface CompactRequest extends Pick<ModelRequest, "system" | "tools" | "messages"> {
-  /** Tokens that a request may have. */
+  /** Most tokens in a request. */
   readonly room: number;
-  /** Whether a request with all of `messages` is likely to be taken. */
+  /** Whether the provider is likely to accept a request with all of `messages`. */
   readonly fits: boolean;
-  /** What the summary should dwell on, in the person's words; may be empty. */
+  /** What the summary should emphasise, in the person's words; may be empty. */
   readonly focus: string;
-  /** Asks the model of the conversation, and waits out passing failures. Throws an `AgentError`. */
+  /** Asks the model of the conversation, and tries again after temporary failures. Throws an `AgentError`. */
   ask(request: Pick<ModelRequest, "system" | "tools" | "messages">): Promise<string>;
 }
 
-/** Says what a conversation comes to. Later requests have it in the conversation's place. */
+/** Returns a summary, which replaces the conversation in later requests. */
 export type Compact = (request: CompactRequest) => Promise<string>;
 
 /**
- * Asks the model with everything it has read and done and one instruction more, so that nothing is summed up unread and what the
- * provider has cached is used. Where that is refused, with a transcript that is cut to fit; where that is refused too, the
- * transcript itself is the summary. Throws only what passes, or what a person has to mend: a lost network, a wrong key.
+ * Sends the model the whole conversation with one more instruction, which uses the provider's cache. If the provider refuses, sends a
+ * transcript that is cut to fit. If it refuses that too, the transcript itself becomes the summary. Throws only temporary errors and
+ * those that a person has to fix: a lost network, a wrong key.
  */
 export const summarise: Compact = async (request) => {
   const { system, tools, messages, room, focus, ask } = request;
@@ -42,7 +42,7 @@ export const summarise: Compact = async (request) => {
   return `(The model could not sum the conversation up. This is a copy of it with long passages cut.)\n\n${transcriptOf(messages, most)}`;
 };
 
-/** A summary as the model reads it: what it is, and how to use it. */
+/** The summary as the model reads it, with a word on how to use it. */
 export function framed(summary: string): ModelMessage {
   const text =
     "The conversation up to here was long, so it was summed up. The summary below takes its place; what it does not say is gone. " +
@@ -54,7 +54,7 @@ export function framed(summary: string): ModelMessage {
 // --- internal ---
 
 const CHARACTERS_PER_TOKEN = 4;
-/** Of the room there is, tried one after the other. */
+/** Shares of the available room for the transcript, tried in this order. */
 const SHARES = [0.5, 0.2, 0.08];
 const LONGEST_COPY = 40_000;
 const SHORTEST_PIECE = 120;
@@ -84,7 +84,7 @@ Be exact and complete rather than short, in at most 2,000 words. Begin with the 
   }`;
 }
 
-/** What asking again in another way may get around. */
+/** Errors after which a different request may succeed. */
 const REFUSED: ReadonlySet<AgentErrorCode> = new Set([
   "context_overflow",
   "bad_request",
@@ -102,7 +102,7 @@ async function tried(ask: () => Promise<string>): Promise<{ text: string; failur
   }
 }
 
-/** Has at most `room` characters or so: what is short stays whole, what is long is cut to one length, then the oldest goes. */
+/** About `room` characters at most: cuts long pieces to the same length, keeps short ones whole, then drops the oldest. */
 function transcriptOf(messages: readonly ModelMessage[], room: number): string {
   const pieces = messages.map(lineOf);
   let most = pieces.reduce((longest, piece) => Math.max(longest, piece.length), 0);
@@ -123,7 +123,7 @@ function lineOf(message: ModelMessage): string {
       ]
         .filter(Boolean)
         .join(" ");
-    // Of the notes, only an earlier summary stays in a conversation.
+    // An earlier summary is the only kind of note that stays in a conversation.
     case "user":
       return `${message.note ? "summary" : "user"}: ${message.text}`;
   }

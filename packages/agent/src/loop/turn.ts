@@ -1,11 +1,11 @@
-/** A turn: step after step until one of its typed endings. Limits that may be lifted pause it and ask. */
+/** Runs a turn: step after step until one of its typed endings. At a limit that a person may lift, the turn pauses and asks. */
 import type { StopReason } from "@chimera/acp-schema/events";
 import { AgentError, asAgentError } from "../errors.js";
 import { sealOfCall } from "../providers/exchange.js";
 import { callsInText, prepareCall } from "./call.js";
 import { announcement, runCalls } from "./calls.js";
 import { compactHistory } from "./compaction.js";
-import { type Draft, type RawCall, sealOf, tell } from "./draft.js";
+import { type Draft, type RawCall, recordPart, sealOf } from "./draft.js";
 import { abortable } from "./patience.js";
 import { createPursuit, nextReply, type Pursuit } from "./reply.js";
 import type { Limits, Progress, Reached, RunningTurn } from "./running-turn.js";
@@ -16,7 +16,7 @@ interface Ending {
   readonly error: string | null;
 }
 
-/** `open` makes the run; what it throws ends the turn like any other failure. */
+/** `open` makes the running turn. If it throws, the turn ends as after any other failure. */
 export async function runTurn(
   emit: RunningTurn["emit"],
   signal: AbortSignal,
@@ -43,7 +43,7 @@ export async function runTurn(
 
 // --- internal ---
 
-/** Replies in a row that a provider may pause. */
+/** Most replies in a row that a provider may pause. */
 const MOST_PAUSES = 10;
 
 const natural: Ending = { reason: "end_turn", error: null };
@@ -55,7 +55,7 @@ function failure(thrown: unknown, emit: RunningTurn["emit"]): Ending {
   return { reason: "error", error: message };
 }
 
-/** A turn without a step: what it says is for the person, and no part of what it sums up. */
+/** Runs a turn without steps. Its text is for the person and stays out of the summary. */
 async function sumUp(run: RunningTurn, focus: string): Promise<Ending> {
   const text = await compactHistory(run, focus);
   run.emit({ type: "text_delta", metadata: { text } });
@@ -72,7 +72,7 @@ async function runSteps(run: RunningTurn): Promise<Ending> {
   }
 }
 
-/** null when the model wants to go on, or has to. */
+/** Null when another step must follow. */
 async function runStep(run: RunningTurn, pursuit: Pursuit): Promise<Ending | null> {
   const step = run.progress.steps++;
   run.emit({ type: "step_start", metadata: { step } });
@@ -80,7 +80,7 @@ async function runStep(run: RunningTurn, pursuit: Pursuit): Promise<Ending | nul
     const draft = await nextReply(run, pursuit);
     if (!draft) return null;
     if (run.model.textCalls) readCallsInText(run, draft);
-    // With calls, a paused reply waits for their results, as any other reply does.
+    // A paused reply with calls needs their results first, like any other reply.
     if (draft.stop === "pause" && draft.calls.length === 0) return rest(run, draft);
     run.progress.pauses = 0;
     const ending = endingOf(draft);
@@ -93,7 +93,7 @@ async function runStep(run: RunningTurn, pursuit: Pursuit): Promise<Ending | nul
   }
 }
 
-/** A provider that pauses its reply goes on when it gets the conversation again with that reply as it is. */
+/** Keeps a paused reply. The provider continues it when it gets the conversation again with the reply unchanged. */
 function rest(run: RunningTurn, draft: Draft): null {
   if (run.progress.pauses++ >= MOST_PAUSES)
     throw new AgentError("provider_failed", `the provider paused its reply ${run.progress.pauses} times in a row`);
@@ -108,7 +108,7 @@ function readCallsInText({ toolbox, ids }: RunningTurn, { stop, text, calls }: D
 
 function endingOf({ stop, calls }: Draft): Ending | null {
   if (stop === "refusal") return { reason: "refusal", error: "the model refused to answer" };
-  // A call that was cut off must not run, so none of that reply's do.
+  // The last call may be cut off, so no call of the reply runs.
   if (stop === "max_tokens") return { reason: "max_tokens", error: "the reply reached the model's output limit" };
   return calls.length === 0 ? natural : null;
 }
@@ -119,15 +119,15 @@ async function act(run: RunningTurn, draft: Draft): Promise<void> {
   for (const [at, call] of calls.entries()) {
     const sealed = sealOf(model, sealOfCall(draft.calls[at] as RawCall, call));
     const metadata = { kind: "call" as const, call_id: call.id, ...sealed };
-    if (sealed.seal) tell(draft, { type: "part_end", metadata }, run.emit);
-    tell(draft, announcement(call), run.emit);
+    if (sealed.seal) recordPart(draft, { type: "part_end", metadata }, run.emit);
+    recordPart(draft, announcement(call), run.emit);
   }
   context.messages.push({ role: "assistant", parts: draft.parts.take() });
   context.messages.push(...(await runCalls(run, calls)));
   run.repeats?.endStep();
 }
 
-/** How far a turn and its tasks may go together, in steps and in dollars. Limits of a task hold beside those of its turn. */
+/** The limits of a turn together with its tasks, in steps and in dollars. A task also has limits of its own. */
 function createLimits(run: RunningTurn): Limits {
   const { maxSteps } = run.turn.settings;
   const pauses = run.shared ? [unpricedPause(run)] : [stepPause(run), unpricedPause(run), costPause(run)];
@@ -142,11 +142,11 @@ function createLimits(run: RunningTurn): Limits {
   let asking: Promise<Reached | null> | null = null;
   return {
     async reached() {
-      // Written so that a limit that is not a number ends the turn instead of never being reached.
+      // Negated, so that a limit of NaN ends the turn instead of never being reached.
       if (maxSteps !== null && !(taken < maxSteps))
         return { reason: "max_turn_requests", error: `the limit of ${maxSteps} steps is reached` };
       taken += 1;
-      // Tasks that run side by side wait for one answer, and a no holds for all of them.
+      // Tasks that run at the same time share one question, and a no applies to all of them.
       asking ??= firstOf().then((reached) => {
         if (!reached) asking = null;
         return reached;
@@ -156,10 +156,10 @@ function createLimits(run: RunningTurn): Limits {
   };
 }
 
-/** Steps between two questions where no limit is set. */
+/** Steps between two questions when no limit is set. */
 const STEPS_BETWEEN = 100;
 
-/** @param steps taken before this one. */
+/** Asks if its limit is reached. @param steps the number of steps before this one */
 type Pause = (steps: number) => Promise<Reached | null>;
 
 function stepPause(run: RunningTurn): Pause {
@@ -169,7 +169,7 @@ function stepPause(run: RunningTurn): Pause {
     if (steps < next) return null;
     next = steps + STEPS_BETWEEN;
     const { autoApproveWrites, autoApproveExecute } = run.flags();
-    // Who wants no questions gets none, and where nobody is there to be asked the work goes on: only a person's no ends it.
+    // Do not ask when approvals are automatic, and continue when nobody answers. Only a person's explicit no ends the turn.
     if (autoApproveWrites && autoApproveExecute) return null;
     const answer = await ask(run, {
       tool: "continue_over_steps",
@@ -178,7 +178,7 @@ function stepPause(run: RunningTurn): Pause {
       unanswered: true,
     });
     if (answer === "always") next = Number.POSITIVE_INFINITY;
-    return answer ? null : { reason: "max_turn_requests", error: `stopped after ${steps} steps, as it was answered` };
+    return answer ? null : { reason: "max_turn_requests", error: `stopped after ${steps} steps on request` };
   };
 }
 
@@ -188,7 +188,7 @@ function unpricedPause(run: RunningTurn): Pause {
   let isAccepted = limit === null || model.price !== null;
   return async () => {
     if (isAccepted || limit === null) return null;
-    const why = `what ${model.id} costs is not known, so the cost limit of ${dollars(limit)} cannot be kept`;
+    const why = `the price of ${model.id} is not known, so the cost limit of ${dollars(limit)} cannot be kept`;
     const args = { spent_usd: spending.total, limit_usd: limit, priced: false };
     const title = `Go on? ${why.charAt(0).toUpperCase()}${why.slice(1)}`;
     isAccepted = (await ask(run, { tool: "continue_over_budget", args, title, unanswered: false })) !== null;
@@ -207,7 +207,7 @@ function costPause(run: RunningTurn): Pause {
     const title = `Go on? ${dollars(spending.total)} of ${dollars(limit)} is spent`;
     if (!(await ask(run, { tool: "continue_over_budget", args, title, unanswered: false })))
       return { reason: "max_tokens", error: "the cost limit is reached" };
-    // As much again, from where we are: the question comes back when that is spent too.
+    // Raise the limit by one more budget, and ask again when that is spent.
     limit = spending.total + Math.max(maxCostUsd, 0.01);
     return null;
   };
@@ -221,11 +221,11 @@ interface Question {
   readonly tool: string;
   readonly args: Record<string, unknown>;
   readonly title: string;
-  /** Whether to go on where nobody answers. */
+  /** Whether to continue when nobody answers. */
   readonly unanswered: boolean;
 }
 
-/** Null for no. `always` is not among the answers that are offered; a client that sends it all the same means yes, for this turn. */
+/** Null for no. The question does not offer `always`; if a client sends it anyway, it means yes for the rest of the turn. */
 async function ask(run: RunningTurn, { tool, args, title, unanswered }: Question): Promise<"once" | "always" | null> {
   const call_id = run.ids.take(`${tool}-${run.turn.number}`);
   const startedAt = run.clock.now();

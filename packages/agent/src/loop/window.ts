@@ -1,6 +1,6 @@
 /**
- * What fills a model's window: the conversation that a turn starts with, in a form that every provider accepts, how full the window is
- * and may get, and what the turn used and cost.
+ * The model's window: the conversation at the start of a turn, in a form that every provider accepts; how full the window is and may
+ * get; and what the turn used and cost.
  */
 import type { Turn } from "@chimera/acp-schema/agent";
 import type { CallPart, Message, Metadata, Part } from "@chimera/acp-schema/events";
@@ -11,9 +11,9 @@ import { framed } from "./summary.js";
 /** The messages of the next request. */
 export interface ModelContext {
   messages: ModelMessage[];
-  /** The turns that prompts are of, where that is known. */
+  /** Prompt -> number of its turn, where the number is known. */
   readonly numbers: ReadonlyMap<ModelMessage, number>;
-  /** How many of the messages were in a request that the provider took. */
+  /** How many of the messages were in a request that the provider accepted. */
   accepted: number;
 }
 
@@ -25,7 +25,7 @@ export function openModelContext(
   const prompts = messages.filter((message) => message.role === "user" && !message.note);
   const { seen = [] } = turn;
   const numbers = new Map<ModelMessage, number>();
-  // A number that belonged to another prompt would make the log say what did not happen.
+  // Guess no numbers: with a wrong number, a compaction record would name the wrong turn.
   if (prompts.length === seen.length)
     for (const [at, prompt] of prompts.entries()) numbers.set(prompt, seen[at] as number);
   const accepted = messages.length;
@@ -39,13 +39,13 @@ export function openModelContext(
 
 export type Window = ReturnType<typeof createWindow>;
 
-/** `overhead` is what every request has besides its messages. */
+/** `overhead` is the part of every request besides its messages. */
 export function createWindow(
   { contextWindow, maxOutput }: Pick<Model, "contextWindow" | "maxOutput">,
   overhead: Pick<ModelRequest, "system" | "tools">,
 ) {
   const fixed = overhead.system.length + overhead.tools.reduce((sum, tool) => sum + declaredLength(tool), 0);
-  /** Tokens counted for each token estimated. */
+  /** Counted tokens per estimated token. */
   let ratio = 1;
   let limit = Math.min(contextWindow * FULLEST, contextWindow - reserve(contextWindow, maxOutput));
   const estimate = (messages: Messages, more = fixed): number => {
@@ -55,47 +55,47 @@ export function createWindow(
   };
   const tokens = (messages: Messages): number => Math.ceil(estimate(messages) * ratio);
   return {
-    /** Tokens that a request with these messages would have, as closely as can be known. */
+    /** Estimates the tokens of a request with these messages. */
     tokens,
-    /** The same for the messages alone. */
+    /** Estimates the tokens of the messages alone. */
     size: (messages: Messages): number => Math.ceil(estimate(messages, 0) * ratio),
-    /** Tokens beyond which a request leaves no room for its reply. */
+    /** A request with more tokens than this leaves too little room for its reply. */
     get limit() {
       return limit;
     },
-    /** The most tokens that a reply to these messages may have; undefined: whatever the model does by itself. */
+    /** Most tokens of a reply to these messages; undefined leaves it to the model. */
     roomFor(messages: Messages): number | undefined {
       if (maxOutput === undefined) return undefined;
       const left = Math.floor(contextWindow * (1 - MARGIN) - tokens(messages));
       return Math.min(maxOutput, Math.max(LEAST_REPLY, left));
     },
-    /** The provider counted a request. */
+    /** Corrects the estimate by the provider's count of a request. */
     measure(messages: Messages, { input, cacheRead, cacheWrite }: ModelUsage): void {
       const counted = input + cacheRead + cacheWrite;
       const estimated = estimate(messages);
-      // A server that does not count, or counts only what it has not seen before, teaches nothing.
+      // Ignore servers that do not count, or that count only text they have not cached.
       if (!(counted > estimated / 2) || !Number.isFinite(counted)) return;
       ratio = Math.min(Math.max(counted / estimated, LOWEST_RATIO), HIGHEST_RATIO);
     },
-    /** The provider refused a request as too long: the window is smaller than it was said to be. */
+    /** Lowers the limit after the provider refused a request as too long: the window is smaller than reported. */
     refused(messages: Messages): void {
       limit = Math.min(limit, tokens(messages) * REFUSED_SHARE);
     },
   };
 }
 
-/** What a turn used and cost, kept as the full state that each usage event carries. */
+/** What a turn used and cost. Each usage event carries this whole state. */
 export interface Spending {
   add(usage: ModelUsage): void;
-  /** What a task used: the turn pays for it. */
+  /** Adds what a task used, because the turn pays for it. */
   absorb(used: Used): void;
-  /** Of this turn, in US dollars. */
+  /** Cost of this turn, in US dollars. */
   readonly cost: number;
-  /** Of the session, this turn included. */
+  /** Cost of the session, including this turn. */
   readonly total: number;
-  /** How much of the context window a request filled, with its reply. */
+  /** Tokens of the context window that a request and its reply filled. */
   usedBy(usage: ModelUsage): number;
-  /** The conversation was made smaller: the window is filled so far now. */
+  /** Sets the filled tokens after a compaction. */
   fill(tokens: number): void;
   state(): Metadata<"usage">;
 }
@@ -105,7 +105,7 @@ interface Used extends Record<"input" | "output" | "cache" | "reasoning", number
   readonly cost: number;
 }
 
-/** @param before what the session had spent, or who pays: the turn that a task is part of. */
+/** @param before the dollars that the session had spent; for a task, the spending of its turn, which pays */
 export function createSpending(model: Pick<Model, "price" | "contextWindow">, before: number | Spending): Spending {
   const { price } = model;
   const size = tokens(model.contextWindow);
@@ -149,13 +149,13 @@ export function createSpending(model: Pick<Model, "price" | "contextWindow">, be
 
 // --- internal ---
 
-/** Questions to the person are shown as tool calls, since that is what a permission is asked for; the model never sees them. */
+/** Tool names of questions to the person, which are recorded as tool calls because permissions need one. The model never sees them. */
 const questions: ReadonlySet<string> = new Set(["continue_over_budget", "continue_over_steps"]);
 
 type Messages = readonly ModelMessage[];
 type ModelName = Pick<Model, "provider" | "id">;
 
-/** Every call gets its result right after it, and no result stands alone: a crash may have left the log otherwise. */
+/** Puts each call's result right after it and drops results without a call, because a crash may have left the log without them. */
 function wellFormed(history: readonly Message[], model: ModelName): ModelMessage[] {
   const results = new Map<string, Extract<Message, { role: "tool" }>>();
   for (const message of history) if (message.role === "tool") results.set(message.id, message);
@@ -168,7 +168,7 @@ function wellFormed(history: readonly Message[], model: ModelName): ModelMessage
       continue;
     }
     const begun = beginningOf(messages.at(-1));
-    // Most replies are a text. The message itself where it can be: what is known of its length is known by it.
+    // Most replies are one text. Keep the same object, because the known lengths are stored by object.
     if (!begun && isPlainReply(message)) {
       messages.push(message);
       continue;
@@ -190,13 +190,13 @@ function isPlainReply({ parts }: { readonly parts: readonly Part[] }): boolean {
   return parts.length === 1 && only?.type === "text" && only.text !== "" && !only.seal;
 }
 
-/** Of a reply that broke off and was gone on with, what was said: its reasoning goes back only with what came of it. */
+/** The text of an interrupted reply that the next message continues. Its reasoning is dropped: it goes back only with a complete reply. */
 function beginningOf(previous: ModelMessage | undefined): Part[] | null {
   if (previous?.role !== "assistant") return null;
   return previous.parts.flatMap((part) => (part.type === "text" ? [{ type: "text", text: part.text }] : []));
 }
 
-/** What one model sealed, another refuses or cannot read. */
+/** Drops a seal of another model, which this model would refuse or could not read. */
 function withOwnSeal(part: Part, { provider, id }: ModelName): Part {
   if (!part.seal || (part.seal.provider === provider && part.seal.model === id)) return part;
   const { seal: _seal, ...bare } = part;
@@ -204,15 +204,15 @@ function withOwnSeal(part: Part, { provider, id }: ModelName): Part {
 }
 
 const CHARACTERS_PER_TOKEN = 4;
-/** No tokenizer makes less of a text than the one, or more of it than the other. */
+/** No tokenizer yields fewer or more tokens than these ratios. */
 const LOWEST_RATIO = 0.75;
 const HIGHEST_RATIO = 6;
-/** A picture is worth about as many tokens as this many characters. */
+/** A picture uses about as many tokens as this many characters. */
 const PICTURE_CHARACTERS = 6_000;
 const FULLEST = 0.9;
 const MARGIN = 0.02;
 const REFUSED_SHARE = 0.8;
-/** More than any step needs, though some models could say four times as much. */
+/** Tokens; more than any step needs, though some models can write four times as much. */
 const LONGEST_REPLY = 32_000;
 const LEAST_REPLY = 1_024;
 
@@ -220,7 +220,7 @@ function reserve(contextWindow: number, maxOutput = LONGEST_REPLY): number {
   return Math.min(maxOutput, LONGEST_REPLY, contextWindow / 4) + contextWindow * MARGIN;
 }
 
-/** Schemas do not change either, and every turn declares them. */
+/** Cached by schema, because schemas do not change and every turn declares them. */
 const schemaLengths = new WeakMap<object, number>();
 
 function declaredLength({ name, description, inputSchema }: ModelRequest["tools"][number]): number {
@@ -235,7 +235,7 @@ function declaredLength({ name, description, inputSchema }: ModelRequest["tools"
 /** Characters of `{"name":"","description":"","inputSchema":},`. */
 const DECLARATION = 44;
 
-/** Messages do not change, and each is counted again with every step. */
+/** Cached by message, because messages do not change and every step counts all of them. */
 const lengths = new WeakMap<ModelMessage, number>();
 
 function lengthOf(message: ModelMessage): number {
@@ -259,7 +259,7 @@ function count(message: ModelMessage): number {
   }
 }
 
-/** Reasoning that nobody sealed is not sent. */
+/** Reasoning without a seal counts as nothing, because it is not sent. */
 function partLength(part: Part): number {
   if (part.type === "call") return part.name.length + JSON.stringify(part.args).length;
   return part.type === "text" || part.seal ? part.text.length : 0;
@@ -272,7 +272,7 @@ function blockLength(block: { readonly type: string; readonly [key: string]: unk
   return typeof said === "string" ? said.length : 0;
 }
 
-/** Providers have been seen to send null, fractions and less than nothing; what is too much to add up is worth nothing either. */
+/** Makes a usable count: some providers send null, fractions or negative numbers. A number too large to add safely counts as 0. */
 function tokens(value: number): number {
   return Number.isSafeInteger(Math.round(value)) && value > 0 ? Math.round(value) : 0;
 }

@@ -1,24 +1,24 @@
-/** How messages travel between us and one MCP server. */
+/** Carries messages between this process and one MCP server. */
 import { isJsonObject, type JsonObject, parseJson } from "../json.js";
 
 export interface ChannelEvents {
   readonly onMessage: (message: JsonObject) => void;
-  /** Called once, when the server is gone. */
+  /** Called once, when the connection has ended. */
   readonly onClose: (reason: string) => void;
 }
 
 export interface Channel {
-  /** Resolves when the message is on its way; rejects when it cannot be. */
+  /** Resolves when the message has been handed to the transport; rejects when that fails. */
   send(message: JsonObject, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A larger message ends the connection. */
+/** Most bytes in a message. A larger one ends the connection. */
 export const MAX_MESSAGE = 16 * 1024 * 1024;
 
 /**
- * Hands over each object of what arrived; a batch counts as its members, and anything else is ignored: servers print what they should
- * not, and a line that is not JSON is not a message.
+ * Passes on each object in a received text. A batch yields its members. Anything else is ignored, because some servers print other
+ * lines to the same stream.
  */
 export function deliver(text: string, onMessage: ChannelEvents["onMessage"]): void {
   for (const message of [parseJson(text)].flat()) if (isJsonObject(message)) onMessage(message);

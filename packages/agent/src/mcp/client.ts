@@ -1,7 +1,7 @@
 /**
- * A client for the part of the Model Context Protocol that an agent needs: the handshake, tools and resources.
- * Written out here because the official client costs half a megabyte and a tenth of a second for the same few methods, and
- * does not end the children of the servers that it starts.
+ * A client for the part of the Model Context Protocol that an agent needs: the handshake, tools and resources. It is our own because
+ * the official client costs half a megabyte and a tenth of a second for the same few methods, and does not end the child processes
+ * of the servers that it starts.
  */
 import { pathToFileURL } from "node:url";
 import { startOf } from "@chimera/acp-schema/text";
@@ -14,7 +14,7 @@ import type { ConfiguredServer } from "./config.js";
 import { openHttpChannel } from "./http-channel.js";
 import { commandLine, openStdioChannel } from "./stdio-channel.js";
 
-/** As the server sent it: only the name is known to be what it should. */
+/** As the server sent it. Only the name has been validated. */
 export interface McpTool {
   readonly name: string;
   readonly title?: unknown;
@@ -22,7 +22,7 @@ export interface McpTool {
   readonly inputSchema?: unknown;
 }
 
-/** As the server sent it: only the address is known to be what it should. */
+/** As the server sent it. Only the address has been validated. */
 export interface McpResource {
   readonly uri: string;
   readonly name?: unknown;
@@ -35,10 +35,10 @@ export interface McpCallOptions {
 }
 
 export interface McpClient {
-  /** Asked again only after the server said that its tools changed. */
+  /** The list is cached until the server says that its tools have changed. */
   tools(): Promise<readonly McpTool[]>;
   call(tool: string, args: Readonly<Record<string, unknown>>, options: McpCallOptions): Promise<JsonObject>;
-  /** What the server says about how to use it; empty when it says nothing. */
+  /** The server's usage instructions; empty when it gives none. */
   readonly instructions: string;
   readonly hasResources: boolean;
   resources(options: McpCallOptions): Promise<readonly McpResource[]>;
@@ -50,9 +50,9 @@ export interface McpClient {
 export interface McpClientOptions {
   readonly cwd: string;
   readonly directories: readonly string[];
-  /** Bounds for a server that is started here. @defaultValue none */
+  /** Confines a server that this process starts. @defaultValue not confined */
   readonly confine?: Confine;
-  /** The environment that servers started here pick from; secrets in it do not reach them. */
+  /** A server that this process starts gets variables from here, except secrets. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
@@ -63,7 +63,7 @@ const MAX_PAGES = 20;
 const MAX_LISTED = 500;
 const MAX_INSTRUCTIONS = 2_000;
 
-/** Connects and shakes hands; `mcp_connect` says why it could not. */
+/** Connects and does the handshake. Throws `mcp_connect` with the reason when that fails. */
 export async function connectMcp(server: ConfiguredServer, options: McpClientOptions): Promise<McpClient> {
   const bounds = await boundsFor(server, options);
   let listed: Promise<McpTool[]> | null = null;
@@ -195,7 +195,7 @@ function createPeer(
     get closed() {
       return closed;
     },
-    /** Aborts when the peer is gone. */
+    /** Aborts when the connection has ended. */
     lifetime: lifetime.signal,
     close: async () => {
       fail("it was closed");
@@ -234,7 +234,7 @@ const HANDSHAKE = {
 async function listAll<T>(
   peer: Peer,
   kind: "tools" | "resources",
-  /** What each must have: a text that is not empty. */
+  /** The property that must be a non-empty text in every entry. */
   key: string,
   signal: AbortSignal,
 ): Promise<T[]> {

@@ -1,34 +1,34 @@
-/** Which MCP servers there are: the files of the user, of the project, and one named by hand. */
+/** Reads which MCP servers are configured: in the user's file, the project's file, and a file that the person named. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { McpServer } from "@chimera/acp-schema/agent";
 import { readTextBeneath } from "../files/project-file.js";
 import { isJsonObject } from "../json.js";
 
-/** A server as configured; the time limit is for connecting and for each call. */
+/** A configured server. The time limit applies to connecting and to each call. */
 export type ConfiguredServer = McpServer & { readonly timeoutMs?: number };
 
 export interface McpConfig {
   readonly servers: readonly ConfiguredServer[];
-  /** What was left out and why, in words for a person. */
+  /** What was left out and why, as sentences for a person. */
   readonly notices: readonly string[];
 }
 
 export interface LoadedMcpConfig extends McpConfig {
-  /** Servers of a project that is not trusted: they are named, and not started. */
+  /** Servers of an untrusted project. They are listed here and not started. */
   readonly untrusted: readonly string[];
 }
 
 export interface McpConfigOptions {
   readonly home: string;
   readonly cwd: string;
-  /** A file named by hand: it comes last and must be readable. */
+  /** A file that the person named. It wins over the others, and an unreadable one is reported. */
   readonly file?: string;
-  /** Whether servers that the project's files name may be started; if not, they are reported. @defaultValue false */
+  /** Whether the project's servers may be started. If not, they are listed in `untrusted`. @defaultValue false */
   readonly trusted?: boolean;
 }
 
-/** Where servers are named besides the file given by hand. */
+/** The usual files that name servers. */
 export function mcpConfigFiles(
   home: string,
   cwd: string,
@@ -39,7 +39,7 @@ export function mcpConfigFiles(
   };
 }
 
-/** Later files win over earlier ones by name; a bad entry is reported and costs only itself. */
+/** A server in a later file replaces one with the same name. A bad entry is reported and leaves the others in force. */
 export async function loadMcpConfig({ home, cwd, file, trusted = false }: McpConfigOptions): Promise<LoadedMcpConfig> {
   const user = await readServers(mcpConfigFiles(home, cwd).user);
   const project = await readProjectServers(cwd);
@@ -73,10 +73,10 @@ export function parseMcpConfig(text: string, source: string): McpConfig {
 
 // --- internal ---
 
-/** Below the project; the first that is there counts. */
+/** Paths below the project. Only the first file that exists is read. */
 const PROJECT_FILES = ["mcp.json", "config.json"].map((name) => join(".opencode", name));
 
-/** Nobody chose a project's file: it may be a pipe, or a link to a file without an end. */
+/** Reads carefully, because the project may be hostile: its file may be a pipe, or a link to an endless file. */
 async function readProjectServers(cwd: string): Promise<McpConfig | null> {
   for (const path of PROJECT_FILES) {
     const text = await readTextBeneath(cwd, path);
@@ -94,7 +94,7 @@ async function readServers(path: string, required = false): Promise<McpConfig | 
   }
 }
 
-/** Under one of three keys, or the document itself when everything in it looks like a server. */
+/** The servers below one of three keys, or those entries of the document itself that look like servers. */
 function serverMap(document: unknown): Record<string, unknown> {
   if (!isJsonObject(document)) return {};
   for (const key of ["mcp", "mcpServers", "servers"]) if (isJsonObject(document[key])) return document[key];

@@ -1,13 +1,13 @@
 /**
- * Many tools, few words: above a budget the definitions of MCP tools leave the request, and two tools take their place. One
- * searches them; the other calls one by name, so that the list of tools, and with it the provider's cache, stays the same.
+ * Keeps requests small: above a budget, two tools replace the definitions of MCP tools. One searches them; the other calls one by name.
+ * So the list of tools does not change, and the provider's cache stays valid.
  */
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Tool } from "../tool.js";
 import { defineTool, describeCall } from "../tools/define.js";
 
-/** Leaves the tools as they are while the definitions of the deferrable ones fit the budget. */
+/** Returns the tools unchanged if the definitions of the deferrable ones fit the budget. */
 export function deferTools(tools: readonly Tool[], isDeferrable: (tool: Tool) => boolean): Tool[] {
   const many = tools.filter(isDeferrable);
   if (many.reduce((size, tool) => size + sizeOf(tool), 0) <= BUDGET) return [...tools];
@@ -40,7 +40,7 @@ function searchTool(tools: readonly Tool[]): Tool {
   }) as Tool;
 }
 
-/** `use_tool` itself never runs: the loop puts the tool it names in its place, with that tool's permission and title. */
+/** The loop replaces a call of `use_tool` by a call of the tool that it names. It runs only when that tool does not exist. */
 const useTool = {
   ...defineTool({
     name: "use_tool",
@@ -85,7 +85,7 @@ function found(query: string, tools: readonly Tool[]): string {
   return startOf(texts.join("\n\n"), LONGEST_RESULT);
 }
 
-/** A word in the name counts more than one in the description. */
+/** A word in the name counts more than a word in the description. */
 function scoreOf({ name, description }: Tool, words: readonly string[]): number {
   const [called, described] = [name.toLowerCase(), description.toLowerCase()];
   return words.reduce((sum, word) => sum + (called.includes(word) ? 3 : 0) + (described.includes(word) ? 1 : 0), 0);

@@ -1,4 +1,4 @@
-/** An MCP server over streamable HTTP: every message is a POST, answered by JSON or by a stream of events. */
+/** An MCP server over streamable HTTP: each message is a POST request. The server answers with JSON or a stream of events. */
 import type { McpServer } from "@chimera/acp-schema/agent";
 import { createParser } from "eventsource-parser";
 import { AgentError } from "../errors.js";
@@ -20,7 +20,7 @@ export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse
     ...(session !== null && { "mcp-session-id": session }),
     ...(version !== null && { "mcp-protocol-version": version }),
   });
-  // Credentials in the headers are for this address and no other.
+  // Follow no redirect: the credentials in the headers are for this address only.
   const call = (init: RequestInit) => fetch(server.url, { ...init, redirect: "error" });
   const accepted = async (message: JsonObject, signal: AbortSignal): Promise<Response> => {
     const sent = { ...headers(), "content-type": "application/json" };
@@ -45,11 +45,11 @@ export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse
         linked.unlink();
         throw error;
       });
-      // The sender does not wait for the end of a long answer; its reply arrives on its own.
+      // The sender does not wait for the end of a long answer: the reply arrives as a message.
       void receive(response, onMessage)
         .finally(linked.unlink)
         .then(
-          // Harmless after a reply; without one the caller of a request would wait for its time limit.
+          // Without a reply in the answer the caller of a request would wait for its time limit. After a reply this has no effect.
           () => isRequest(message) && onMessage({ id: message["id"], error: { message: "the answer held no reply" } }),
           (error: unknown) => {
             if (!signal.aborted && !own.signal.aborted) events.onClose((error as Error).message);
@@ -70,7 +70,7 @@ export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse
 
 // --- internal ---
 
-/** What `fetch` throws says only that it failed; its cause says why. */
+/** The error of `fetch` says only that it failed, so take the reason from its cause. */
 function unreachable(name: string, error: Error): AgentError {
   const { cause, message } = error;
   const reason = (cause instanceof Error && cause.message) || message;

@@ -1,4 +1,4 @@
-/** The MCP servers of each session, connected in the background: a turn waits a moment for a new one, for no other. */
+/** The MCP servers of each session, connected in the background. A turn waits briefly for new servers, and not for the others. */
 import type { Confine } from "../confine-port.js";
 import { within } from "../loop/patience.js";
 import type { Tool } from "../tool.js";
@@ -6,11 +6,11 @@ import type { McpClient, McpTool } from "./client.js";
 import type { ConfiguredServer } from "./config.js";
 
 export interface McpPoolOptions {
-  /** The environment that servers pick from; secrets in it do not reach them. @defaultValue a path and a home only */
+  /** Servers get variables from here, except secrets. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @defaultValue servers are not confined */
   readonly confine?: Confine;
-  /** Whether servers may be reached over the network by sessions in `cwd`. @defaultValue always */
+  /** Whether sessions in `cwd` may reach servers over the network. @defaultValue always */
   readonly network?: (cwd: string) => boolean;
   /** How long a turn waits for a server that is new to it, in milliseconds. @defaultValue 3000 */
   readonly patienceMs?: number;
@@ -25,19 +25,19 @@ export interface McpRequest {
   /** Other directories of the workspace, for servers that are confined to it. @defaultValue none */
   readonly directories?: readonly string[];
   readonly signal: AbortSignal;
-  /** Hears what was left out, once per session, server and kind of failure. */
+  /** Receives a sentence on what was left out, once per session, server and kind of failure. */
   readonly notice: (text: string) => void;
 }
 
-/** What the servers that have answered by now offer. */
+/** The tools and instructions of the servers that have answered so far. */
 export interface McpOffer {
   readonly tools: readonly Tool[];
-  /** What servers say about how to use them, each under its name. */
+  /** The usage instructions of each server. */
   readonly instructions: readonly { readonly server: string; readonly text: string }[];
 }
 
 export interface McpPool {
-  /** A server that does not answer costs a notice, never the turn. Rejects only when the turn is cancelled. */
+  /** A server that does not answer causes a notice and does not fail the turn. Rejects only when the turn is cancelled. */
   offer(request: McpRequest): Promise<McpOffer>;
   /** Ends the servers of one session. */
   close(sessionId: string): Promise<void>;
@@ -76,34 +76,34 @@ export function createMcpPool(options: McpPoolOptions = {}): McpPool {
 // --- internal ---
 
 const PATIENCE_MS = 3_000;
-/** A changed list that does not come within this time is used from the next turn on. */
+/** How long a turn waits for a changed list of tools. A later list is used from the next turn on. */
 const RELIST_MS = 1_000;
-/** After the second failure in a row, doubled with each further one. */
+/** The pause after the second failure in a row. It doubles with each further failure. */
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 300_000;
 const NOTHING: McpOffer = { tools: [], instructions: [] };
 
 interface SessionServers {
-  /** By what the server is, so that a changed configuration is another server. */
+  /** Keyed by the whole configuration, so that a changed configuration counts as another server. */
   readonly links: Map<string, Link>;
-  /** What notices were about. */
+  /** Keys of the notices that were sent. */
   readonly noticed: Set<string>;
   readonly lifetime: AbortController;
 }
 
-/** The way to one server, kept over its failures. */
+/** The state of one server, kept across its failures. */
 interface Link {
   readonly server: ConfiguredServer;
-  /** Set while it connects; never rejects. */
+  /** Set while connecting; never rejects. */
   connecting: Promise<void> | null;
   client: McpClient | null;
   tools: readonly McpTool[];
   /** Why the last attempt failed. */
   failure: Error | null;
   failures: number;
-  /** No attempt before this time. */
+  /** The time of the next attempt at the earliest. */
   retryAt: number;
-  /** Whether a turn has waited for it already. */
+  /** Whether a turn has already waited for it. */
   waited: boolean;
 }
 
@@ -114,7 +114,7 @@ function linkTo(
   options: McpPoolOptions,
 ): Link[] {
   const skip = (why: string) => {
-    tell(session, request, `skip ${server.name}`, `The MCP server ${server.name} was skipped: ${why}.`);
+    noticeOnce(session, request, `skip ${server.name}`, `The MCP server ${server.name} was skipped: ${why}.`);
     return [];
   };
   if (server.type === "sse") return skip("the SSE transport is not supported");
@@ -124,7 +124,7 @@ function linkTo(
   session.links.set(key, link);
   const now = options.now ?? (() => performance.now());
   if (link.client?.closed) {
-    // It worked before: the turn waits for it as for a new one.
+    // It worked before, so let the turn wait for it as for a new server.
     link.client = null;
     link.waited = false;
   }
@@ -182,9 +182,9 @@ async function gather(links: readonly Link[], session: SessionServers, request: 
   await Promise.all(links.map((link) => relist(link, request.signal)));
   for (const { server, client, connecting, failure } of links) {
     if (client) continue;
-    if (failure) tell(session, request, `failed ${server.name}`, failure.message);
+    if (failure) noticeOnce(session, request, `failed ${server.name}`, failure.message);
     else if (connecting)
-      tell(
+      noticeOnce(
         session,
         request,
         `slow ${server.name}`,
@@ -196,7 +196,7 @@ async function gather(links: readonly Link[], session: SessionServers, request: 
   return {
     tools: [
       ...unique(tools, (name) =>
-        tell(session, request, `twice ${name}`, `Two MCP tools are called ${name}; the first is used.`),
+        noticeOnce(session, request, `twice ${name}`, `Two MCP tools are called ${name}; the first is used.`),
       ),
       ...resourceTools(ready.filter(({ client }) => client.hasResources)),
     ],
@@ -204,7 +204,7 @@ async function gather(links: readonly Link[], session: SessionServers, request: 
   };
 }
 
-/** Asks for the list again where the server said that it changed. */
+/** Gets the list of tools again if the server said that it has changed. */
 async function relist(link: Link, signal: AbortSignal): Promise<void> {
   const listing = link.client?.tools().then(
     (tools) => {
@@ -219,7 +219,7 @@ async function endUnlisted({ links }: SessionServers, servers: readonly Configur
   const listed = new Set(servers.map(keyOf));
   const leaving = [...links].filter(([key]) => !listed.has(key));
   for (const [key] of leaving) links.delete(key);
-  // One that is still connecting ends when it has connected, without holding up the turn.
+  // A server that is still connecting is ended once it has connected. The turn does not wait for that.
   for (const [, link] of leaving) void link.connecting?.then(() => end(link));
   await Promise.all(leaving.map(([, link]) => link.client?.close()));
 }
@@ -233,7 +233,7 @@ function keyOf(server: ConfiguredServer): string {
   return JSON.stringify(server);
 }
 
-function tell({ noticed }: SessionServers, { notice }: McpRequest, key: string, text: string): void {
+function noticeOnce({ noticed }: SessionServers, { notice }: McpRequest, key: string, text: string): void {
   if (noticed.has(key)) return;
   noticed.add(key);
   notice(text);

@@ -1,4 +1,4 @@
-/** An MCP server as a child process: one JSON message a line, in a process group that is ended with the channel. */
+/** An MCP server as a child process, with one JSON message per line. Closing the channel ends its whole process group. */
 
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout } from "node:timers/promises";
@@ -12,16 +12,16 @@ import { type Channel, type ChannelEvents, deliver, MAX_MESSAGE } from "./channe
 
 export interface StdioOptions {
   readonly cwd: string;
-  /** The environment to pick from; secrets in it do not reach the server. */
+  /** The server gets variables from here, except secrets. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What to spawn in the server's place; released when it has ended. */
+  /** The confined program to spawn instead of the server itself. Released when it has ended. */
   readonly bounds?: Bounds;
 }
 
 type StdioServer = Extract<McpServer, { type: "stdio" }>;
 
 const MAX_COMPLAINT = 2000;
-/** A server is asked to leave by the end of its input before it is made to. */
+/** How long a server may take to exit after its input has ended. Then it is killed. */
 const FAREWELL_MS = 300;
 
 export function openStdioChannel(
@@ -70,7 +70,7 @@ export function openStdioChannel(
           reject(new AgentError("mcp_closed", `The MCP server ${server.name} is gone.`, { cause }));
         if (closed || !child.stdin?.writable) return fail();
         child.stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? fail(error) : resolve()));
-        if (child.stdin.writableLength > MAX_MESSAGE) giveUp("it does not read what it is sent");
+        if (child.stdin.writableLength > MAX_MESSAGE) giveUp("it does not read its input");
       }),
     close: async () => {
       closed = true;
@@ -81,14 +81,14 @@ export function openStdioChannel(
   };
 }
 
-/** The server's command for a shell, in whose place it runs. */
+/** A shell command that replaces the shell by the server. */
 export function commandLine({ command, args }: Pick<StdioServer, "command" | "args">): string {
   return ["exec", ...[command, ...args].map(quoteWord)].join(" ");
 }
 
 // --- internal ---
 
-/** Fragments are joined once a line, so that a long line costs its length and not its square. */
+/** Joins fragments once per line, so that the cost of a long line grows with its length and not with the square of it. */
 function readLines(stream: NodeJS.ReadableStream | null, onLine: (line: string) => void, onOverflow: () => void): void {
   const decoder = new StringDecoder("utf8");
   let fragments: string[] = [];

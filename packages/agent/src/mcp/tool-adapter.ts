@@ -1,4 +1,4 @@
-/** What an MCP server offers, as tools of the agent: each of its tools, and one tool for all resources. */
+/** Adapts MCP servers to the agent: each of their tools becomes a tool, and one more tool gives access to all resources. */
 import { createHash } from "node:crypto";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
@@ -13,7 +13,7 @@ const MAX_DESCRIPTION = 4000;
 const MAX_SCHEMA = 100_000;
 const MAX_SCHEMA_DEPTH = 32;
 
-/** What a server says about its own tools is not trusted: every one of them asks. */
+/** Every such tool asks for permission, because a server's statements about its own tools are not trusted. */
 export function adaptTool(server: string, tool: McpTool, client: McpClient): Tool<Record<string, unknown>> {
   return {
     name: mcpToolName(server, tool.name),
@@ -37,7 +37,7 @@ export function adaptTool(server: string, tool: McpTool, client: McpClient): Too
   };
 }
 
-/** `mcp__server__tool` in the characters and length that every model provider takes. */
+/** `mcp__server__tool`, with the characters and length that every model provider accepts. */
 export function mcpToolName(server: string, tool: string): string {
   const full = `mcp__${clean(server)}__${clean(tool)}`;
   if (full.length <= MAX_NAME) return full;
@@ -50,7 +50,7 @@ interface ResourceServer {
   readonly client: McpClient;
 }
 
-/** The resources of all servers, as one tool: without an address it lists them, with one it reads. None where no server has resources. */
+/** One tool for the resources of all servers: it lists them, or reads the one at an address. No tool if no server has resources. */
 export function resourceTools(servers: readonly ResourceServer[]): Tool[] {
   if (servers.length === 0) return [];
   const names = servers.map(({ name }) => name);
@@ -62,7 +62,7 @@ export function resourceTools(servers: readonly ResourceServer[]): Tool[] {
         server: v.pipe(v.string(), v.description("The name of the server.")),
         uri: v.optional(v.pipe(v.string(), v.description("The resource to read; left out, all are listed."))),
       }),
-      // A server's answer is as foreign as its tools are: it is asked about.
+      // Resources are as untrusted as the server's tools, so this asks for permission too.
       kind: "other",
       parallel: false,
       describe: ({ server, uri }) => describeCall(`${server}: ${uri ?? "list resources"}`),
@@ -96,7 +96,7 @@ function clean(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
-/** It goes into every request: one that no provider would take is worth less than none. */
+/** The schema goes into every request, so one that providers refuse would break them all: replace it by one that allows any object. */
 function schemaOf(schema: unknown): JsonSchema {
   const any = { type: "object" };
   if (!isJsonObject(schema) || schema["type"] !== "object" || isDeeperThan(MAX_SCHEMA_DEPTH, schema)) return any;

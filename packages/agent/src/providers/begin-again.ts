@@ -1,10 +1,10 @@
-/** Models whose reply may have to begin again before it gave anything: without pictures, or at another endpoint. */
+/** Models that repeat a refused request in another way before the reply has begun: without pictures, or at another endpoint. */
 import type { PromptBlock } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { isAgentError } from "../errors.js";
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "./model.js";
 
-/** What `open` gives, begun anew while its first item fails and `again` says so; later items cost nothing extra. */
+/** Yields the items of `open`. If the first item fails and `again` returns true, opens once more. Later items cost nothing extra. */
 export function beginAgain<T>(
   open: () => AsyncIterable<T> | Promise<AsyncIterable<T>>,
   again: (error: unknown) => boolean,
@@ -35,12 +35,12 @@ export function beginAgain<T>(
 }
 
 /**
- * The model, with sentences for pictures where it is known not to see. A refusal that speaks of pictures is learned for the model; one
- * that gives no reason may be for a picture too, so the request is repeated without, and if that helps the session goes on so.
+ * Replaces pictures by sentences for a model that cannot see. A refusal that mentions pictures marks the model as such. A refusal
+ * without a reason may be due to a picture too: the request is repeated without pictures, and if that helps, the session stays so.
  */
 export function withSight(model: Model): Model {
   let blind = model.sees === false;
-  /** Sessions with a picture that was refused. */
+  /** Sessions that continue without pictures after a refusal. */
   const spared = new Set<string>();
   return {
     ...model,
@@ -54,7 +54,7 @@ export function withSight(model: Model): Model {
       };
       return beginAgain(ask, (error) => {
         if (!sent) {
-          // It was not the picture.
+          // The request failed without pictures too, so they were not the reason.
           if (guessed) spared.delete(session);
           return false;
         }
@@ -70,7 +70,7 @@ export function withSight(model: Model): Model {
   };
 }
 
-/** `first` answers until it refuses a request in words that match; `other` is opened then, and answers from there on. */
+/** `first` answers until it refuses a request with a message that matches `when`. From then on the model of `other` answers. */
 export function createSwitch(first: Model, when: RegExp, other: () => Promise<Model>): Model {
   let moved: Promise<Model> | null = null;
   return {
@@ -84,7 +84,7 @@ export function createSwitch(first: Model, when: RegExp, other: () => Promise<Mo
       const ask = () => (moved ? askOther() : first.stream(request));
       return beginAgain(ask, (error) => {
         if (asked !== first || !isAgentError(error) || error.retryable || !when.test(error.message)) return false;
-        // Another request may have moved it meanwhile.
+        // Another request may have opened the other model meanwhile.
         moved ??= other().catch((failure: unknown) => {
           moved = null;
           throw failure;
@@ -99,7 +99,7 @@ export function createSwitch(first: Model, when: RegExp, other: () => Promise<Mo
 
 const MOST_SPARED = 256;
 
-/** Vendors' words for a model without eyes; `test/providers/sight.test.ts` has where each was read. */
+/** Vendors' messages for a model that cannot see. `test/providers/sight.test.ts` names the source of each. */
 const CANNOT_SEE = new RegExp(
   [
     "image(?:s|_url|\\W+inputs?)?\\W.{0,40}(?:not supported|unsupported|only supported by|not enabled)",

@@ -1,6 +1,6 @@
-/** In which order model keys are looked for when no model is named: data, read by `resolve.ts`. */
+/** The order in which `resolve.ts` looks for model keys when no model is named. */
 
-/** The first row whose variable is set. */
+/** The first row whose variable is set gives the model. */
 export type Chain = readonly { readonly env: string; readonly model: string }[];
 
 export const anthropicFirst: Chain = [

@@ -1,6 +1,6 @@
 /**
- * What the wires of all vendors share: what requests are made of (a person's prompt as text and pictures, a call as the model wrote it),
- * and a reply while it is read, kept until the next batch of model events is asked for.
+ * What the wires of all vendors share: parts of requests (a person's prompt as text and pictures, a call as the model wrote it), and the
+ * queue of a reply, which keeps its events until the next batch is taken.
  */
 import type { CallPart, Json, PromptBlock } from "@chimera/acp-schema/events";
 import { callsOf } from "@chimera/acp-schema/parts";
@@ -12,7 +12,7 @@ import type { ModelEvent, ModelMessage, ModelStop, ModelUsage } from "./model.js
 
 export type PromptPart = { readonly type: "text"; readonly text: string } | ({ readonly type: "image" } & ToolImage);
 
-/** Blocks that are neither text nor a picture are named in words, so that the model knows they were there. */
+/** A block that is neither text nor a picture becomes a short text, so that the model knows about it. */
 export function promptParts(prompt: {
   readonly text: string;
   readonly content?: readonly PromptBlock[];
@@ -22,7 +22,7 @@ export function promptParts(prompt: {
   return said.length > 0 ? said : [{ type: "text", text: "(empty prompt)" }];
 }
 
-/** The same as one text where nothing else is in it, for wires that take a text or a list. */
+/** The same for wires that take a text or a list: one text if the prompt has no pictures. */
 export function promptContent<T>(
   prompt: Parameters<typeof promptParts>[0],
   wirePart: (part: PromptPart) => T,
@@ -32,8 +32,8 @@ export function promptContent<T>(
 }
 
 /**
- * Pictures that tools brought, in messages of their own, for wires whose results are text. Results follow their calls without a gap, so
- * pictures wait for the last one of a group.
+ * Puts pictures of tools into messages of their own, for wires on which a result is only text. Nothing may stand between a call and its
+ * results, so the pictures follow the last result of a group.
  */
 export function* withPictures(messages: readonly ModelMessage[]): Generator<ModelMessage> {
   let content: PromptBlock[] = [];
@@ -50,10 +50,10 @@ export function* withPictures(messages: readonly ModelMessage[]): Generator<Mode
   if (content.length > 0) yield { role: "user", text: "", content };
 }
 
-/** A name that every provider takes. */
+/** A name that every provider accepts. */
 const SENDABLE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** What to seal a call with; undefined when there is nothing that the call itself does not say. */
+/** The data to seal a call with; undefined when the call itself already holds everything. */
 export function sealOfCall(
   written: { readonly name: string; readonly args: string; readonly seal?: Json | undefined },
   call: Pick<CallPart, "name" | "args">,
@@ -67,7 +67,7 @@ export function sealOfCall(
   return Object.keys(data).length > 0 ? data : undefined;
 }
 
-/** How the results of calls name them, by the id of each call: as the model did, and with its own id where it gave one. */
+/** Call id -> the name and the id that the model itself gave the call. A result must repeat them. */
 export function calledBy(messages: readonly ModelMessage[]): Map<string, { name: string; id?: string }> {
   const called = new Map<string, { name: string; id?: string }>();
   for (const message of messages) {
@@ -77,12 +77,12 @@ export function calledBy(messages: readonly ModelMessage[]): Map<string, { name:
   return called;
 }
 
-/** A call's name, and the id that the model gave it: some give none, and are not sent one. */
+/** A call's name and the id that the model gave it. A model that gives no ids gets none back. */
 export function ownName({ name, own }: WrittenCall): { name: string; id?: string } {
   return { name, ...(typeof own["id"] === "string" && { id: own["id"] }) };
 }
 
-/** What to send back. Nothing is taken on trust: a log may have been imported. */
+/** The call to send back. Validates the seal, because the log may have been imported. */
 export function writtenCall({ name, args, seal }: CallPart): WrittenCall {
   const data: JsonObject = isJsonObject(seal?.data) ? seal.data : {};
   const { name: called, args: text, own } = data;
@@ -95,21 +95,21 @@ export function writtenCall({ name, args, seal }: CallPart): WrittenCall {
   };
 }
 
-/** What a wire says of a reply, in the order in which the vendor said it. */
+/** A wire reports a reply here, in the vendor's order. */
 export interface Reply {
   text(piece: string): void;
   reasoning(piece: string): void;
-  /** The text or the reasoning ends here; one that had no piece is a part without text. */
+  /** Ends the text or the reasoning. Without a piece before it, this is a part without text. */
   end(kind: "text" | "reasoning", seal?: Json): void;
   /** A complete call; `args` is the JSON text that the model wrote. */
   call(call: { readonly id: string; readonly name: string; readonly args: string; readonly seal?: Json }): void;
   /** The tokens of this request so far; a later one replaces it. */
   usage(usage: ModelUsage): void;
-  /** The vendor's last word: the reply is whole. */
+  /** The vendor has reported the end: the reply is complete. */
   stop(reason: ModelStop): void;
-  /** Nothing follows that is worth waiting for. */
+  /** The reader need not wait for anything more. */
   close(): void;
-  /** False until the vendor's last word: what ends without it was cut, and its calls must not run. */
+  /** True once `stop` was called. A reply that ends earlier broke off, and its calls must not run. */
   readonly whole: boolean;
 }
 
@@ -159,21 +159,21 @@ export function createReply(): ReplyQueue {
 }
 
 /**
- * Events that say what the one before said, with another text. Nearly all of a stream are, and parsing each of them is nearly all of
- * the work: a text that stands between what its neighbours share is cut out instead.
+ * Reads events that differ from the one before only in their text. Nearly all events of a stream do, and parsing them is nearly all of
+ * the work. So the text is cut out from between the parts that such events share.
  *
- * Two events in a row that differ in one place, and led to the texts that stand there, show where the text of the next one is. Any
- * other event between them begins the search anew, so that a reader never misses what would change its mind. `counter` is the key of a
- * number that does nothing but count events: it may differ too, where it comes before the text.
+ * Two events in a row that differ in one place, and whose parsed texts stand at that place, show where the text of the next event is.
+ * Any other event between them restarts the search, so that no event with another meaning is missed. `counter` is the key of a number
+ * that only counts events: it may differ too if it comes before the text.
  */
 export function createRepeats(counter?: string) {
   const mark = counter === undefined ? null : `"${counter}":`;
   let first: TextEvent | null = null;
-  /** What the next events look like, once two have shown it: one match costs a sixth of what comparing the pieces does. */
+  /** Matches the next events, once two have shown their form. A match costs a sixth of comparing the pieces. */
   let shown: RegExp | null = null;
-  /** What comes before the number, or before the text where there is none. */
+  /** The part before the number, or before the text if there is no number. */
   let lead = "";
-  /** What stands between the number and the text; null without a number. */
+  /** The part between the number and the text; null without a number. */
   let link: string | null = null;
   let tail = "";
   let attempts = 0;
@@ -204,20 +204,20 @@ export function createRepeats(counter?: string) {
   };
 
   return {
-    /** False once the stream has shown that it repeats nothing. */
+    /** False once so many attempts have failed that the stream has no such events. */
     get hopeful() {
       return attempts <= MOST_ATTEMPTS;
     },
-    /** What an event leads to that differs from the two before it in its text alone; null where it has to be parsed. */
+    /** The model event, if this event differs from those before it only in its text; null if it must be parsed. */
     find(data: string): TextEvent | null {
       const text = shown?.exec(data)?.[1];
       return first && text !== undefined ? { type: first.type, text } : null;
     },
-    /** An event that was parsed, and the one piece of text that it led to; null if it led to anything else. */
+    /** Takes a parsed event and its model event; null if that was anything but one piece of text. */
     learn(data: string, led: TextEvent | null): void {
       const text = first && led?.type === first.type ? between(data) : null;
       if (!led || text === null || parseJson(`"${text}"`) !== led.text) begin(data, led);
-      // The same text again would show nothing: it may stand in two places.
+      // The same text again proves nothing, because it may occur in two places.
       else if (led.text !== first?.text) {
         shown ??= new RegExp(
           `^${literal(lead)}${link === null ? "" : `\\d+${literal(link)}`}(${PLAIN_TEXT})${literal(tail)}$`,
@@ -229,8 +229,8 @@ export function createRepeats(counter?: string) {
 }
 
 /**
- * What an ending means that is not among a wire's own; throws what it reports as an error, so that a reply which failed at its end
- * does not pass for a good one. An ending nobody knows is an end.
+ * The meaning of a stop reason that the wire itself does not know. Throws for one that reports a failure, so that a failed reply does not
+ * count as a good one. An unknown reason counts as a normal end.
  */
 export function oddEnding(reason: unknown): ModelStop {
   const name = typeof reason === "string" ? reason.toLowerCase() : "";
@@ -242,14 +242,14 @@ export function oddEnding(reason: unknown): ModelStop {
 
 // --- internal ---
 
-/** A call as the model wrote it: providers compare, cache or sign these words, so a call's seal keeps them. */
+/** A call as the model wrote it. Providers compare, cache or sign the exact text, so a call's seal keeps it. */
 interface WrittenCall {
   readonly name: string;
   /** JSON text. */
   readonly args: string;
-  /** The same as a value. */
+  /** `args` as a value. */
   readonly input: JsonObject;
-  /** What the wire sealed the call with. */
+  /** The wire's own data in the seal. */
   readonly own: JsonObject;
 }
 
@@ -273,39 +273,39 @@ function wordsFor({ type, text, mimeType, uri, resource }: PromptBlock): string 
 /** A piece of text or reasoning. */
 type TextEvent = Extract<ModelEvent, { type: "text" | "reasoning" }>;
 
-/** The reader's end of a reply. */
+/** A reply as its reader uses it. */
 interface ReplyQueue extends Reply {
   readonly closed: boolean;
-  /** A piece of text or reasoning that needs no reading. */
+  /** Adds a piece of text or reasoning that was recognised without parsing. */
   add(event: TextEvent): void;
-  /** How many events wait to be taken. */
+  /** How many events are waiting. */
   readonly count: number;
-  /** The piece of text or reasoning that is all that came since there were so many; null for anything else. */
+  /** The only event since the count was `count`, if it is a piece of text or reasoning; otherwise null. */
   onlySince(count: number): TextEvent | null;
-  /** What came since it was last asked for. */
+  /** Takes the events that are waiting. */
   take(): ModelEvent[];
-  /** The last batch of a whole reply. */
+  /** Takes the last batch of a complete reply, with its stop event. */
   takeLast(): ModelEvent[];
 }
 
-/** Streams that number their events, or pad them, repeat nothing: they are left alone after so many. */
+/** Attempts before the search stops. Streams that number or pad their events never succeed. */
 const MOST_ATTEMPTS = 16;
-/** Characters of an event that is worth a pattern. */
+/** Most characters in an event that is made into a pattern. */
 const LONGEST_REPEAT = 8 * 1024;
 
-/** A text that JSON writes as it is. */
+/** A text that JSON writes without escapes. */
 const PLAIN_TEXT = '[^"\\\\\\u0000-\\u001f]+';
 const PLAIN = new RegExp(`^${PLAIN_TEXT}$`);
 
-/** The source of a pattern that matches a text and nothing else. */
+/** Pattern source that matches exactly this text. */
 function literal(text: string): string {
   return text.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&");
 }
 
-/** z.ai's filter, https://docs.z.ai/api-reference/llm/chat-completion, and Bedrock's. */
+/** The content filters of z.ai (https://docs.z.ai/api-reference/llm/chat-completion) and Bedrock. */
 const REFUSED: ReadonlySet<string> = new Set(["sensitive", "content_filtered", "guardrail_intervened"]);
 
-/** Claude from 4.5 on and z.ai, https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons; Mistral's word is the last. */
+/** Claude from 4.5 on (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons) and z.ai; then Mistral. */
 const FULL: ReadonlySet<string> = new Set(["model_context_window_exceeded", "model_length"]);
 
 /** z.ai, OpenRouter (https://openrouter.ai/docs/api-reference/overview), DeepSeek (https://api-docs.deepseek.com/api/create-chat-completion). */

@@ -1,40 +1,41 @@
 /**
- * What is known of a model by its name, from the dated lists in `facts.json`. A name that nobody knows is a new one.
+ * Facts about a model by its name, from the dated lists in `facts.json`. An unknown name is taken for a newer model.
  *
- * A row has the name, context window, most output, flags, then dollars per million: input, output, cache read, cache write. Flags: v
- * sees pictures; thinks by a (itself), b (a budget), l (a level), e (an effort); r is served at /responses. Newest first.
+ * A row has the name, context window, most output, flags, then dollars per million tokens: input, output, cache read, cache write. Flags:
+ * v sees pictures; how it is asked to think: a adaptive, b budget, l level, e effort; r served at /responses. Newest models come first.
  */
 import facts from "./facts.json" with { type: "json" };
 import type { Price } from "./model.js";
 import { type ListName, type ProviderName, type ProviderRow, providers, type WireName } from "./table.js";
 
-/** How a model is asked to think: it decides within an effort (Claude), or is given tokens, a level (Gemini) or an effort. */
+/** How a model is asked to think: it decides within an effort (Claude), or gets a number of tokens, a level (Gemini) or an effort. */
 export type ThinkingForm = "adaptive" | "budget" | "level" | "effort" | "none";
 
 /** The day the lists were made. */
 export const factsDate: string = facts.date;
 
 export interface ModelFacts {
-  /** Tokens; undefined where the list does not say. */
+  /** In tokens; undefined when the list does not say. */
   readonly contextWindow: number | undefined;
-  /** Tokens of a reply. Asking a model for more than it can is an error. */
+  /** Most tokens in a reply. A request for more is an error. */
   readonly maxOutput: number | undefined;
-  /** Whether it takes pictures. */
+  /** Whether it accepts pictures. */
   readonly sees: boolean;
   readonly thinking: ThinkingForm;
-  /** Where its vendor serves it, if not at the usual endpoint. */
+  /** The wire at which its vendor serves it, if that is not the usual one. */
   readonly wire: WireName | undefined;
-  /** null for a model that is only thought to be like another one. */
+  /** Null when the facts were guessed from a similar model. */
   readonly price: Price | null;
 }
 
 /**
- * null when nothing is known, as of models on a person's own server. A model is looked for by its whole name, by its name without a date, then by the longest listed name that
- * its own begins with; then in OpenRouter's list, which has the models of every vendor; and last as the newest of its family.
+ * Null when nothing is known, for example about models on a person's own server. Searches for the whole name, for the name without a
+ * date, and for the longest listed name that it begins with; then in OpenRouter's list, which has the models of every vendor; and at
+ * last for the newest model of the same family.
  *
  * @example
  * factsOf("anthropic", "claude-sonnet-4-6")?.maxOutput; // 128000
- * factsOf("anthropic", "claude-opus-9")?.price; // null: like the newest Opus, but nobody knows what it costs
+ * factsOf("anthropic", "claude-opus-9")?.price; // null: its other facts are those of the newest Opus
  */
 export function factsOf(provider: ProviderName, model: string): ModelFacts | null {
   const { facts: list } = providers[provider] as ProviderRow;
@@ -46,7 +47,7 @@ export function factsOf(provider: ProviderName, model: string): ModelFacts | nul
   return alike && { ...alike, price: null };
 }
 
-/** The names of a provider's models, newest first; none where no list has them. */
+/** The names of a provider's models, newest first; empty for a provider without a list. */
 export function listedModels(provider: ProviderName): string[] {
   const { facts: list } = providers[provider] as ProviderRow;
   return list ? rowsOf(list).map(([name]) => name) : [];
@@ -56,11 +57,11 @@ export function listedModels(provider: ProviderName): string[] {
 
 const EVERYBODYS: ListName = "openrouter";
 
-/** `us.anthropic.` before the name proper. */
+/** A prefix such as `us.anthropic.` before the model's own name. */
 const RESELLER = /^(?:[a-z-]+\.)+(?=[a-z])/;
-/** The end of a name that says when a model was made; `scripts/update-facts.mjs` has the same. */
+/** The end of a name that dates a model. Keep it equal to the one in `scripts/update-facts.mjs`. */
 const SNAPSHOT = /(?:-preview)?[-@](?:\d{8}|\d{4}-\d\d-\d\d|\d\d-\d\d(?:\d\d)?|\d{3,4}|latest)$/;
-/** What may follow a listed name: a variant of it. Another number is another version. */
+/** What may follow a listed name in the name of a variant. A short number would make it another version. */
 const VARIANT = /^[-:@](?!\d{1,2}(?!\d))/;
 
 type Row = readonly [name: string, rest: string];
@@ -80,7 +81,7 @@ function rowsOf(list: ListName): readonly Row[] {
 
 function findListed(list: ListName, name: string): ModelFacts | null {
   const plain = name.replace(SNAPSHOT, "");
-  // A list of every vendor has the vendor in its names, which other servers leave out.
+  // OpenRouter's names begin with the vendor, which other servers leave out.
   const bare = list === EVERYBODYS && !name.includes("/");
   let [best, length] = ["", 0];
   for (const [row, rest] of rowsOf(list)) {
@@ -93,7 +94,7 @@ function findListed(list: ListName, name: string): ModelFacts | null {
   return length === plain.length ? parse(best) : { ...parse(best), price: null };
 }
 
-/** The newest of the names that begin with the same words before the first number, else of those with the same first word. */
+/** The newest model with the same words before the first number, or else with the same first word. */
 function findFamily(list: ListName, name: string): ModelFacts | null {
   const stem = stemOf(name);
   const [word = ""] = stem.split("-");

@@ -1,4 +1,4 @@
-/** `@chimera/agent/providers`: the model port, the providers behind it, and how a name leads to one. */
+/** `@chimera/agent/providers`: the model port, the providers that implement it, and the lookup from a name to one of them. */
 
 export { anthropicFirst, type Chain, openaiFirst } from "./chains.js";
 export { factsDate, factsOf, type ModelFacts, type ThinkingForm } from "./facts.js";

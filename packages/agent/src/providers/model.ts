@@ -1,4 +1,4 @@
-/** The provider port: one model, one streamed request, and how hard the model thinks. A provider is anything that yields these events. */
+/** The provider port: a model, a streamed request, and how hard the model thinks. Anything that yields these events is a provider. */
 import type { Json, Message } from "@chimera/acp-schema/events";
 import type { JsonSchema, ToolImage } from "../tool.js";
 import type { Env } from "./table.js";
@@ -6,19 +6,19 @@ import type { Env } from "./table.js";
 export interface Model {
   /** Who serves it: `anthropic`, `openai`, `offline` … */
   readonly provider: string;
-  /** The name its provider knows it by. */
+  /** The name at its provider. */
   readonly id: string;
-  /** Tokens. */
+  /** In tokens. */
   readonly contextWindow: number;
-  /** The most tokens of one reply, where that is known. */
+  /** Most tokens in one reply, if known. */
   readonly maxOutput?: number;
-  /** Whether it takes pictures; undefined where only a try can tell. */
+  /** Whether it accepts pictures; undefined when only an attempt can show that. */
   readonly sees?: boolean;
-  /** US dollars per million tokens; null when it is not known. */
+  /** US dollars per million tokens; null when unknown. */
   readonly price: Price | null;
-  /** Whether it may write its calls as text, as small models do. @defaultValue false */
+  /** Whether it may write its calls as text, as some small models do. @defaultValue false */
   readonly textCalls?: boolean;
-  /** Streams one reply, in batches of what arrived together. Throws an `AgentError`; nothing is retried here. */
+  /** Streams one reply, in batches of events that arrived together. Throws an `AgentError` and does not retry. */
   stream(request: ModelRequest): AsyncIterable<readonly ModelEvent[]>;
 }
 
@@ -27,13 +27,13 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ModelTool[];
   readonly signal: AbortSignal;
-  /** The session that asks, by which providers find what they have cached. */
+  /** The session that asks. Providers use it to find their cache. */
   readonly session?: string;
-  /** The most tokens that the reply may have. @defaultValue as many as the model can */
+  /** Most tokens in the reply. @defaultValue as many as the model can write */
   readonly maxOutput?: number;
-  /** How hard to think. @defaultValue as `CHIMERA_THINKING_LEVEL` says, else as the model does by itself */
+  /** How hard to think. @defaultValue `CHIMERA_THINKING_LEVEL`, or else the model's own default */
   readonly effort?: EffortChoice;
-  /** The reply is a summary of the conversation and does not go on with it. */
+  /** The reply is a summary of the conversation and does not continue it. */
   readonly summary?: boolean;
 }
 
@@ -43,17 +43,17 @@ export interface ModelTool {
   readonly inputSchema: JsonSchema;
 }
 
-/** The conversation as a provider gets it: the log's messages and a turn's notes; seals only of the model asked. */
+/** The conversation as a provider gets it: the log's messages and a turn's notes, with no seals of other models. */
 export type ModelMessage =
   | Extract<Message, { role: "assistant" }>
-  /** A note comes from the program and not from the person; a summary is one. */
+  /** A note comes from the program and not from the person. A summary is a note. */
   | (Extract<Message, { role: "user" }> & { readonly note?: boolean })
   | (Extract<Message, { role: "tool" }> & { readonly images?: readonly ToolImage[] });
 
 export type ModelEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
-  /** The part ends here. `seal` is what the provider wants back with it; alone, it is a part without text. */
+  /** Ends a part. The provider wants `seal` back with it. Without a piece before it, this is a part without text. */
   | { readonly type: "part_end"; readonly kind: "text" | "reasoning"; readonly seal?: Json }
   /** A complete call; `args` is the JSON text the model wrote. */
   | {
@@ -65,10 +65,10 @@ export type ModelEvent =
     }
   /** The tokens of this request so far; a later one replaces it. */
   | { readonly type: "usage"; readonly usage: ModelUsage }
-  /** The reply is complete. A stream that ends without one was cut. */
+  /** The reply is complete. A stream that ends without this event broke off. */
   | { readonly type: "stop"; readonly reason: ModelStop };
 
-/** `pause`: the provider wants the same conversation again, with this reply at its end, and then goes on with it. */
+/** `pause`: the provider continues the reply when it gets the same conversation again with this reply at the end. */
 export type ModelStop = "end" | "calls" | "max_tokens" | "refusal" | "pause";
 
 /** Tokens of one request; every token is counted in exactly one of the first four. */
@@ -93,26 +93,26 @@ export interface Price {
 
 export const EFFORTS = ["low", "medium", "high"] as const;
 export type Effort = (typeof EFFORTS)[number];
-/** What a person may say; `off` asks for no thinking. */
+/** The values that a person may set; `off` asks for no thinking. */
 export type EffortChoice = Effort | "off";
 
-/** Tokens to think with, for models that are given a number of them: they count as part of a reply. */
+/** The number of thinking tokens, for models that take one. They count as part of the reply. */
 export function budgetOf(effort: Effort, maxOutput = Number.POSITIVE_INFINITY): number {
   return Math.min(TOKENS[effort], maxOutput / 2);
 }
 
-/** null for anything else: it is left to the model. */
+/** Null for any other value, which leaves the choice to the model. */
 export function parseEffort(value: unknown): EffortChoice | null {
   const level = typeof value === "string" ? value.toLowerCase() : "";
   return level === "off" ? level : (EFFORTS.find((effort) => effort === level) ?? null);
 }
 
-/** What the person set for every session. */
+/** The effort that the person has set for every session. */
 export function effortIn(env: Env): EffortChoice | null {
   return parseEffort(env["CHIMERA_THINKING_LEVEL"]);
 }
 
-/** What a request asks for, or else every request; null where thinking is not asked for, or the server takes no effort. */
+/** The effort of a request, or the usual one; null for no thinking, or when the server accepts no effort. */
 export function effortOf(
   { effort }: Pick<ModelRequest, "effort">,
   { effort: usual, efforts = true }: Efforts,
@@ -121,15 +121,15 @@ export function effortOf(
   return asked === "off" ? null : asked;
 }
 
-/** What a wire's settings say of thinking. */
+/** A wire's settings for thinking. */
 export interface Efforts {
-  /** Asked for where the request says nothing. */
+  /** Used when the request names no effort. */
   readonly effort: EffortChoice | null;
-  /** Whether the server takes an effort. @defaultValue true */
+  /** Whether the server accepts an effort. @defaultValue true */
   readonly efforts?: boolean;
 }
 
-/** Tokens of a request, from counts that a server may leave out; those read from the cache are among `prompt`. */
+/** The tokens of a request, from counts that a server may omit. `prompt` includes the tokens read from the cache. */
 export function usageFrom(counts: Counts): ModelUsage {
   const [prompt = 0, output = 0, cacheRead = 0, reasoning = 0] = COUNTED.map((name) => counts[name] ?? 0);
   return { input: Math.max(0, prompt - cacheRead), output, cacheRead, cacheWrite: 0, reasoning };

@@ -1,4 +1,4 @@
-/** Models by name, opened on first use. */
+/** Finds models by name and opens them on first use. */
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import { createSwitch, withSight } from "./begin-again.js";
@@ -11,17 +11,17 @@ import type { ModelAddress, resolveModel } from "./resolve.js";
 import type { Env } from "./table.js";
 
 export interface ModelsOptions {
-  /** Keys and base URLs, as the person who starts the program set them. */
+  /** Keys and base URLs, from the environment of the program. */
   readonly env: Env;
   readonly chain: Chain;
-  /** @defaultValue kept-alive node:http(s), through the proxy that the environment names */
+  /** @defaultValue node:http(s) with kept-alive connections, through the proxy that the environment names */
   readonly post?: Post;
-  /** Providers that the person adds. @defaultValue none */
+  /** Providers that the person has added. @defaultValue none */
   readonly packages?: ProviderPackages;
 }
 
 /**
- * The `resolveModel` of an agent, for the providers in the table. The models last opened are kept.
+ * Makes the `resolveModel` of an agent, for the providers in the table. It keeps a bounded number of opened models.
  *
  * @example
  * const resolveModel = createModels({ env: process.env, chain: anthropicFirst });
@@ -38,17 +38,17 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
   const openListed = (address: ModelAddress) => {
     const served = explained(OPENERS[address.wire](address, env, sharedPost), address);
     const model = served.then((one) => withServedWindow(withSight(one), address, sharedPost));
-    // A script is read anew for every turn: an edit counts at once, and its failures start over.
+    // Every turn reads a script again, so that an edit takes effect and its failures start over.
     return { keep: address.wire !== "scripted", model };
   };
   return async (name) => {
-    // With the table of models, which a program may have loaded already.
+    // Imported on demand, because it brings the table of models.
     if (!opened.has(name)) resolve ??= (await import("./resolve.js")).resolveModel;
     const known = opened.get(name);
     if (known) return known;
     const { model, keep } = openPackaged(name, env, packages) ?? openListed(resolve!(name, env, chain));
     if (!keep) return model;
-    // Names come from clients: a picker gone wild must not fill the memory.
+    // Names come from clients, so they must not be able to fill the memory.
     if (opened.size >= MOST_KEPT) opened.delete(opened.keys().next().value as string);
     opened.set(name, model);
     model.catch(() => opened.delete(name));
@@ -57,8 +57,8 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
 }
 
 /**
- * The names that the provider of a model lists, the model's own way of writing included; null where nothing is known: no list, no answer in
- * time, or a model that the table of facts has.
+ * The names that the provider of a model lists, written in the same form as `name`. Null when the provider has no list or does not answer
+ * in time, or when the table of facts has the model.
  */
 export async function servedModels(name: string, { env, chain, packages }: ModelsOptions): Promise<string[] | null> {
   try {
@@ -74,7 +74,7 @@ export async function servedModels(name: string, { env, chain, packages }: Model
   }
 }
 
-/** What to say of a key that the provider of a model refuses; null where it takes it, needs none or cannot be asked. */
+/** The message for a key that the provider of a model refuses; null when it accepts the key, needs none or cannot be asked. */
 export async function keyRefusal(name: string, { env, chain }: ModelsOptions): Promise<string | null> {
   try {
     await askList((await import("./resolve.js")).resolveModel(name, env, chain), createPost({ env }), LIST_MS);
@@ -88,7 +88,7 @@ export async function keyRefusal(name: string, { env, chain }: ModelsOptions): P
 
 const LIST_MS = 5_000;
 
-/** Where the providers of a wire list their models, from the address of replies, and how. */
+/** How to list the models of a wire's providers. The address is made from the one for replies. */
 const LISTS: { readonly [wire in ModelAddress["wire"]]?: ModelList } = {
   chat: { endpoint: /\/chat\/completions$/, asks: "/models", rows: "data", id: "id", windows: true },
   responses: { endpoint: /\/responses$/, asks: "/models", rows: "data", id: "id" },
@@ -102,11 +102,11 @@ interface ModelList {
   readonly asks: string;
   readonly rows: string;
   readonly id: string;
-  /** Whether rows may name the window of a model. */
+  /** Whether rows may state the window of a model. */
   readonly windows?: true;
 }
 
-/** The models that a server lists; null where it has no list. Throws `unauthorized` where it refuses the key. */
+/** The models that a server lists; null when it has no list. Throws `unauthorized` when it refuses the key. */
 async function askList(
   address: ModelAddress,
   post: Post,
@@ -127,7 +127,7 @@ async function askList(
   return named.filter(({ id }) => id !== "");
 }
 
-/** The model with the window that its server names, asked while the first reply streams, so that none waits. */
+/** Takes the context window from the model's server. Asks while the first reply streams, so that no reply has to wait. */
 function withServedWindow(model: Model, address: ModelAddress, post: () => Post): Model {
   if (address.facts || !LISTS[address.wire]?.windows) return model;
   let asked = false;
@@ -143,7 +143,7 @@ function withServedWindow(model: Model, address: ModelAddress, post: () => Post)
       return served ?? model.contextWindow;
     },
     stream(request) {
-      // A server without such a list is left alone.
+      // Asked once. A server without such a list is not asked again.
       if (!asked) ask().catch(() => {});
       asked = true;
       return model.stream(request);
@@ -160,14 +160,14 @@ function openPackaged(name: string, env: Env, packages: ProviderPackages | undef
   return { keep: true, model };
 }
 
-/** A process speaks one or two wires: each is loaded when a model of it is opened. */
+/** Loads a wire when its first model is opened, because a process uses only one or two wires. */
 const OPENERS: Readonly<
   Record<ModelAddress["wire"], (address: ModelAddress, env: Env, post: () => Post) => Promise<Model>>
 > = {
   async messages(address, env, post) {
     const { createMessagesModel } = await import("./wires/messages/model.js");
     const { maxOutput = ASSUMED_OUTPUT, thinking: form = "budget" } = address.facts ?? {};
-    // Other vendors' models are asked as Claude was when they learned its format.
+    // Other vendors copied Claude's format when it took a budget, so that is the default.
     const thinking = form === "none" ? null : form === "adaptive" ? form : "budget";
     return createMessagesModel({ ...endpoint(address, env, post), maxOutput, thinking });
   },
@@ -187,14 +187,14 @@ const OPENERS: Readonly<
     const { createGeminiModel } = await import("./wires/gemini.js");
     const form = address.facts?.thinking ?? "level";
     const thinking = form === "none" ? null : form === "budget" ? form : "level";
-    // What is asked by levels signs its calls too.
+    // Models that take a thinking level also sign their calls.
     return createGeminiModel({ ...endpoint(address, env, post), thinking, signed: thinking === "level" });
   },
   async ollama(address, env, post) {
     const { createOllamaModel, showModel } = await import("./wires/ollama.js");
     const url = address.url.replace(/\/api\/chat$/, "/api/show");
     const { contextLength, thinks, sees } = await showModel({ ...address, url }, post(), AbortSignal.timeout(SHOW_MS));
-    // Ollama's own variable, for machines that have less.
+    // Ollama's own variable, for machines with less memory.
     const most = Number(env["OLLAMA_CONTEXT_LENGTH"]) || Math.max(MOST_CONTEXT, address.contextWindow);
     const contextWindow = Math.min(contextLength ?? ASSUMED_CONTEXT, most);
     const shown = { contextWindow, thinking: thinks ? ("level" as const) : null, ...(sees !== undefined && { sees }) };
@@ -207,21 +207,21 @@ const OPENERS: Readonly<
   },
 };
 
-/** Models at Claude's endpoint that nothing is known of. */
+/** Most output tokens of an unknown model at an endpoint in Claude's format. */
 const ASSUMED_OUTPUT = 32_000;
 
-/** How servers say that a model wants the other endpoint. */
+/** Servers' messages that a model must be asked at the other endpoint. */
 const WANTS_RESPONSES = /v1\/responses|responses (?:api|endpoint)/i;
 
-/** More than this takes more memory than most machines have. */
+/** A larger context takes more memory than most machines have. */
 const MOST_CONTEXT = 131_072;
-/** For a model that its server says nothing of: Ollama itself would cut at 4,096, and nobody would notice. */
+/** For a model whose context length the server does not state. Ollama itself would silently cut at 4,096. */
 const ASSUMED_CONTEXT = 32_768;
 const SHOW_MS = 10_000;
 
 /**
- * The model with failures that say what to do: where a key was refused, which one; on a person's own server what the name was taken for,
- * since a wrong provider fails like a dead server.
+ * Adds a remedy to the model's errors: which key was refused; and on a person's own server how the name was understood, since a wrong
+ * provider fails like a server that is down.
  */
 async function explained(opening: Promise<Model>, { remedy, refusal }: ModelAddress): Promise<Model> {
   const named = (error: unknown): unknown => {
@@ -253,7 +253,7 @@ async function explained(opening: Promise<Model>, { remedy, refusal }: ModelAddr
 
 const UNSERVED: ReadonlySet<AgentErrorCode> = new Set(["model_unavailable", "connection_lost", "stalled"]);
 
-/** What every wire is opened with. */
+/** The settings that all wires share. */
 function endpoint({ facts, ...address }: ModelAddress, env: Env, post: () => Post) {
   const { price = null, maxOutput, sees } = facts ?? {};
   return {
@@ -266,10 +266,10 @@ function endpoint({ facts, ...address }: ModelAddress, env: Env, post: () => Pos
   };
 }
 
-/** A program that has its answer does not end before this is over. */
+/** Time limit for the list of models. A program that has its answer cannot exit earlier. */
 const LONGEST_MS = 2_000;
 
-/** vLLM and SGLang, OpenRouter, Gemini, LM Studio and Groq, in this order. */
+/** The field of the context window at vLLM and SGLang, OpenRouter, Gemini, LM Studio and Groq, in this order. */
 const FIELDS = ["max_model_len", "context_length", "inputTokenLimit", "max_context_length", "context_window"];
 const [LEAST, MOST] = [1_024, 100_000_000];
 

@@ -1,4 +1,4 @@
-/** The model that is always there: it takes plain requests literally, calls the tools, and says that it is not a model. */
+/** An interpreter that works without any model: it takes plain requests literally, calls the tools, and says what it is. */
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 import type { Model, ModelEvent, ModelMessage, ModelTool } from "./model.js";
@@ -18,15 +18,15 @@ export function createOfflineModel(): Model {
 
 // --- internal ---
 
-/** What a step of a prompt comes to: in words, and as a call of whichever of these tools there is. */
+/** One step of a prompt: a description, and a call of the first of these tools that is available. */
 interface Action {
   readonly says: string;
   readonly tools: readonly string[];
-  /** A text is JSON, as it was typed. */
+  /** A string is JSON as the person typed it. */
   readonly args: Readonly<Record<string, string>> | string;
 }
 
-/** The actions of a prompt in order, and the first step of it that was not understood. */
+/** The actions of a prompt in order, and the first step that the interpreter does not understand. */
 function readRequest(prompt: string): { actions: Action[]; unknown: string | null } {
   const actions: Action[] = [];
   if (prompt.length > LONGEST_PROMPT) return { actions, unknown: startOf(prompt, LONGEST_STEP) };
@@ -38,7 +38,7 @@ function readRequest(prompt: string): { actions: Action[]; unknown: string | nul
   return { actions, unknown: null };
 }
 
-/** Said once a session. */
+/** Shown once per session. */
 const WHOAMI =
   "No API key is set, so the offline interpreter answers: set ANTHROPIC_API_KEY or another provider's key, or run Ollama.";
 const ABILITIES =
@@ -47,7 +47,7 @@ const ABILITIES =
 
 type Result = Extract<ModelMessage, { role: "tool" }>;
 
-/** The whole reply follows from the conversation: what was asked, and which of its steps have results. */
+/** Derives the reply from the conversation alone: from the request, and from the steps that have results. */
 function reply(messages: readonly ModelMessage[], tools: readonly ModelTool[]): ModelEvent[] {
   const promptAt = messages.findLastIndex((message) => message.role === "user");
   const prompt = messages[promptAt];
@@ -69,7 +69,7 @@ function reply(messages: readonly ModelMessage[], tools: readonly ModelTool[]): 
   return [...opening, { type: "call", id: "", ...call }, { type: "stop", reason: "calls" }];
 }
 
-/** Begins with what was asked: a session's title is the first line of its first answer, and tells sessions apart. */
+/** Begins with the request, because a session's title is the first line of its first answer and should distinguish sessions. */
 function declined(asked: string): string {
   const line = asked.match(/\S.*/)?.[0].trimEnd();
   return line === undefined ? "" : `“${startOf(line, LONGEST_QUOTED)}” needs a model.\n\n`;
@@ -85,13 +85,13 @@ function intent(actions: readonly Action[]): string {
   return `${said.charAt(0).toUpperCase()}${said.slice(1)} (offline: taken literally).`;
 }
 
-/** "read README" means the file of that name with whatever ending it has. */
+/** After "read README" fails, tries README.md. */
 function secondTry(action: Action | undefined, result: Result | undefined): Action | null {
   const path = action && readPath(action);
   return path === undefined || !result || result.success || /\.[^/]*$/.test(path) ? null : read(`${path}.md`);
 }
 
-/** A first try that a second one made good is not worth telling. */
+/** Leaves out a failed read that the second try replaced. */
 function withoutRetried(actions: readonly Action[], results: readonly Result[]): Result[] {
   const settled: Result[] = [];
   for (const [index, result] of results.entries()) {
@@ -131,7 +131,7 @@ function callOf(action: Action, offered: readonly ModelTool[], results: readonly
   return tool && { name: tool.name, args: typeof args === "string" ? args : JSON.stringify(args) };
 }
 
-/** A file that an earlier step listed is called by the name it has there, whatever case and ending the request used. */
+/** Corrects the case and the ending of a file name if an earlier step listed the file. */
 function listedAs(path: string, results: readonly Result[]): string {
   const wanted = path.toLowerCase();
   for (const { output } of results) {
@@ -148,20 +148,20 @@ function listedAs(path: string, results: readonly Result[]): string {
   return path;
 }
 
-/** Longer ones are not plain requests. */
+/** Longer prompts are not plain requests. */
 const LONGEST_PROMPT = 100_000;
 const VERBS =
   "list|show|read|open|cat|print|search|grep|find|look|write|create|edit|change|replace|run|execute|call|use";
-/** Steps are joined by "and", "then", a comma, a full stop or a new line, and only where the next one starts with a verb. */
+/** "and", "then", a comma, a full stop or a new line separates two steps, if the next one starts with a verb. */
 const JOINT = new RegExp(
   String.raw`(?:[,;\n]|\.(?=\s)|\b(?:and|then)\b)(?:[\s,]|\b(?:and|then|also|please)\b){0,40}(?=(?:${VERBS})\b)`,
   "iy",
 );
-/** What is written may hold any of these words; only a "then" ends it. */
+/** The text to write may contain any of these words, so only "then" ends such a step. */
 const JOINT_AFTER_WRITE = new RegExp(String.raw`(?:,\s*)?\b(?:and\s+)?then\s+(?=(?:${VERBS})\b)`, "iy");
 const WRITING = /^(?:please\s+)?(?:write|create)\b/i;
 
-/** Quoted text is passed over whole; each character is looked at once. */
+/** Skips quoted text. Looks at each character once. */
 function splitSteps(prompt: string): string[] {
   const steps: string[] = [];
   let start = 0;
@@ -187,7 +187,7 @@ function closingQuote(text: string, at: number): number {
   if (text.startsWith("```", at)) return text.indexOf("```", at + 3) + 2;
   const quote = text[at];
   if (quote === '"' || quote === "`") return text.indexOf(quote, at + 1);
-  // An apostrophe inside a word opens nothing.
+  // An apostrophe inside a word does not open a quotation.
   if (quote === "'" && (at === 0 || /\s/.test(text[at - 1] ?? ""))) return text.indexOf(quote, at + 1);
   return -1;
 }
@@ -209,7 +209,7 @@ const edit = (path: string, from: string, to: string): Action => ({
   args: { path, old_string: unquote(from), new_string: unquote(to) },
 });
 
-/** Of an action that reads a file. */
+/** The path of an action that reads a file. */
 function readPath({ tools, args }: Action): string | undefined {
   return tools === READ && typeof args === "object" ? args["path"] : undefined;
 }
@@ -265,7 +265,7 @@ const ROWS: readonly { readonly pattern: RegExp; action(words: readonly string[]
   },
 ];
 
-/** Steps longer than this are only read as something to write. */
+/** Of longer steps only those that write a file are understood. */
 const LONGEST_STEP = 2_000;
 
 function readStep(step: string): Action | null {

@@ -1,4 +1,4 @@
-/** A model of an installed AI SDK package, which is loaded here and not before. */
+/** Opens a model of an installed AI SDK package. The package is loaded only here. */
 import { pathToFileURL } from "node:url";
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "../ai-sdk.js";
 import { AgentError } from "../errors.js";
@@ -7,7 +7,7 @@ import type { PackagedModel, ProviderPackage, ProviderPackages } from "./package
 import { findPackage, installCommand } from "./packages.js";
 import type { Env } from "./table.js";
 
-/** Throws `model_unavailable`, with what the person can do about it. */
+/** Throws `model_unavailable` with a remedy for the person. */
 export async function openPackage(wanted: PackagedModel, packages: ProviderPackages, env: Env): Promise<Model> {
   const { provider } = wanted;
   const row = packages.rows[provider] as ProviderPackage;
@@ -25,11 +25,11 @@ export async function openPackage(wanted: PackagedModel, packages: ProviderPacka
   try {
     model = modelOf(exported, row, wanted.model);
   } catch (cause) {
-    throw failure(`the package ${row.package} does not take it: ${messageOf(cause)}`, cause);
+    throw failure(`the package ${row.package} does not accept the model: ${messageOf(cause)}`, cause);
   }
   if (!isModel(model))
     throw failure(`the package ${row.package} exports no provider of the AI SDK (a create… function)`);
-  // Two rows may share a package, and what one account sealed the other one does not take.
+  // Named by the row, because two rows may share a package, and one account refuses the other's seals.
   return { ...fromAiSdk(model, settingsOf(row, env)), provider };
 }
 
@@ -39,11 +39,11 @@ type Exports = Readonly<Record<string, unknown>>;
 
 async function load(entry: string): Promise<Exports> {
   const all: Exports = await import(pathToFileURL(entry).href);
-  // Of some CommonJS packages Node sees the default export alone.
+  // For some CommonJS packages Node finds only the default export.
   return typeof all["default"] === "object" ? { ...(all["default"] as object), ...all } : all;
 }
 
-/** A package's factory is called `createMistral`, `createAmazonBedrock` and so on; other functions are called so too. */
+/** A package's factory is named `createMistral`, `createAmazonBedrock` and so on. Other functions have such names too. */
 function modelOf(exported: Exports, { options = {} }: ProviderPackage, id: string): unknown {
   for (const [name, factory] of Object.entries(exported)) {
     if (!/^create[A-Z]/.test(name) || typeof factory !== "function") continue;

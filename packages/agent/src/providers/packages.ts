@@ -1,31 +1,31 @@
-/** Providers that the person adds: an installed package of the AI SDK each, by the name that leads to its models. Nothing is loaded here. */
+/** Providers that the person adds. Each is an installed package of the AI SDK with a name for its models. Nothing is loaded here. */
 import { readFile } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
 import { isJsonObject, type JsonObject, parseJson } from "../json.js";
 
 export interface ProviderPackage {
-  /** Its name, or the path of its directory. */
+  /** The package's name, or the path of its directory. */
   readonly package: string;
-  /** What its provider is made with, such as `region` or `baseURL`; keys can stay in the variables that the package reads. */
+  /** Options for its provider, such as `region` or `baseURL`. Keys can stay in the environment variables that the package reads. */
   readonly options?: JsonObject;
-  /** Tokens. @defaultValue 128,000 */
+  /** In tokens. @defaultValue 128,000 */
   readonly contextWindow?: number | null;
 }
 
 export interface ProviderPackages {
-  /** `bedrock` leads from `bedrock/MODEL` to its package, before any provider that is built in. */
+  /** Provider name -> package: `bedrock` serves `bedrock/MODEL`. These win over built-in providers. */
   readonly rows: Readonly<Record<string, ProviderPackage>>;
-  /** The directory whose `node_modules` has the packages, and which relative paths start from. */
+  /** The directory whose `node_modules` has the packages. Relative paths start there too. */
   readonly directory: string;
 }
 
 export interface PackagedModel {
   readonly provider: string;
-  /** As the package names it. */
+  /** The model's name in the package. */
   readonly model: string;
 }
 
-/** The row that a model's name leads to; null for a model of another provider. */
+/** Finds the row for a model's name; null for a model of another provider. */
 export function packagedModel(name: string, rows: ProviderPackages["rows"]): PackagedModel | null {
   const trimmed = name.trim();
   const at = trimmed.indexOf("/");
@@ -33,7 +33,7 @@ export function packagedModel(name: string, rows: ProviderPackages["rows"]): Pac
   return at < 0 || provider === undefined ? null : { provider, model: trimmed.slice(at + 1) };
 }
 
-/** Where a package is installed: the file to import, and its version. Null when it is not. */
+/** Finds an installed package: the file to import, and its version. Null when it is not installed. */
 export async function findPackage(
   spec: string,
   directory: string,
@@ -47,21 +47,21 @@ export async function findPackage(
   return entry ? { entry: join(folder, entry), version: String(manifest["version"] ?? "") } : null;
 }
 
-/** The command that installs a package where it is looked for. */
+/** The command that installs a package where `findPackage` searches. */
 export function installCommand(spec: string, directory: string): string {
   return `npm install --prefix ${directory} ${splitSpec(spec)[0]}`;
 }
 
 // --- internal ---
 
-/** `@ai-sdk/google-vertex/anthropic` -> the package and `./anthropic`. */
+/** `@ai-sdk/google-vertex/anthropic` -> `@ai-sdk/google-vertex` and `./anthropic`. */
 function splitSpec(spec: string): [name: string, subpath: string] {
   const parts = spec.split("/");
   const length = spec.startsWith("@") ? 2 : 1;
   return [parts.slice(0, length).join("/"), [".", ...parts.slice(length)].join("/")];
 }
 
-/** As Node finds it for an import. Its own resolver only looks from where this program is installed. */
+/** Follows Node's rules for imports. Node's own resolver would search only from where this program is installed. */
 function entryOf({ exports, main }: JsonObject, subpath: string): string | null {
   if (exports === undefined) return subpath === "." ? String(main ?? "index.js") : subpath;
   const isMap = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));

@@ -1,4 +1,4 @@
-/** One POST with a streamed reply, over kept-alive node:http(s). `fetch` would double the time to the first chunk. */
+/** Sends a POST and streams the reply, over kept-alive node:http(s). `fetch` would double the time to the first chunk. */
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import { LONGEST_TIMER_MS, requireDelay } from "@chimera/acp-schema/timer";
 import { AgentError } from "../errors.js";
@@ -16,20 +16,20 @@ export interface PostRequest {
 export interface PostReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The body as text, in the pieces it arrived in, a long first one cut. Throws `connection_lost` or `stalled`; leaving early closes it. */
+  /** The body as text, as it arrives, with a short first piece. Throws `connection_lost` or `stalled`. Stopping early closes the reply. */
   readonly chunks: AsyncIterable<string>;
 }
 
 export type Post = (request: PostRequest) => Promise<PostReply>;
 
 export interface PostOptions {
-  /** How long a reply may be silent before it is cut; models think for minutes, and a sign of life counts. @defaultValue 300 seconds */
+  /** How long a reply may send nothing at all, in milliseconds. Models think for minutes. @defaultValue 300 seconds */
   readonly idleMs?: number;
-  /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY may be set. @defaultValue no proxy */
+  /** Holds HTTPS_PROXY, HTTP_PROXY and NO_PROXY. @defaultValue no proxy */
   readonly env?: Env;
 }
 
-/** A post function with its own pool of kept-alive connections; idle ones keep no process alive. */
+/** Makes a post function with its own pool of kept-alive connections. Idle connections do not keep the process alive. */
 export function createPost({ idleMs: asked = 300_000, env = {} }: PostOptions = {}): Post {
   const idleMs = Math.min(requireDelay("idleMs", asked), LONGEST_TIMER_MS);
   const transports = new Map<string, Promise<Transport>>();
@@ -74,7 +74,7 @@ async function openTransport(protocol: string): Promise<Transport> {
   return { request, agent: new Agent(POOL) };
 }
 
-/** An https server is reached through a tunnel; a request for an http one is handed to the proxy itself. */
+/** Reaches an https server through a tunnel. Sends a request for an http server to the proxy itself. */
 async function openProxied(protocol: string, proxy: URL): Promise<Transport> {
   const { createTunnelAgent, proxyHeaders } = await import("./proxy.js");
   if (protocol === "https:") {
@@ -113,7 +113,7 @@ async function send(via: Transport, url: URL, request: PostRequest, watch: Watch
       const reply = await new Promise<IncomingMessage>((resolve, reject) => {
         sent.once("response", resolve);
         sent.on("error", reject);
-        // Also how a switch of protocols ends that nobody asked for.
+        // A server that switches protocols unasked ends the request like this too.
         sent.once("close", () => reject(new Error("it closed without a reply")));
         sent.end(request.body);
       });
@@ -121,18 +121,18 @@ async function send(via: Transport, url: URL, request: PostRequest, watch: Watch
       return reply;
     } catch (error) {
       request.signal.throwIfAborted();
-      // The server closed a kept connection just as it was picked up again: nothing was lost, a fresh one will do.
+      // The server closed a kept-alive connection just as it was reused. The request had no effect, so send it again.
       if (sent.reusedSocket && lostConnection(error)) continue;
       throw connectionError(error, url);
     }
   }
 }
 
-/** Node's own `signal` option would destroy the connection after it went back to the pool, where nobody listens. */
+/** Replaces Node's `signal` option, which would destroy a connection that is back in the pool, where nothing handles the error. */
 function cutOnAbort(sent: ClientRequest, signal: AbortSignal): void {
   let reply: IncomingMessage | undefined;
   const cut = (): void => {
-    // One whose reply is all here is on its way there already.
+    // With a complete reply the connection is already returning to the pool.
     if (!reply?.complete) sent.destroy(signal.reason as Error);
   };
   signal.addEventListener("abort", cut, { once: true });
@@ -142,12 +142,12 @@ function cutOnAbort(sent: ClientRequest, signal: AbortSignal): void {
   sent.once("close", () => signal.removeEventListener("abort", cut));
 }
 
-/** What may wait for a reader, in characters; then the connection waits. */
+/** Characters that may wait for the reader. Beyond that the connection pauses. */
 const MOST_WAITING = 64 * 1024;
-/** How much of a reply is handed on before the rest: its first words are shown before thousands more are parsed. */
+/** Characters in the first piece of a reply, so that its first words appear before the rest is parsed. */
 const OPENING = 2 * 1024;
 
-/** What has arrived, when it is asked for. Iterating the reply itself would cost a dozen listeners, and several promises a chunk. */
+/** Yields the text that has arrived. Iterating the reply itself would cost a dozen listeners and several promises per chunk. */
 function read(reply: IncomingMessage, watch: Watch): AsyncIterable<string> {
   let text = "";
   let isOpened = false;
@@ -217,7 +217,7 @@ function read(reply: IncomingMessage, watch: Watch): AsyncIterable<string> {
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
-/** A reader that has enough does not wait for the last bytes, but a connection is only kept once they have arrived. */
+/** Reads the last bytes for a reader that has stopped, because only then can the connection be reused. */
 function linger(reply: IncomingMessage): void {
   const timer = setTimeout(() => reply.destroy(), LINGER_MS);
   timer.unref();
@@ -228,7 +228,7 @@ function linger(reply: IncomingMessage): void {
 
 type Watch = ReturnType<typeof createWatch>;
 
-/** Cuts a request whose reply stays silent; time in which nobody was reading does not count. */
+/** Ends a request whose reply stays silent. Time in which the reader is not waiting does not count. */
 function createWatch(idleMs: number) {
   let guarded: ClientRequest | IncomingMessage | undefined;
   let reading = true;

@@ -1,4 +1,4 @@
-/** What a provider reports as an error, as a typed one: with its status, in its body, or in the middle of a stream. */
+/** Makes typed errors from a provider's reports: a status, a body, or an event in the middle of a stream. */
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, type AgentErrorCode } from "../errors.js";
 import { isJsonObject, type JsonObject, parseJson } from "../json.js";
@@ -8,13 +8,13 @@ const LONGEST_ERROR_BODY = 64 * 1024;
 const LONGEST_MESSAGE = 2_000;
 const SHOWN_OF_BODY = 200;
 
-/** The error a provider reported in the middle of a stream, or instead of one. */
+/** The error that a provider reported in the middle of a stream or instead of one. */
 export function providerError(status: number, type: string, message: string, retryAfterMs?: number): AgentError {
   const said = startOf(message, LONGEST_MESSAGE) || `the provider answered ${status || type}`;
   return new AgentError(codeOf(status, type, said), said, { retryAfterMs: retryAfterMs ?? waitIn(said) });
 }
 
-/** The error that a reply is, by its status or because it is not streamed. */
+/** The error for a reply with another status than 200, or without a stream. */
 export async function statusError(reply: PostReply): Promise<AgentError> {
   const body = await readBody(reply, LONGEST_ERROR_BODY);
   const { type, message } = describeBody(body);
@@ -29,7 +29,7 @@ export async function statusError(reply: PostReply): Promise<AgentError> {
   );
 }
 
-/** A portal's page, for one. */
+/** The error for a reply that is not a stream, such as the page of a login portal. */
 export function notStreamed(body: string): AgentError {
   return new AgentError("bad_reply", `the provider did not stream: ${startOf(body, SHOWN_OF_BODY)}`);
 }
@@ -40,7 +40,7 @@ export async function readJson(reply: PostReply): Promise<JsonObject | null> {
   return isJsonObject(value) ? value : null;
 }
 
-/** By `retry-after-ms`, or by `retry-after` in seconds or as a date; undefined when neither is there. */
+/** Reads `retry-after-ms`, or `retry-after` in seconds or as a date; undefined without either header. */
 export function retryAfter(headers: Readonly<Record<string, unknown>>): number | undefined {
   const milliseconds = Number(headers["retry-after-ms"]);
   if (milliseconds > 0) return milliseconds;
@@ -54,7 +54,7 @@ export function retryAfter(headers: Readonly<Record<string, unknown>>): number |
 
 // --- internal ---
 
-/** By an error's words: "try again in 3.2s" (OpenAI), "in 7m12.48s" (Groq), "retry after 30 seconds" (Azure, Gemini). */
+/** Finds the delay in an error's text: "try again in 3.2s" (OpenAI), "in 7m12.48s" (Groq), "retry after 30 seconds" (Azure, Gemini). */
 function waitIn(text: string): number | undefined {
   const said = /(?:try(?: again)?|retry(?:ing)?)(?: again)? (?:in|after)\s+((?:[\d.]+\s*[a-z]+[\s,]*)+)/i.exec(
     text,
@@ -70,8 +70,8 @@ function waitIn(text: string): number | undefined {
 }
 
 /**
- * Whether a provider's refusal means that the conversation does not fit the model's context window. Few vendors have a code for it
- * (`type`, the error's own name); most have words, each its own. The rows are what public documents and reports quote.
+ * Whether a provider's refusal means that the conversation does not fit the model's context window. A few vendors have a code for it
+ * (`type`, the error's own name). Most have only a message, each a different one. The rows come from public documents and reports.
  */
 function isContextOverflow(status: number, type: string, message: string): boolean {
   if (TYPES.has(type) || status === 413) return true;
@@ -93,7 +93,7 @@ const BY_TYPE: ReadonlyMap<string, AgentErrorCode> = new Map([
   ["authentication_error", "unauthorized"],
   ["permission_error", "unauthorized"],
   ["invalid_api_key", "unauthorized"],
-  // Retrying does not fill an account.
+  // Retrying does not add credit to an account.
   ["insufficient_quota", "unauthorized"],
   ["billing_error", "unauthorized"],
   ["invalid_request_error", "bad_request"],
@@ -102,7 +102,7 @@ const BY_TYPE: ReadonlyMap<string, AgentErrorCode> = new Map([
 function codeOf(status: number, type: string, message: string): AgentErrorCode {
   const named = BY_TYPE.get(type);
   if (named !== "unauthorized" && isContextOverflow(status, type, message)) return "context_overflow";
-  // What is refused for now is not refused for what it says, whatever the name.
+  // A temporary status means that the content of the request was not the reason, whatever the error's name.
   const passing = status === 429 || status >= 500;
   if (named && !(named === "bad_request" && passing)) return named;
   if (status === 401 || status === 403 || status === 402) return "unauthorized";
@@ -121,7 +121,7 @@ async function readBody(reply: PostReply, most: number): Promise<string> {
   return body;
 }
 
-/** Vendors agree on `{error: {type | code, message}}`; some send a bare string, and Google at times a list of one. */
+/** Vendors agree on `{error: {type | code, message}}`. Some send a bare string, and Google sometimes sends a list with one entry. */
 function describeBody(body: string): { type: string; message: string } {
   try {
     const answer: unknown = JSON.parse(body);
@@ -143,7 +143,7 @@ const UNITS: readonly (readonly [RegExp, number])[] = [
   [/^(?:d|days?)$/i, 86_400_000],
 ];
 
-/** Names that say it all. */
+/** Error names that always mean an overflow. */
 const TYPES: ReadonlySet<string> = new Set([
   // OpenAI, and servers that follow it: https://platform.openai.com/docs/guides/error-codes
   "context_length_exceeded",
@@ -217,19 +217,19 @@ const MESSAGES: readonly RegExp[] = [
   /context[_ ]length[_ ]exceeded|context[_ ]window[_ ]exceeded|token limit exceeded/i,
 ];
 
-/** More tokens than a minute allows, in one request: waiting does not help. vanna-ai/vanna-flask#11, continuedev/continue#10218 */
+/** One request with more tokens than the limit per minute, so waiting does not help. vanna-ai/vanna-flask#11, continuedev/continue#10218 */
 const TOO_LARGE_AT_ONCE = /request too large for/i;
 
-/** Too much for now, which passes: "Too many tokens, please wait before trying again" of Bedrock. */
+/** A temporary limit, such as "Too many tokens, please wait before trying again" from Bedrock. */
 const WAITING = /rate limit|too many requests|throttl|please wait|per (?:minute|hour|day)|quota/i;
 
-/** Statuses with which a request is refused for what is in it, or an error that came in a stream. */
+/** Statuses of a request that was refused for its content; 0 and 200 are errors in a stream. */
 const MAY_BE_REFUSED: ReadonlySet<number> = new Set([0, 200, 400, 413, 422]);
 
-/** Other things that can be too long or too many. */
+/** Messages about other things that can be too long or too many. */
 const OTHER_LIMITS =
   /output tokens|completion tokens|max_(?:completion_|output_|new_)?tokens.{0,60}(?:too large|maximum allowed|at most|greater|must be)|image|picture|pixel|tools?\b.{0,20}(?:array|maximum|too many|at most)|file size|audio|header/i;
 
-/** A server nobody has heard of yet: something about the input, and that there is too much of it. */
+/** For unknown servers: a message that mentions the input and says that it is too much. */
 const TOO_LONG =
   /(?:prompt|input|context|conversation|messages?|tokens?|request).{0,80}(?:too (?:long|large|big|many)|exceed|longer than|larger than|greater than|over the (?:limit|maximum)|beyond)|(?:too (?:long|large|big|many)|exceed\w*|maximum|limit).{0,60}(?:prompt|input tokens?|context|tokens)/i;

@@ -1,4 +1,4 @@
-/** The way through a proxy, as HTTPS_PROXY, HTTP_PROXY and NO_PROXY name it. Node 20 has none of its own. */
+/** Connects through the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name. Node 20 has no support for proxies. */
 import { type Agent, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { BlockList, isIP, type Socket } from "node:net";
@@ -6,7 +6,7 @@ import { connect as connectTls } from "node:tls";
 import { AgentError } from "../errors.js";
 import type { Env } from "./table.js";
 
-/** The proxy for an address; null for one that is reached directly, as this machine always is. */
+/** The proxy for an address; null for a direct connection, which loopback addresses always get. */
 export function proxyFor(url: URL, env: Env): URL | null {
   const setting = variable(env, `${url.protocol.slice(0, -1)}_proxy`);
   if (!setting || isLoopback(url.hostname) || isExempt(url, variable(env, "no_proxy") ?? "")) return null;
@@ -16,7 +16,7 @@ export function proxyFor(url: URL, env: Env): URL | null {
   throw new AgentError("model_unavailable", `the proxy for ${url.host} is not an http(s) address`);
 }
 
-/** Headers that the proxy itself wants. */
+/** Headers for the proxy itself. */
 export function proxyHeaders({ username, password }: URL): Record<string, string> {
   if (!username) return {};
   const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
@@ -55,7 +55,7 @@ function isLoopback(hostname: string): boolean {
   return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/i.test(hostname);
 }
 
-/** A host, a domain with all below it, an address, a range of addresses; each with a port or without; `*` is all. */
+/** Entries are hosts, domains (with their subdomains), addresses or address ranges, each with or without a port; `*` matches all. */
 function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
   const host = hostname.toLowerCase().replace(/^\[|\]$/g, "");
   const actualPort = port || (protocol === "https:" ? "443" : "80");

@@ -1,25 +1,25 @@
-/** From a model's name and an environment to where and how it is reached. Pure: nothing is opened, nothing is read. */
+/** Finds the address and headers for a model's name and an environment. Pure: it opens and reads nothing. */
 import type { Chain } from "./chains.js";
 import { factsOf, type ModelFacts } from "./facts.js";
 import { isNamed, keysOf, routeOf } from "./route.js";
 import type { Elsewhere, Env, LimitField, ProviderName, ProviderRow, RouteRow } from "./table.js";
 import { providers, routes } from "./table.js";
 
-/** Where a model is reached. Carries the key: never log it. */
+/** How to reach a model. Contains the key, so never log it. */
 export interface ModelAddress {
   readonly provider: ProviderName;
   readonly wire: ProviderRow["wire"];
-  /** As the provider names it; for `scripted`, the path of the script. */
+  /** The model's name at the provider; for `scripted`, the path of the script. */
   readonly model: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly contextWindow: number;
-  /** What is known of the model; null when nothing is. */
+  /** Known facts about the model; null without any. */
   readonly facts: ModelFacts | null;
   readonly limitField: LimitField | null;
-  /** What to say beside the failure when nobody serves the model there; null where the failure says enough. */
+  /** Added to the error when no server offers the model at the address; null when the error alone is enough. */
   readonly remedy: string | null;
-  /** What to say when the provider refuses the key: whose it is, where it is set, what it was used for, and what to do. */
+  /** The message when the provider refuses the key: the provider, the variable, the model, and what to do. */
   readonly refusal: string;
 }
 
@@ -82,7 +82,7 @@ function extraHeaders({ headers = {} }: ProviderRow, env: Env): Record<string, s
   return Object.fromEntries(set);
 }
 
-/** Where the model was looked for, and who would have come first had it been set up. */
+/** Says which provider the name stood for, and which providers would have come first if they had been set up. */
 function remedy(model: string, route: RouteRow, address: string): string {
   const others = routes.slice(0, routes.indexOf(route)).filter((row) => row.whenSetUp && isNamed(row, model));
   return [

@@ -1,21 +1,21 @@
-/** Which provider a model's name leads to in an environment. Pure, and light: a program that only lists models loads no more. */
+/** Finds the provider for a model's name in an environment. Pure and small, because a program that only lists models loads just this. */
 import { AgentError } from "../errors.js";
 import type { Chain } from "./chains.js";
 import { type Env, type ProviderName, type ProviderRow, providers, type RouteRow, routes } from "./table.js";
 
-/** Where a name leads. */
+/** The provider and address that a name stands for. */
 export interface Route {
   readonly row: RouteRow;
   readonly provider: ProviderName;
   /** The whole name. */
   readonly model: string;
-  /** As the provider names it; for `scripted`, the path of the script. */
+  /** The model's name at the provider; for `scripted`, the path of the script. */
   readonly served: string;
-  /** The provider's address, as the environment has it or as it usually is. */
+  /** The provider's address: from the environment, or the usual one. */
   readonly base: string;
 }
 
-/** An empty name means "whatever there is a key for": the chain decides, and without any key `offline` answers. */
+/** An empty name lets the chain choose a model for which there is a key. Without any key that is `offline`. */
 export function routeOf(name: string, env: Env, chain: Chain): Route {
   const model = name.trim() || defaultModel(env, chain);
   const row = routeFor(model, env) as RouteRow;
@@ -31,12 +31,12 @@ export function routeOf(name: string, env: Env, chain: Chain): Route {
   return { row, provider, model, served: model.slice(start.length), base };
 }
 
-/** The model an empty name stands for. */
+/** The model for an empty name. */
 export function defaultModel(env: Env, chain: Chain): string {
   return chain.find((row) => env[row.env])?.model ?? "offline";
 }
 
-/** The providers, and whether the environment says how to reach them. */
+/** All providers, and whether the environment says how to reach them. */
 export function listProviders(env: Env): { name: ProviderName; configured: boolean }[] {
   return (Object.entries(providers) as [ProviderName, ProviderRow][]).map(([name, row]) => ({
     name,
@@ -44,12 +44,12 @@ export function listProviders(env: Env): { name: ProviderName; configured: boole
   }));
 }
 
-/** Whether a provider can be reached whose models are listed in `facts.json`. */
+/** Whether the environment sets up any provider whose models are listed in `facts.json`. */
 export function hasListedModels(env: Env): boolean {
   return Object.values(providers as Record<string, ProviderRow>).some((row) => row.facts && isSetUp(row, env));
 }
 
-/** Models worth offering in a picker: the default of each provider there is a key for, and the newest that are `listed` of it. */
+/** Models for a picker: the default model and the newest `listed` models of each provider that has a key. */
 export function suggestModels(
   env: Env,
   chain: Chain,
@@ -64,19 +64,19 @@ export function suggestModels(
   return [...new Set([...chain.filter((row) => env[row.env]).map((row) => row.model), ...newest, "offline"])];
 }
 
-/** Whether a row is for models of this name. */
+/** Whether a row matches this model name. */
 export function isNamed({ contains, starts = [] }: RouteRow, model: string): boolean {
   return contains === undefined ? starts.some((prefix) => startsWith(model, prefix)) : model.includes(contains);
 }
 
-/** The variables that hold a provider's key, as a person reads them. */
+/** The variables for a provider's key, as text for a person. */
 export function keysOf({ keys = [] }: ProviderRow): string {
   return keys.map((key) => key.env).join(" or ");
 }
 
 // --- internal ---
 
-/** Models of one provider in a picker; any other can be named. */
+/** Most models of one provider in a picker. A person can type the name of any other. */
 const OFFERED = 12;
 
 function routeFor(model: string, env: Env): RouteRow | undefined {

@@ -1,51 +1,51 @@
-/** The providers and how a model's name leads to one: data, read by `resolve.ts`. */
+/** The table of providers and the table of model names, for `resolve.ts` and `route.ts`. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** A list of `facts.json`. */
 export type ListName = "anthropic" | "openai" | "google" | "xai" | "deepseek" | "openrouter";
 
-/** The vendors' formats, each a file of `wires`. */
+/** The vendors' formats. Each is a file or a folder in `wires`. */
 export type WireName = "messages" | "chat" | "responses" | "gemini" | "ollama";
 
-/** How Chat Completions say how long a reply may be: OpenAI's own name for it, and the older one that most others have. */
+/** The field of Chat Completions for the output limit: OpenAI's own name, and the older name that most others use. */
 export type LimitField = "max_completion_tokens" | "max_tokens";
 
-/** `bearer` is `authorization: Bearer ...`; any other is the name of a header. */
+/** `bearer` stands for `authorization: Bearer ...`; any other value is the name of a header. */
 type KeyHeader = "bearer" | "x-api-key" | "x-goog-api-key" | "api-key";
 
 export interface ProviderRow {
   readonly wire: WireName | "offline" | "scripted";
-  /** Where a key may be, first found first taken, and the header it goes into. */
+  /** Variables that may hold the key, and the header to send it in. The first variable that is set is used. */
   readonly keys?: readonly { readonly env: string; readonly header: KeyHeader }[];
-  /** A key is asked for, except where `baseUrl.env` points somewhere else. */
+  /** The provider needs a key, unless `baseUrl.env` sets another address. */
   readonly keyNeeded?: boolean;
   readonly baseUrl?: {
     readonly env: string;
     readonly standard: string;
-    /** Used in place of `standard` when a key is set. */
+    /** Used instead of `standard` when a key is set. */
     readonly withKey?: string;
   };
-  /** Appended to the base URL, unless it already ends so. */
+  /** Appended to the base URL if it does not already end with it. */
   readonly root?: string;
   readonly path?: string;
-  /** Where the provider speaks another wire, or speaks it at another path: the first row that fits. */
+  /** Replaces the wire or the path under a condition. The first row that fits is used. */
   readonly elsewhere?: readonly Elsewhere[];
-  /** Sent with the output limit of models that have one. A person's own server needs none: it knows how much room there is. */
+  /** The field for a model's output limit. A person's own server gets none, because it knows how much room there is. */
   readonly limitField?: LimitField;
-  /** Headers taken from the environment. */
+  /** Variable -> header to send its value in. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The list of `facts.json` that has its models. */
+  /** The list in `facts.json` with its models. */
   readonly facts?: ListName;
-  /** Assumed where nothing is known of a model, in tokens. */
+  /** Assumed for an unknown model, in tokens. */
   readonly contextWindow: number;
 }
 
 export interface Elsewhere extends Pick<ProviderRow, "wire" | "root" | "path" | "keys"> {
-  /** How the base URL ends. */
+  /** Fits when the base URL ends with this. */
   readonly baseEnds?: string;
-  /** The host of the base URL. */
+  /** Fits when the base URL has this host. */
   readonly host?: string;
-  /** Only for models whose facts name this wire. */
+  /** Fits only models whose facts name this wire. */
   readonly listed?: true;
 }
 
@@ -71,7 +71,7 @@ export const providers = {
     baseUrl: { env: "OPENAI_BASE_URL", standard: "https://api.openai.com/v1" },
     root: "",
     limitField: "max_completion_tokens",
-    // Other servers get what all of them speak, until one says otherwise.
+    // Other servers at OPENAI_BASE_URL get Chat Completions, which all of them support, until one asks for /responses.
     elsewhere: [{ ...responses, root: "", host: "api.openai.com", listed: true }],
     facts: "openai",
   },
@@ -151,20 +151,20 @@ export interface RouteRow {
   readonly provider: ProviderName;
   readonly starts?: readonly string[];
   readonly contains?: string;
-  /** The row counts only while one of these is set. */
+  /** The row applies only if one of these variables is set. */
   readonly whenEnv?: readonly string[];
-  /** The row counts only while a key of its provider is set, or its base URL. */
+  /** The row applies only if its provider's key or base URL is set. */
   readonly whenSetUp?: true;
-  /** Whether the matched start is an address and no part of the model's name. */
+  /** Whether to remove the matched prefix from the model's name. */
   readonly strip?: true;
   /** Overrides the provider's assumed context window. */
   readonly contextWindow?: number;
 }
 
 /**
- * Read from the top; the first row that fits decides. `claude`, `gpt`, `o1`, `o3`, `o4` and `chatgpt` are their vendors' without
- * condition, what begins with a provider's name and a slash is that provider's, and any other name is Ollama's unless somebody set
- * up another place for it: decision 0038.
+ * The first row that matches decides. `claude`, `gpt`, `o1`, `o3`, `o4` and `chatgpt` always belong to their vendors. A name that begins
+ * with a provider's name and a slash belongs to that provider. Any other name belongs to Ollama, unless the environment sets up another
+ * provider for it: decision 0038.
  */
 export const routes: readonly RouteRow[] = [
   { provider: "offline", starts: ["offline", "faux"] },
@@ -191,7 +191,7 @@ export const routes: readonly RouteRow[] = [
   { provider: "google", starts: ["gemini"], whenSetUp: true },
   { provider: "deepseek", starts: ["deepseek"], whenSetUp: true },
   { provider: "xai", starts: ["grok"], whenSetUp: true },
-  // A name that nobody takes belongs to the server that somebody pointed us at, Ollama first, else to Ollama on this machine.
+  // Any other name goes to a server that the environment names, Ollama's first, or else to Ollama on this machine.
   { provider: "ollama", starts: [""], whenEnv: ["OLLAMA_HOST"] },
   { provider: "anthropic", starts: [""], whenEnv: ["ANTHROPIC_BASE_URL"] },
   { provider: "ollama", starts: ["llama", "mistral", "qwen", "phi", "gemma"] },

@@ -1,5 +1,5 @@
 /**
- * A model at a vendor's HTTP endpoint. What differs between vendors is a wire: how to ask, how the answer is framed, and how to read
+ * A model at a vendor's HTTP endpoint. A wire holds what differs between vendors: how to ask, how the answer is framed, and how to read
  * it.
  */
 import type { Part } from "@chimera/acp-schema/events";
@@ -13,7 +13,7 @@ import type { Model, ModelEvent, ModelRequest } from "./model.js";
 import type { Post, PostReply, PostRequest } from "./post.js";
 import { notStreamed, statusError } from "./provider-error.js";
 
-/** Where a model is reached. */
+/** How to reach a model. */
 export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "maxOutput" | "sees" | "price"> {
   readonly model: string;
   readonly url: string;
@@ -21,37 +21,37 @@ export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "ma
   readonly post: Post;
 }
 
-/** A vendor's format; `S` is what its requests say besides the conversation. */
+/** A vendor's format. `S` are the settings of its requests. */
 export interface Wire<S> {
-  /** @defaultValue none but those of the endpoint */
+  /** Headers in addition to those of the endpoint. @defaultValue none */
   readonly headers?: Readonly<Record<string, string>>;
   readonly framing: Framing;
-  /** The key of a number in events that does nothing but count them. */
+  /** The key of a number in events that only counts them. */
   readonly counter?: string;
-  /** What continues a conversation, and a reader of what comes back. */
+  /** Makes the request that continues a conversation, and a reader for its reply. */
   request(conversation: ModelRequest, settings: S): Exchange;
-  /** How the vendor says that it does not take a seal back: the conversation then goes on without any. */
+  /** Matches the vendor's refusal of a seal. The conversation then continues without seals. */
   readonly refusesSeal?: RegExp;
-  /** Settings to ask with from now on, after the vendor has refused a request in these words; null when they are not about the settings. */
+  /** Returns the settings to use after a refusal with the message `said`; null when the message is not about the settings. */
   fallback?(settings: S, said: string, refused: ModelRequest): S | null;
 }
 
 export interface Exchange {
   readonly body: object;
-  /** Reads one event of the vendor's into the reply; throws what the vendor reports as an error. */
+  /** Adds one event of the vendor to the reply. Throws an error that the vendor reports. */
   read(event: object, reply: Reply): void;
-  /** A whole reply has ended: adds what could only be known then. */
+  /** Called after a complete reply. Adds the events that are known only then. */
   finish?(reply: Reply): void;
 }
 
-/** What makes models that speak a wire. */
+/** Returns a function that makes models for a wire. */
 export function speaking<S extends object>(wire: Wire<S>): (options: S & Endpoint) => Model {
   return (options) => createWireModel(wire, options);
 }
 
 // --- internal ---
 
-/** What its vendor refuses once is not tried again. */
+/** Remembers the settings and seals that its vendor has refused, and does not try them again. */
 function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint): Model {
   const { provider, model, contextWindow, maxOutput, sees, price, url, post } = options;
   const headers = { "content-type": "application/json", ...wire.headers, ...options.headers };
@@ -62,7 +62,7 @@ function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint)
   const canRecover = (error: unknown, asked: Asked<S>, request: ModelRequest): boolean => {
     const { session = "", messages } = request;
     if (!isAgentError(error) || !REFUSED.has(error.code)) return false;
-    // Another request has learned something since this one was sent.
+    // Another request has changed the settings since this one was sent, so try again with the new ones.
     if (asked.settings !== settings || asked.bare !== unsealed.has(session)) return true;
     const sealed = messages.some((message) => message.role === "assistant" && message.parts.some((part) => part.seal));
     if (sealed && !asked.bare && wire.refusesSeal?.test(error.message)) {
@@ -90,7 +90,7 @@ function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint)
         const body = wellFormed(JSON.stringify(exchange.body));
         return readReply(post, { url, headers, body, signal: request.signal }, wire, exchange);
       };
-      // A refusal comes in place of a reply, so that nothing is said twice.
+      // A refusal comes before any part of a reply, so no text is repeated.
       return beginAgain(ask, (error) => canRecover(error, asked, request));
     },
   };
@@ -99,14 +99,14 @@ function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint)
 type Framing = "events" | "lines";
 
 /**
- * Posts, checks the status, and gives the reply as a stream that is fed chunk by chunk; its events go to `take`, each as the JSON text
- * that it is. Nothing is gathered: what a vendor sends is many times what is kept of it.
+ * Posts a request, checks the status, and returns a parser for the reply, to be fed chunk by chunk. Each event goes to `take` as JSON
+ * text. Events are not collected, because a vendor sends many times what is kept.
  */
 async function postForEvents(post: Post, request: PostRequest, framing: Framing, take: (data: string) => void) {
   const reply = await post(request);
   const { begins, isStream, open } = FRAMINGS[framing];
   if (reply.status !== 200 || !isStream(String(reply.headers["content-type"] ?? ""))) throw await statusError(reply);
-  if (isEncoded(reply)) throw badReply("the provider compressed its reply, though nobody asked for it");
+  if (isEncoded(reply)) throw badReply("the provider compressed its reply, which was not requested");
 
   const heard: Heard = { any: false, done: false, failure: null };
   const events = open(heard, (data) => {
@@ -127,40 +127,40 @@ async function postForEvents(post: Post, request: PostRequest, framing: Framing,
   };
   return {
     chunks: reply.chunks,
-    /** Hands on the events that a chunk completes. */
+    /** Parses a chunk and passes on the events that it completes. */
     feed(chunk: string) {
       if (opening.length < SHOWN_OF_BODY) opening = (opening + chunk).slice(0, SHOWN_OF_BODY);
       events.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
       length += chunk.length;
       if (length > LONGEST_REPLY) heard.failure ??= { error: badReply("the model's reply has no end") };
     },
-    /** Throws what went wrong with the chunks so far. */
+    /** Throws the error of the chunks so far, if there is one. */
     check,
-    /** The vendor said that nothing follows. */
+    /** Whether the vendor has sent its end mark. */
     get done() {
       return heard.done;
     },
-    /** The reply has ended. */
+    /** Called at the end of the reply. */
     end() {
       events.end();
       check();
-      // What broke off before its first event may do better when asked again; what never was a stream will not.
+      // A stream that broke off before its first event may succeed when asked again. Text that is not a stream will not.
       if (!heard.any && !begins.test(opening)) throw notStreamed(opening);
     },
   };
 }
 
-/** How a request was made. */
+/** What a request was made with. */
 interface Asked<S> {
   readonly settings: S;
-  /** Without seals. */
+  /** Whether it was sent without seals. */
   readonly bare: boolean;
 }
 
 const REFUSED: ReadonlySet<AgentErrorCode> = new Set(["bad_request", "model_unavailable", "context_overflow"]);
 const MOST_UNSEALED = 256;
 
-/** Posts and reads the reply. What was understood before an error is handed on before the error is. */
+/** Posts and reads the reply. Yields the events before an error, and then throws the error. */
 async function* readReply(
   post: Post,
   request: PostRequest,
@@ -193,7 +193,7 @@ async function* readReply(
     }
     if (!reply.closed && !events.done) events.end();
   } catch (error) {
-    // A connection that is lost after the last word took nothing with it.
+    // Ignore a lost connection after the stop event, because the reply is complete.
     if (!reply.whole || !isAgentError(error) || !LOST.has(error.code)) throw error;
   }
   if (reply.whole) exchange.finish?.(reply);
@@ -219,8 +219,8 @@ function withoutSeals(request: ModelRequest): ModelRequest {
 }
 
 /**
- * Half a character, as a text has where it was cut in the middle of one, is written as an escape that providers refuse: one
- * such text would spoil every request of its conversation.
+ * Replaces lone surrogates, which a text has when it was cut in the middle of a character. Providers refuse their escapes, so one
+ * such text would break every later request of the conversation.
  */
 function wellFormed(json: string): string {
   if (!json.includes("\\ud")) return json;
@@ -228,8 +228,8 @@ function wellFormed(json: string): string {
 }
 
 /**
- * The longest single event, and the longest reply, that are still taken for one, in characters. Each token of a reply may come in
- * half a kilobyte of event, and models think for more than a hundred thousand.
+ * Most characters in an event and in a reply. An event for a single token may have half a kilobyte, and models think for more than a
+ * hundred thousand tokens.
  */
 const LONGEST_EVENT = 16 * 1024 * 1024;
 const LONGEST_REPLY = 128 * 1024 * 1024;
@@ -237,28 +237,28 @@ const SHOWN_OF_BODY = 200;
 
 interface Heard {
   any: boolean;
-  /** The vendor said that nothing follows. */
+  /** Whether the vendor has sent its end mark. */
   done: boolean;
   failure: { readonly error: unknown } | null;
 }
 
 interface FramingRow {
-  /** How a stream begins, or one that sent nothing. */
+  /** Matches the beginning of a stream, and an empty one. */
   readonly begins: RegExp;
   isStream(contentType: string): boolean;
-  /** Takes chunks, gives the text of each event. */
+  /** Makes a parser that takes chunks and passes on the text of each event. */
   open(heard: Heard, onData: (data: string) => void): Feed;
 }
 
 interface Feed {
   feed(chunk: string): void;
-  /** The reply has ended. */
+  /** Called at the end of the reply. */
   end(): void;
 }
 
 const FRAMINGS: Readonly<Record<Framing, FramingRow>> = {
   events: {
-    // With a field, or with a comment as a sign of life.
+    // A field, or a comment that keeps the connection alive.
     begins: /^\uFEFF?\s*(?:$|:|(?:data|event|id|retry):)/,
     isStream: (contentType) => !contentType.startsWith("application/json"),
     open: openEvents,
@@ -300,7 +300,7 @@ function openLines(heard: Heard, onData: (data: string) => void): Feed {
       length += chunk.length - end - 1;
       if (length > LONGEST_EVENT) heard.failure ??= { error: badReply(ENDLESS_EVENT) };
     },
-    // Not every server ends its last line. One that was cut is not JSON.
+    // Some servers do not end their last line. A line that was cut off is not JSON.
     end() {
       const last = pieces.join("").trim();
       if (last.endsWith("}") && parseJson(last) !== undefined) onData(last);
@@ -308,7 +308,7 @@ function openLines(heard: Heard, onData: (data: string) => void): Feed {
   };
 }
 
-const ENDLESS_EVENT = "the model sent an event without end";
+const ENDLESS_EVENT = "the model sent an endless event";
 
 function badReply(message: string, cause?: unknown): AgentError {
   return new AgentError("bad_reply", message, { cause });

@@ -1,4 +1,4 @@
-/** acp_terminal: a command in the terminal of the editor, where the person watches it. */
+/** acp_terminal: runs a command in the editor's terminal, where the person can watch it. */
 import type { ClientTerminal, Workspace } from "@chimera/acp-schema/agent";
 import { plainWord } from "@chimera/acp-schema/text";
 import * as v from "valibot";
@@ -65,7 +65,7 @@ export const acpTerminalTool = defineTool({
 
 // --- internal ---
 
-/** Rules judge the line, so what changes the meaning of its words is part of it. */
+/** Rules judge this line, so it includes the variables, which can change the meaning of the command. */
 function lineOf(command: string, args: readonly string[], env: Readonly<Record<string, string>>): string {
   const set = Object.entries(env).map(([name, value]) => `${name}=${plainWord(value)}`);
   return [...set, command, ...args.map(plainWord)].join(" ");

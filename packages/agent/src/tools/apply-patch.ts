@@ -1,4 +1,4 @@
-/** apply_patch: several files added, deleted and updated in one call, in the language that some models are trained on. */
+/** apply_patch: adds, deletes and updates several files in one call, in the patch language that some models are trained on. */
 import * as v from "valibot";
 import { type RealPath, resolvePath } from "../files/real-path.js";
 import { defineTool, locate } from "./define.js";
@@ -14,7 +14,7 @@ import {
 } from "./edit/change.js";
 import { applyHunks, type FilePatch, parsePatch } from "./edit/patch.js";
 
-/** Models that are trained on it are offered it; others may call it all the same. */
+/** Models that are trained on patches. Requests declare the tool only to them, but other models may call it too. */
 const TRAINED: readonly RegExp[] = [/(^|[/:])gpt-[5-9]/i, /(^|[/:-])codex/i];
 
 export function isTrainedOnPatches(model: string): boolean {
@@ -72,7 +72,7 @@ interface FileChange {
   readonly change: Change;
 }
 
-/** All of them, before any is made: a patch that does not fit changes nothing. */
+/** Computes all changes before any file is written, so that a patch that does not fit changes nothing. */
 async function changesOf(input: string, { workspace, signal }: Whereabouts, find: (path: string) => RealPath) {
   const changes: FileChange[] = [];
   for (const patch of parsePatch(input)) {

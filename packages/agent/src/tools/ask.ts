@@ -1,4 +1,4 @@
-/** ask: a question to the person, answered by one of the options or in their own words. */
+/** ask: asks the person a question. They choose one of the options or answer in their own words. */
 import * as v from "valibot";
 import { defineTool, describeCall, failure } from "./define.js";
 

@@ -1,34 +1,35 @@
-/** Bash: a command in a shell of its own, without secrets. What runs long becomes a job of the session. */
+/** Bash: runs a command in its own shell, without secrets in its environment. A long command becomes a job of the session. */
+import { existsSync } from "node:fs";
+import { win32 } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import * as v from "valibot";
 import type { Bounds, BrokenBounds, Confine } from "../confine-port.js";
 import { resolvePath } from "../files/real-path.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { capOutput, defineTool, failure, locate, progress, titleOf } from "./define.js";
-import { cleanEnvironment, quietGit } from "./environment.js";
+import { cleanEnvironment, quietGit, variable } from "./environment.js";
 import type { ProcessGroup } from "./process-group.js";
-import { findShell } from "./shell.js";
 
 export interface BashOptions {
-  /** The environment to pick from; secrets in it do not reach the command. @defaultValue a path and a home only */
+  /** Commands get variables from here, except secrets. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @defaultValue commands are not confined */
   readonly confine?: Confine;
-  /** How long a command without a time limit may take before it becomes a job, in milliseconds. @defaultValue 60,000 */
+  /** Milliseconds after which a command without a time limit becomes a job. @defaultValue 60,000 */
   readonly patience?: number;
 }
 
-/** What of a command's output is shown while it runs. */
+/** Most characters of a command's output that are shown while it runs. */
 const MAX_PROGRESS = 256 * 1024;
-/** What of it is kept at all. */
+/** Most characters of a stream that are kept. */
 const MAX_KEPT = 16 * 1024 * 1024;
-/** Without jobs to become one of. */
+/** The time limit when a command cannot become a job. */
 const DEFAULT_TIMEOUT_S = 120;
 const PATIENCE_MS = 60_000;
-/** How long a command is watched that is to run in the background: most that fail do so at once. */
+/** How long to wait for a background command before the call returns: most failures happen at once. */
 const FIRST_LOOK_MS = 1_000;
 const MAX_TIMEOUT_S = 600;
-/** How long output may still arrive after the command itself is gone. */
+/** How long to wait for more output after the command has ended. */
 const DRAIN_MS = 200;
 
 const input = v.object({
@@ -128,11 +129,51 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
   });
 }
 
+/** Finds the shell for command lines: bash if there is one, or else the system's shell. `env` says where programs are installed. */
+export function findShell(
+  env: NonNullable<BashOptions["env"]>,
+  { platform, exists }: { readonly platform: NodeJS.Platform; exists(path: string): boolean } = {
+    platform: process.platform,
+    exists: existsSync,
+  },
+): Shell {
+  const isWindows = platform === "win32";
+  const file = (isWindows ? gitBashes(env) : BASHES).find(exists);
+  // --norc, because Node may give bash a socket as its input. Bash then takes itself for a remote shell and runs start-up files.
+  if (file !== undefined) return { name: "bash", file, args: (command) => ["--norc", "-c", command] };
+  if (!isWindows) return { name: "sh", file: "sh", args: (command) => ["-c", command] };
+  return { name: "PowerShell", file: "powershell.exe", args: powerShellArgs };
+}
+
 // --- internal ---
+
+interface Shell {
+  readonly name: "bash" | "sh" | "PowerShell";
+  readonly file: string;
+  args(command: string): string[];
+}
+
+const BASHES = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
+
+/** The places of bash in Git for Windows. The `bash.exe` of Windows itself would start WSL instead. */
+function gitBashes(env: NonNullable<BashOptions["env"]>): string[] {
+  const folders = ["ProgramFiles", "ProgramFiles(x86)", "LOCALAPPDATA"].map((name) => variable(env, name, "win32"));
+  return folders
+    .filter((folder) => folder !== undefined)
+    .flatMap((folder) => [win32.join(folder, "Git"), win32.join(folder, "Programs", "Git")])
+    .map((git) => win32.join(git, "bin", "bash.exe"));
+}
+
+/** Encodes the script, because no quoting survives both Windows and PowerShell. The command's exit code is the last program's. */
+function powerShellArgs(command: string): string[] {
+  const script = `$ProgressPreference = "SilentlyContinue"\n${command}\nif ($LASTEXITCODE) { exit $LASTEXITCODE }`;
+  const encoded = Buffer.from(script, "utf16le").toString("base64");
+  return ["-NoProfile", "-NonInteractive", "-EncodedCommand", encoded];
+}
 
 const FULL = "Too many commands run in the background already: stop one with job.";
 
-/** Writes to the session's log how the command met the bounds. */
+/** Returns a function that records a violation of the bounds in the session's log. */
 function watching(target: Bounds, command: string, context: ToolContext) {
   return async (stderr: string, failed: boolean): Promise<void> => {
     const broken = await target.violation?.(stderr, failed);
@@ -161,7 +202,7 @@ async function conclude(
   if (ending instanceof Error) return failure(`The command could not be started: ${ending.message}`);
   const errors = output.errors();
   if (ending === "aborted") {
-    // What it did until then counts.
+    // Report violations that happened before the cancel.
     await ended(errors, true);
     context.signal.throwIfAborted();
   }
@@ -193,7 +234,7 @@ function waitFor({ child }: ProcessGroup, timeoutMs: number, signal: AbortSignal
   });
 }
 
-/** Something that escaped may hold the pipes open; the call does not wait for it. */
+/** Waits for the pipes to close, but not for long: a process that escaped may hold them open. */
 function drained({ child }: ProcessGroup): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {
@@ -212,7 +253,7 @@ type Show = (stream: "stdout" | "stderr", text: string) => void;
 
 type Output = ReturnType<typeof listen>;
 
-/** What a command writes, shown while it flows. */
+/** Collects a command's output and shows it while it arrives. */
 function listen(group: ProcessGroup, context: ToolContext) {
   let shown = 0;
   let show: Show = (stream, text) => {
@@ -225,7 +266,7 @@ function listen(group: ProcessGroup, context: ToolContext) {
   ) as [() => string, () => string];
   return {
     errors,
-    /** All that was kept. */
+    /** All kept output of both streams. */
     text(): string {
       const written = errors();
       return stdout() + (written === "" ? "" : `\nSTDERR:\n${written}`);
@@ -236,7 +277,7 @@ function listen(group: ProcessGroup, context: ToolContext) {
   };
 }
 
-/** Returns all that was kept of a stream. */
+/** Collects a stream. The returned function gives the text kept so far. */
 function collect({ child }: ProcessGroup, stream: "stdout" | "stderr", show: (text: string) => void): () => string {
   const decoder = new StringDecoder("utf8");
   const kept: string[] = [];

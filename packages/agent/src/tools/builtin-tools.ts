@@ -1,4 +1,4 @@
-/** The tools every agent has, and from the names a person types to tools. */
+/** The built-in tools, and the lookup of tools by the names that a person types. */
 import { AgentError } from "../errors.js";
 import { findTool } from "../loop/toolbox.js";
 import type { Tool } from "../tool.js";
@@ -20,7 +20,7 @@ export interface BuiltinToolOptions {
   readonly bash?: BashOptions;
 }
 
-/** In the order in which they are shown; they keep no state, so one set serves every session. */
+/** In the order in which they are shown. The tools keep no state, so one set serves every session. */
 export function builtinTools(options: BuiltinToolOptions = {}): Tool[] {
   return [
     readTool,
@@ -38,12 +38,12 @@ export function builtinTools(options: BuiltinToolOptions = {}): Tool[] {
     askTool,
     taskTool,
     todoTool,
-    // What runs in an editor's terminal cannot be confined.
+    // Left out when commands are confined, because commands in an editor's terminal cannot be.
     ...(options.bash?.confine ? [] : [acpTerminalTool]),
   ];
 }
 
-/** The tools named, in the order of `tools`; `unknown_tool` lists the valid names. MCP names are taken on trust. */
+/** The named tools, in the order of `tools`. Throws `unknown_tool` with the valid names. Names of MCP tools are not checked. */
 export function resolveTools(names: readonly string[], tools: readonly Tool[]): Tool[] {
   const wanted = names.map((name) => name.trim()).filter((name) => name !== "");
   const unknown = wanted.filter((name) => !name.toLowerCase().startsWith("mcp__") && !findTool(name, tools));

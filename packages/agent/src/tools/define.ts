@@ -1,4 +1,4 @@
-/** Makes a tool from its parts: derives the JSON Schema, turns errors into results, bounds what the model reads. */
+/** Makes a tool from its parts: derives the JSON Schema, turns errors into results, and limits the length of outputs. */
 import type { Touches } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { endOf, startOf, visible } from "@chimera/acp-schema/text";
@@ -13,13 +13,13 @@ export type ToolParts<I> = Omit<Tool<I>, "input" | "inputSchema" | "aliases"> & 
   readonly input: v.GenericSchema<unknown, I>;
 };
 
-/** A tool whose errors are answers: `run` rejects only when aborted. Throws for an input without a JSON Schema. */
+/** Makes a tool whose errors become results: `run` rejects only when aborted. Reading `inputSchema` throws if the input has none. */
 export function defineTool<I>(parts: ToolParts<I>): Tool<I> {
   let schema: JsonSchema | undefined;
   return {
     ...parts,
     aliases: parts.aliases ?? [],
-    // Made when a model is first asked: most commands never come to that.
+    // Computed when the first request needs it, because most commands of the program never ask a model.
     get inputSchema() {
       schema ??= jsonSchemaOf(parts.input);
       return schema;
@@ -40,7 +40,7 @@ export function failure(message: string): ToolOutcome {
   return { success: false, output: message, error: message };
 }
 
-/** The real path of an argument, checked when used: one the policy permitted or, without a policy, in the workspace. */
+/** The real path of an argument. Throws unless the policy permitted it or, without a policy, unless it is in the workspace. */
 export function locate(input: string, context: ToolContext, access: "reads" | "writes"): RealPath {
   const found = resolvePath(input, context.workspace);
   const allowed = context.permitted ? context.permitted[access].includes(found.path) : found.inside;
@@ -48,21 +48,21 @@ export function locate(input: string, context: ToolContext, access: "reads" | "w
   return found;
 }
 
-/** A description of a call on one file; throws for a path that no file can have, so that nobody is asked about it. */
+/** Describes a call on one file. Throws for an impossible path, so that no person is asked about it. */
 export function describeFile(verb: string, input: string, roots: Roots, access: "reads" | "writes", line?: number) {
   const { path, shown } = resolvePath(input, roots);
   const touches: Touches = { reads: [path], writes: access === "writes" ? [path] : [] };
   return { title: `${verb} ${shown}`, locations: [line === undefined ? { path } : { path, line }], touches };
 }
 
-/** A command in one line. What it leaves out is counted, so that no tail of it goes unseen. */
+/** A command on one line. Counts the characters that it leaves out, so that the person knows about a hidden tail. */
 export function titleOf(command: string): string {
   const line = startOf(command.split("\n", 1)[0] ?? "", 120);
   const left = command.length - line.length;
   return left > 0 ? `${visible(line)} … (${left} more characters)` : visible(line);
 }
 
-/** A description of a call that touches no file. */
+/** Describes a call that touches no file. */
 export function describeCall(title: string): ToolDescription {
   return { title: startOf(title, 120), locations: [], touches: { reads: [], writes: [] } };
 }
@@ -71,12 +71,12 @@ export function progress(context: ToolContext, stream: "stdout" | "stderr", chun
   context.emit({ type: "tool_progress", metadata: { call_id: context.callId, stream, chunk } } satisfies AgentEvent);
 }
 
-/** Characters of one result that reach the model. */
+/** Most characters of a result that reach the model. */
 export const MAX_OUTPUT = 30_000;
 
 const HEAD = 10_000;
 
-/** The beginning and end of a long text, at most {@link MAX_OUTPUT}, with a notice; the whole is kept aside if it can be. */
+/** Shortens a text to {@link MAX_OUTPUT}: keeps its beginning and end with a notice, and saves the full text if it can. */
 export async function capOutput(text: string, context: ToolContext): Promise<string> {
   if (text.length <= MAX_OUTPUT) return text;
   const kept = await context.spill?.(context.callId, text).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Edit: replaces passages of a text file. How a passage finds its place is in edit/place.ts, what takes its place in edit/fit.ts. */
+/** Edit: replaces passages of a text file. edit/place.ts finds a passage; edit/fit.ts makes the text that replaces it. */
 import * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
 import type { RealPath } from "../files/real-path.js";
@@ -41,7 +41,7 @@ type EditInput = { readonly path: string; readonly edits?: readonly Edit[] | und
 
 async function editOf(input: EditInput, file: RealPath, { workspace, signal }: Whereabouts) {
   const edits = editsIn(input);
-  // Needed by the first edit, and not by a session that makes none.
+  // Imported with the first edit, because many sessions make none.
   const { spliced } = await import("./edit/fit.js");
   const before = await workspace.readText(file.path);
   const mark = before.startsWith(MARK) ? MARK : "";
@@ -61,7 +61,7 @@ async function editOf(input: EditInput, file: RealPath, { workspace, signal }: W
 
 const MARK = "\ufeff";
 
-/** What a model hears about a place that was not exactly what it wrote. */
+/** Words for the model on how the place differed from old_string. */
 const DIFFERENCES: Readonly<Record<Rung, string | null>> = {
   exact: null,
   endings: null,
@@ -89,7 +89,7 @@ async function splicesOf(edit: Edit, text: string, name: string, signal: AbortSi
   if (found.places.length === 0) {
     const bare = withoutNumbers(old, replacement);
     const again = bare && (await findPassage(text, bare.old, { most, signal }));
-    // The number has to be right, too: what only looks like one is part of the text.
+    // The line number must be right too. Otherwise it is part of the text and only looks like a line number.
     const places = again?.places.filter(({ line }) => line === bare?.line) ?? [];
     if (again && bare && again.places.length === 1 && places.length === 1) [found, wanted] = [again, bare];
   }
@@ -109,10 +109,10 @@ async function splicesOf(edit: Edit, text: string, name: string, signal: AbortSi
 }
 
 const MAX_REPLACED = 10_000;
-/** A place is named by its line in an error; more than these are not. */
+/** Most places whose lines an error names. */
 const MAX_PLACES = 20;
 
-/** Those that do not overlap the one before. */
+/** Drops places that overlap the one before. */
 function apart(places: readonly FoundPassage[]): FoundPassage[] {
   let end = 0;
   return places.filter((place) => {

@@ -1,8 +1,8 @@
-/** The environment that commands run in: what tools need, without what only this process should know. */
+/** The environment of commands: the variables that tools need, without secrets of this process. */
 import { homedir } from "node:os";
 import type { Workspace } from "@chimera/acp-schema/agent";
 
-/** By name, because a list of what is secret is never complete. */
+/** The variables that commands get. A list of secret variables to remove would never be complete. */
 const NAMES = new Set(
   (
     "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TEMP TMP TERM COLORTERM NO_COLOR CI EDITOR " +
@@ -37,27 +37,27 @@ export function cleanEnvironment(
   return { PATH: path, HOME: homedir(), TERM: "dumb", ...Object.fromEntries(kept) };
 }
 
-/** A variable by its name, which Windows writes as it likes. */
+/** Finds a variable by its name, ignoring the case on Windows. */
 export function variable(env: Variables, name: string, platform: NodeJS.Platform): string | undefined {
   if (platform !== "win32") return env[name];
   return Object.entries(env).find(([own]) => nameOn(platform, own) === nameOn(platform, name))?.[1];
 }
 
-/** On Windows `Path` and `PATH` are one variable, and only `process.env` itself knows that: a copy does not. */
+/** On Windows `Path` and `PATH` are the same variable, but a copy of `process.env` distinguishes them. */
 function nameOn(platform: NodeJS.Platform, name: string): string {
   return platform === "win32" ? name.toUpperCase() : name;
 }
 
 /**
- * Variables for a command that runs unasked because it only reads: in git, they switch off the settings of a repository that would run
- * a program.
+ * Variables for a command that runs without a question because it only reads: they make git ignore settings of a repository that would
+ * run a program.
  */
 export async function quietGit(
   command: string,
   cwd: string,
   workspace: Workspace,
 ): Promise<Readonly<Record<string, string>>> {
-  // Judged, not searched for its name: in g"i"t the shell finds it too.
+  // Classify the command instead of searching it for "git", because the shell also runs git for g"i"t.
   const [{ classify }, { QUIET_GIT }] = await Promise.all([
     import("@chimera/sandbox/classify"),
     import("@chimera/sandbox/git"),

@@ -1,7 +1,7 @@
-/** What a page says, as text a model can read: headings, lists, links and code keep their marks, everything else goes. */
+/** Turns a page into text for a model. Headings, lists, links and code keep marks; all other markup is removed. */
 import { setImmediate } from "node:timers/promises";
 
-/** Takes time in proportion to the page, whatever is in it, and the rest of the process goes on in between. */
+/** Takes time in proportion to the length of the page, whatever it contains, and lets other work run in between. */
 export async function htmlToText(html: string, base: URL): Promise<string> {
   const out = createOutput();
   let skipped: string | null = null;
@@ -23,7 +23,7 @@ export async function htmlToText(html: string, base: URL): Promise<string> {
 
 // --- internal ---
 
-/** Tags between two turns of the event loop. */
+/** Tags to process before other work may run. */
 const STRETCH = 2_000;
 
 const SKIPPED: ReadonlySet<string> = new Set("script style noscript svg template iframe head".split(" "));
@@ -40,7 +40,7 @@ interface Tag {
   readonly end: number;
 }
 
-/** A comment or a declaration has no name; a mark that begins no tag is its own. */
+/** Reads the tag at a position. A comment or a declaration has an empty name; a `<` that begins no tag has the name "<". */
 function tagAt(html: string, open: number): Tag {
   if (html.startsWith("<!--", open)) {
     const close = html.indexOf("-->", open + 4);
@@ -89,9 +89,9 @@ function linkOf(attributes: string, base: URL): string | null {
   return protocol === "http:" || protocol === "https:" ? href : null;
 }
 
-/** Those after them are plain text. */
+/** Most links in a page. Further links become plain text. */
 const MOST_LINKS = 2_000;
-/** Pieces of text in one link. */
+/** Most pieces of text in a link. */
 const LONGEST_LABEL = 32;
 
 function createOutput() {
@@ -118,7 +118,7 @@ function createOutput() {
     closeLink(): void {
       const { target, at } = link ?? { target: null, at: result.length };
       link = null;
-      // A link around half of the page is not one line.
+      // A link around a large part of the page stays plain text, because a link must be one line.
       if (target === null || result.length - at > LONGEST_LABEL) return;
       const label = result.slice(at).join("").replace(/\s+/g, " ").trim();
       if (label !== "") result.splice(at, result.length - at, `[${label}](${target})`);

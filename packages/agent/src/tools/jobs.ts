@@ -1,4 +1,4 @@
-/** Jobs: commands that go on after their call. They belong to a session, are on its record, and end with it. */
+/** Jobs: commands that continue after their call. They belong to a session, whose log records them, and end with it. */
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { endOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
@@ -7,9 +7,9 @@ import type { Job, Jobs, RunningCommand } from "../tool.js";
 import { capOutput, defineTool, describeCall, failure } from "./define.js";
 
 const MOST_JOBS = 16;
-/** Characters of output that wait to be read; the end is worth more than the beginning. */
+/** Most characters of unread output. Beyond that the beginning is dropped, because the end matters more. */
 const MAX_UNREAD = 1024 * 1024;
-/** What of a job's output is put on record. */
+/** Most characters of a job's output that are recorded. */
 const MAX_RECORDED = 256 * 1024;
 
 export function createJobs(emit: (event: AgentEvent) => void): Jobs {
@@ -21,7 +21,7 @@ export function createJobs(emit: (event: AgentEvent) => void): Jobs {
     try {
       emit(event);
     } catch {
-      // The log cannot be written, which its session deals with; a command must not end the program for it.
+      // The session handles a log that cannot be written. The error must not end the program here.
     }
   };
   return {
@@ -34,7 +34,7 @@ export function createJobs(emit: (event: AgentEvent) => void): Jobs {
     adopt(command) {
       count += 1;
       const job = startJob(`job-${turn}.${count}`, command, record);
-      // Those that ended are kept to be read, but not without end.
+      // Keep a limited number of ended jobs, so that the model can read them.
       for (const [id, { state }] of jobs) if (jobs.size >= 2 * MOST_JOBS && state !== RUNNING) jobs.delete(id);
       jobs.set(job.id, job);
       return job;
@@ -117,7 +117,7 @@ function startJob(
     const chunk = recorded < MAX_RECORDED ? text : `${text}\n[more output is not shown]\n`;
     emit({ type: "job_output", metadata: { job_id: id, stream, chunk } });
   });
-  // What is written to a command that closed its input is lost, and nobody's error.
+  // Ignore the error of writing to a command that has closed its input.
   child.stdin?.on("error", () => {});
   const over = new Promise<void>((resolve) => {
     const finish = async (code: number | null, signal: string | null) => {

@@ -1,4 +1,4 @@
-/** list_files: the files of a directory and everything below, as git would see them. */
+/** list_files: lists all files below a directory, except those that git would ignore. */
 import { lstat, opendir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { compileGlob } from "@chimera/acp-schema/glob";
@@ -7,7 +7,7 @@ import * as v from "valibot";
 import { defineTool, describeFile, failure, locate } from "./define.js";
 
 const MAX_FILES = 1000;
-/** What one path may cost: a pattern that takes longer does not match it. */
+/** Most steps for matching one path. If the pattern needs more, the path does not match. */
 const MAX_STEPS = 200_000;
 
 export const listFilesTool = defineTool({
@@ -42,7 +42,7 @@ export const listFilesTool = defineTool({
   },
 });
 
-/** A pattern without a slash is about the name of the file, wherever it is. */
+/** A pattern without a slash matches the file's name in any directory. */
 export function fileFilter(glob: string | undefined): (path: string) => boolean {
   if (glob === undefined) return () => true;
   const matches = compileGlob(glob.includes("/") ? glob.replace(/^\.?\//, "") : `**/${glob}`, "path");
@@ -50,10 +50,10 @@ export function fileFilter(glob: string | undefined): (path: string) => boolean 
 }
 
 const NEVER = new Set([".git", ".hg", ".svn", "node_modules"]);
-/** Entries that are read, and sorted, at once. */
+/** Entries that are read and sorted at once. */
 const BATCH = 2048;
 
-/** Walks a directory without what `.gitignore` leaves out, following no links; paths relative to `root`, by name. */
+/** Walks a directory without following links, and skips what `.gitignore` excludes. Yields paths relative to `root`, sorted by name. */
 export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<string> {
   const { createPacer, readIgnoreFile, rulesBelow } = await import("@chimera/snapshot-store/files");
   const tour = { root, pacer: createPacer(signal), readIgnoreFile, rulesBelow, signal };
@@ -90,7 +90,7 @@ async function* visit(directory: string, tour: Tour, above: IgnoreRules): AsyncG
   }
 }
 
-/** In batches, because a directory may have a million entries. One that cannot be read does not hide the others. */
+/** Reads in batches, because a directory may have a million entries. Below the root, an unreadable directory counts as empty. */
 async function entriesOf(directory: string, { root, pacer }: Tour): Promise<Entry[]> {
   const batches: Entry[][] = [[]];
   try {
@@ -111,7 +111,7 @@ async function entriesOf(directory: string, { root, pacer }: Tour): Promise<Entr
   return sorted(batches, pacer);
 }
 
-/** Each batch by itself, then two and two together until there is one. */
+/** Sorts each batch, then merges pairs of batches until one is left. */
 async function sorted(batches: readonly Entry[][], pacer: Pacer): Promise<Entry[]> {
   for (const batch of batches) {
     batch.sort((a, b) => (a.name < b.name ? -1 : 1));

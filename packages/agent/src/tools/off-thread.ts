@@ -1,7 +1,7 @@
 /**
- * Work that may take long, on a thread of its own: the other sessions go on meanwhile. The work is one function that uses
- * nothing but its arguments and what JavaScript has everywhere. It travels as text, because a bundled program has no file that
- * a thread could start from. Regular expressions that a model wrote run there.
+ * Runs long work on another thread, so that other sessions can continue. The work is a function that uses only its arguments and the
+ * globals of JavaScript. It is sent as source text, because a bundled program has no file for a thread to start from. Regular
+ * expressions from a model run there.
  */
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,14 +11,14 @@ import { AgentError } from "../errors.js";
 import { MAX_TEXT_BYTES } from "../files/canonical-file.js";
 
 const LIMIT_MS = 1000;
-/** Threads at once; more work waits. A turn has one at most, so that none takes the threads of the others. */
+/** Most threads at once. Further work waits. A turn has at most one, so that it cannot use up all threads. */
 const MOST_THREADS = 16;
-/** A thread that nobody has used for this long ends. */
+/** A thread that was not used for this long ends. */
 const IDLE_MS = 10_000;
 
 /**
- * The work's result, or what it threw. Rejects with `too_slow` at the limit and with the signal's reason when that aborts; the
- * thread is ended then.
+ * Resolves with the work's result, or rejects with its error. At the time limit it rejects with `too_slow`, and when the signal aborts
+ * with its reason. In both cases the thread ends.
  *
  * @example
  * await offThread((text: string, pattern: string) => new RegExp(pattern).test(text), [text, pattern], { signal });
@@ -38,16 +38,16 @@ export function offThread<A extends readonly unknown[], R>(
   return running;
 }
 
-/** Longer patterns are not written, they are generated. */
+/** Most characters in a pattern. A longer one is generated, not written. */
 const MAX_PATTERN = 20_000;
 const MAX_MATCHES = 1_000_000;
-/** An engine's complaint repeats the pattern. */
+/** Most characters of an error, because the engine's message repeats the pattern. */
 const MAX_REASON = 1000;
 
 /**
- * Replaces every match; `$1` and `$<name>` work as in JavaScript. A regular expression that a model wrote has bounds of time and size:
- * one that backtracks without end stops neither the process nor another session. The bounds of size are counted, not caught: an engine
- * that runs out of memory ends the process.
+ * Replaces every match; `$1` and `$<name>` work as in JavaScript. A regular expression from a model has limits of time and size, so that
+ * endless backtracking blocks neither the process nor another session. The size is counted in advance, because running out of memory
+ * would end the process.
  */
 export function replaceEvery(
   text: string,
@@ -60,7 +60,7 @@ export function replaceEvery(
   return bounded(pattern, replaceMatches, [text, pattern, `g${flags}`, replacement, limits], { signal });
 }
 
-/** The lines of a text file that match, as far as `room` characters go; a long line is cut. The bytes are handed over. */
+/** Finds the matching lines of a text file, up to `room.chars` characters. Cuts long lines. Transfers the bytes to the thread. */
 export function matchingLines(
   bytes: Uint8Array<ArrayBuffer>,
   pattern: string,
@@ -75,14 +75,14 @@ export function matchingLines(
 
 interface OffThreadOptions {
   readonly signal: AbortSignal;
-  /** How long it may take; then the thread ends, whatever it is doing. @defaultValue 1000 */
+  /** Milliseconds after which the thread ends. @defaultValue 1000 */
   readonly limitMs?: number;
-  /** Memory that is handed over rather than copied. */
+  /** Buffers that are transferred to the thread, not copied. */
   readonly transfer?: readonly ArrayBuffer[];
 }
 
 interface FoundLine {
-  /** Counted from 1. */
+  /** Number of the line, from 1. */
   readonly line: number;
   readonly text: string;
 }
@@ -94,7 +94,7 @@ interface Job {
 
 type Reply<R> = { readonly value: R } | { readonly error: unknown };
 
-/** What a thread does: it runs what it is sent, one after the other. */
+/** The program of a thread: it runs the jobs that it receives, one after the other. */
 const LISTEN = `
 const { parentPort } = require("node:worker_threads");
 parentPort.on("message", ({ source, args }) => {
@@ -105,9 +105,9 @@ parentPort.on("message", ({ source, args }) => {
   }
 });`;
 
-/** The end of what a turn asked for last. */
+/** Turn's signal -> promise of the end of the turn's last job. */
 const lastOf = new WeakMap<AbortSignal, Promise<void>>();
-/** Threads without work, each with the timer that ends it. */
+/** Thread without work -> timer that ends it. */
 const idle = new Map<Worker, NodeJS.Timeout>();
 const waiting: (() => void)[] = [];
 let busy = 0;
@@ -132,16 +132,16 @@ async function runOnThread<R>(job: Job, options: OffThreadOptions): Promise<R> {
 
 async function startThread(): Promise<Worker> {
   const { Worker } = await import("node:worker_threads");
-  // Without the program's own flags and variables: what they preload has no business here.
+  // Without the program's own flags and variables, so that the thread preloads nothing.
   const thread = new Worker(LISTEN, { eval: true, execArgv: [], env: {}, name: "chimera-work" });
-  // One that fails while nobody waits for it has nobody to tell: it ends, and is not used again.
+  // An idle thread that fails is just not used again.
   thread.on("error", () => {});
   thread.once("exit", () => forget(thread));
   await once(thread, "online");
   return thread;
 }
 
-/** A thread at work keeps the process alive; one without work does not. */
+/** Takes an idle thread. A working thread keeps the process alive; an idle one does not. */
 function takeIdle(): Worker | undefined {
   const [thread] = idle.keys();
   if (!thread) return undefined;
@@ -160,7 +160,7 @@ function forget(thread: Worker): void {
   idle.delete(thread);
 }
 
-/** Whichever comes first: what the thread answers, the limit, the signal, or the end of the thread. */
+/** Waits for the first of: the thread's answer, the time limit, the signal, or the end of the thread. */
 async function replyOf<R>(thread: Worker, job: Job, options: OffThreadOptions): Promise<Reply<R>> {
   const { limitMs = LIMIT_MS, signal, transfer = [] } = options;
   signal.throwIfAborted();
@@ -201,7 +201,7 @@ function unusable(reason: string, cause?: unknown): AgentError {
   return new AgentError("bad_pattern", `The pattern cannot be used: ${startOf(reason, MAX_REASON)}.`, { cause });
 }
 
-/** Runs on another thread: it must use nothing from outside. */
+/** Runs on another thread, so it must not use anything from outside. */
 function replaceMatches(
   text: string,
   pattern: string,
@@ -211,14 +211,14 @@ function replaceMatches(
 ): { count: number; text: string } {
   const re = new RegExp(pattern, flags);
   const inserts = replacement.split("$").length - 1;
-  // $` and $' stand for all that is before and after a match.
+  // $` and $' insert all text before or after a match.
   const insertsRest = /\$[`']/.test(replacement);
   let count = 0;
   let most = text.length;
   for (const match of text.matchAll(re)) {
     const longest = insertsRest ? text.length : Math.max(...match.map((group) => group?.length ?? 0));
     count += 1;
-    // What it grows by at most, and what remembering it costs.
+    // Add the most that this match can add to the result, and the cost of keeping the match.
     most += replacement.length + inserts * (longest + 8) + 16;
     if (count > limits.matches) throw new RangeError(`it matches at more than ${limits.matches} places`);
     if (most > 4 * limits.chars) throw new RangeError("the result would be too long");
@@ -228,7 +228,7 @@ function replaceMatches(
   return { count, text: count === 0 ? "" : result };
 }
 
-/** Runs on another thread: it must use nothing from outside. */
+/** Runs on another thread, so it must not use anything from outside. */
 function findLines(
   bytes: Uint8Array,
   pattern: string,

@@ -1,28 +1,28 @@
 /**
- * A child in a process group of its own, and with a mark in its environment that everything it starts inherits: ending it ends all of
- * that, also what made a group or a session of its own. Only Linux shows environments, and a program that empties its own is not found.
+ * A child process in its own process group, with a mark in its environment that everything it starts inherits. Ending it ends all of
+ * these, even those that moved to another group or session. Marks work only on Linux, and not for a program that clears its environment.
  */
 import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
-// On Windows most programs that people name, `npx` among them, are scripts that only a shell can start.
+// Used instead of Node's spawn, which cannot start scripts on Windows, where many programs such as `npx` are scripts.
 import spawn from "cross-spawn";
 
 export interface ProcessGroup {
   readonly child: ChildProcess;
-  /** Kills what is left of the group at once; harmless when nothing is. */
+  /** Kills the rest of the group at once. Harmless when the group is empty. */
   sweep(): void;
-  /** For a child that has ended: kills what it left running, in its group or out of it. */
+  /** For a child that has ended: kills the processes that it left running, in its group or outside it. */
   reap(): Promise<void>;
-  /** Asks the group to end, then kills it and what left it. Resolves when the child is gone. */
+  /** Asks the group to end, then kills it and the processes that left it. Resolves when the child has ended. */
   end(): Promise<void>;
 }
 
 /** How long a group may take to end on its own before it is killed. */
 const GRACE_MS = 500;
 const MARK = "CHIMERA_GROUP";
-/** Within this time the system does not give out all its process numbers, so that what a command started has a later one than it. */
+/** In this time the system does not use up its process numbers, so all processes that a command starts have later numbers than it. */
 const LAP_MS = 10_000;
 const MAX_ROUNDS = 8;
 
@@ -42,7 +42,7 @@ export function spawnGroup(file: string, args: readonly string[], options: Group
   });
   const signal = (name: NodeJS.Signals) => signalGroup(child, name);
   if (isTied) {
-    // Held open for as long as the command runs, and no reason for this process to live.
+    // The pipe stays open while the command runs. It is unref'd, so it does not keep this process alive.
     const line = child.stdio[fd] as Socket | undefined;
     line?.on("error", () => {}).unref();
     child.once("exit", () => {
@@ -77,15 +77,15 @@ export function spawnGroup(file: string, args: readonly string[], options: Group
 interface GroupOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Open descriptors that the child inherits, the first as number 3. */
+  /** Open descriptors that the child inherits, numbered from 3. */
   readonly descriptors?: readonly number[];
-  /** Whether the parent writes to it; without, its input is empty. */
+  /** Whether the parent writes to its input. Otherwise the input is empty. */
   readonly input?: boolean;
-  /** Whether it ends with this process even when this one is killed, which costs a shell. Not on Windows. */
+  /** Whether the child ends even when this process is killed. Costs a shell; has no effect on Windows. */
   readonly lifeline?: boolean;
 }
 
-/** Kills processes with this text in their environment, and what they start meanwhile; only those younger than `first`, if given. */
+/** Kills the processes with this text in their environment, and those that they start meanwhile. `first` limits it to younger ones. */
 async function killMarked(text: string, first: number | null): Promise<void> {
   const wanted = Buffer.from(text);
   const killed = new Set<number>();
@@ -98,13 +98,16 @@ async function killMarked(text: string, first: number | null): Promise<void> {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // Gone since it was seen.
+        // It has ended meanwhile.
       }
     }
   }
 }
 
-/** Leaves an unmarked process in the group that kills what is marked, and the group, when a pipe ends that only this process holds. */
+/**
+ * A shell script that starts the command together with an unmarked watcher. Only this process holds the other end of the watcher's pipe.
+ * When that end closes, the watcher kills the marked processes and the group.
+ */
 function tied(fd: number): string {
   const marked = `for at in $(grep -lsF "$1" /proc/[0-9]*/environ); do at=\${at#/proc/}; kill -KILL \${at%/environ}; done`;
   const watcher = `(read -r _ <&${fd}; ${marked}; kill -KILL 0) </dev/null >/dev/null 2>&1 &`;
@@ -117,16 +120,16 @@ function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
     if (process.platform === "win32") spawn("taskkill", ["/pid", String(child.pid), "/T", "/F"], { stdio: "ignore" });
     else process.kill(-child.pid, name);
   } catch {
-    // Nobody is left in the group.
+    // The group is empty.
   }
 }
 
-/** Processes looked at between two turns of the event loop: about a millisecond of work. */
+/** Processes to check before other work may run: about a millisecond. */
 const SLICE = 64;
-/** All environments are read through this page: `readFile` would take 64 KiB for each, with every command. */
+/** The buffer for reading environments. `readFile` would allocate 64 KiB for each process, with every command. */
 const page = Buffer.allocUnsafeSlow(16 * 1024);
 
-/** Numbers are given out in order and begin again at the top. */
+/** Process ids, only those younger than `first` if given. The system assigns numbers in order and starts again after the highest. */
 function processes(first: number | null): number[] {
   if (process.platform !== "linux") return [];
   try {
@@ -148,12 +151,12 @@ function carries(pid: number, wanted: Buffer): boolean {
       if (read === 0) return false;
       const end = kept + read;
       if (page.subarray(0, end).includes(wanted)) return true;
-      // The text may begin in this piece and end in the next.
+      // The text may begin in this part and end in the next.
       kept = Math.min(end, wanted.length - 1);
       page.copyWithin(0, end - kept, end);
     }
   } catch {
-    // Somebody else's, or gone.
+    // It belongs to another user, or has ended.
     return false;
   } finally {
     if (fd !== undefined) closeSync(fd);

@@ -1,4 +1,4 @@
-/** Read: a text file or a part of it; a picture where the model takes pictures. */
+/** Read: reads a text file or a part of it, or shows a picture to a model that accepts pictures. */
 import { setImmediate } from "node:timers/promises";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
@@ -10,7 +10,7 @@ import { noteSeen } from "./edit/change.js";
 import { numbered } from "./edit/line-numbers.js";
 
 const HEAD_BYTES = 8192;
-/** Characters that are looked through at once. */
+/** Characters to search before other work may run. */
 const PIECE = 1024 * 1024;
 const NEWLINE = 10;
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
@@ -36,7 +36,7 @@ export const readTool = defineTool({
     const text = await context.workspace.readText(file.path);
     context.emit({ type: "file_open", metadata: { path: file.path, ...(input.offset && { line: input.offset }) } });
     const output = await selectLines(text, input.offset ?? 1, input.limit);
-    // Decoding, counting and digesting a large file each take their own turn of the event loop.
+    // Let other work run between decoding, counting and digesting a large file.
     await setImmediate();
     noteSeen(context.workspace, file.path, text);
     return { success: true, output };
@@ -45,7 +45,7 @@ export const readTool = defineTool({
 
 // --- internal ---
 
-/** A file that only an editor's buffer has is not on disk, and is text. */
+/** The result for a file that is not text; null for text. A file that exists only in an editor's buffer is text. */
 async function nonText(file: RealPath): Promise<ToolOutcome | null> {
   const probe = await readHead(file.path, HEAD_BYTES).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -85,7 +85,7 @@ async function selectLines(text: string, first: number, limit: number | undefine
     : `${body}\n[lines ${first}-${last} of ${total}${last < total ? `; continue with offset ${last + 1}` : ""}]`;
 }
 
-/** Where a line begins, and how many there are, counted piece by piece: a file may have millions. */
+/** Finds the start of a line and counts all lines. Works in pieces, because a file may have millions of lines. */
 async function lineStart(text: string, line: number): Promise<{ start: number; lines: number }> {
   let lines = 1;
   let start = line === 1 ? 0 : text.length;
@@ -98,7 +98,7 @@ async function lineStart(text: string, line: number): Promise<{ start: number; l
   return { start, lines };
 }
 
-/** As many whole lines as a result holds, at least one; an endless line is cut. `lines` are a little more than that. */
+/** Takes as many whole lines as a result can hold, but at least one, which is cut if it is too long. */
 function fit(lines: readonly string[], first: number, wanted: number): { count: number; body: string } {
   const fitting: string[] = [];
   let size = 0;

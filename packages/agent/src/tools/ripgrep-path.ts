@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 
-/** Where the binary of ripgrep is; null when it is not installed for this machine. */
+/** Path of the ripgrep binary; null when none is installed for this machine. */
 export async function ripgrepPath(): Promise<string | null> {
   try {
     const { rgPath } = await import("@vscode/ripgrep");

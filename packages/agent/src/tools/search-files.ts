@@ -1,4 +1,4 @@
-/** Which lines of which files match: with ripgrep where `@vscode/ripgrep` is installed, else by a slower walk. */
+/** Finds matching lines in files: with ripgrep if `@vscode/ripgrep` is installed, or else with a slower walk. */
 import { lstat, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -16,23 +16,23 @@ export interface SearchRequest {
   readonly ignoreCase: boolean;
   /** A real path: a directory, or one file. */
   readonly root: string;
-  /** Which files below the root are passed over, relative to it. */
+  /** Whether to skip a file, given its path relative to the root. */
   readonly isSecret: (path: string) => boolean;
-  /** How many were; not how many of them would have matched, which would tell what they hold. */
+  /** Counts all skipped files. Counting only those that match would reveal what they contain. */
   readonly passedOver: { files: number };
   readonly signal: AbortSignal;
 }
 
 export interface Match {
-  /** Relative to the root; empty when the root is the file. */
+  /** Path relative to the root; empty when the root is the file itself. */
   readonly path: string;
   readonly line: number;
   readonly text: string;
 }
 
-/** Where ripgrep reads what it leaves out. */
+/** The files in which ripgrep reads ignore rules. */
 const IGNORE_FILES = [".gitignore", ".ignore", ".rgignore"];
-/** A pipe in the place of an ignore file would hold it without end; then the walk takes over. */
+/** Time limit for ripgrep, which would wait for ever on a pipe named like an ignore file. The walk then replaces it. */
 const RIPGREP_MS = 30_000;
 
 export async function* searchWithRipgrep(binary: string, request: SearchRequest): AsyncGenerator<Match> {
@@ -49,7 +49,7 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
   const names = isFile ? null : start(["--files", "--null", ...SAME_FILES, "./"]);
   const counted = names && countSecrets(names, request);
   const { child } = group;
-  // Not ripgrep's --glob: that would bring back what .gitignore leaves out.
+  // Filter here, because ripgrep's --glob would include files that .gitignore excludes.
   const wanted = fileFilter(request.glob);
   let complaint = "";
   child.stderr?.on("data", (bytes: Buffer) => {
@@ -89,7 +89,7 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
   signal.throwIfAborted();
   await closed;
   if (isLate || complaint.includes("memory allocation")) {
-    // The walk reads no ignore file that is made to be too large. What was found is the beginning of what it finds.
+    // The walk skips oversized ignore files. It yields the same matches in the same order, so skip those already given.
     request.passedOver.files = 0;
     for await (const match of searchByWalking(request)) if (given-- <= 0) yield match;
     return;
@@ -100,7 +100,7 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
 }
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
-/** Of one file, and of one line: more than a result can hold. */
+/** Most characters of the matches in one file, and of one line: more than a result can hold. */
 const ROOM = { chars: MAX_OUTPUT, line: 1000 };
 
 export async function* searchByWalking(request: SearchRequest): AsyncGenerator<Match> {
@@ -119,7 +119,7 @@ export async function* searchByWalking(request: SearchRequest): AsyncGenerator<M
 
 // --- internal ---
 
-/** Ripgrep needs a few MiB for any project, but for a hostile ignore file up to fifty times the size of that file. */
+/** Ripgrep needs a few MiB for a normal project, but up to fifty times the size of a hostile ignore file. */
 const MOST_KIB = 256 * 1024;
 
 function withinMemory(binary: string, args: string[]): [string, string[]] {
@@ -127,7 +127,7 @@ function withinMemory(binary: string, args: string[]): [string, string[]] {
   return ["/bin/sh", ["-c", `ulimit -v ${MOST_KIB} 2>/dev/null; exec "$0" "$@"`, binary, ...args]];
 }
 
-/** Which files are looked at. */
+/** Arguments that select the files. */
 const SAME_FILES = [
   ..."--no-config --color=never --hidden --no-require-git".split(" "),
   ...["!.git", "!.hg", "!.svn", "!node_modules"].map((left) => `--glob=${left}`),
@@ -169,7 +169,7 @@ function parse(line: string, isFile: boolean): Match | null {
 }
 
 async function* inFile(path: string, file: string, request: SearchRequest): AsyncGenerator<Match> {
-  // Links, devices, unreadable and very large files are passed over, as ripgrep passes over what it cannot read.
+  // Skip links, devices, unreadable and very large files, as ripgrep skips files that it cannot read.
   const bytes = await readCanonical(file, MAX_FILE_BYTES).catch(() => null);
   if (bytes === null || looksBinary(bytes)) return;
   const flags = request.ignoreCase ? "i" : "";

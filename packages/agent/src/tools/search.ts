@@ -1,4 +1,4 @@
-/** search: which lines of which files match; ripgrep where it is installed, a walk of our own where it is not. */
+/** search: finds matching lines in files, with ripgrep if it is installed, or else with our own walk. */
 import { join } from "node:path";
 import { startOf } from "@chimera/acp-schema/text";
 import { isSecret } from "@chimera/sandbox/secrets";
@@ -8,12 +8,12 @@ import { defineTool, describeFile, locate, MAX_OUTPUT } from "./define.js";
 import type { Match, SearchRequest } from "./search-files.js";
 
 export interface SearchOptions {
-  /** @defaultValue true: used where it is installed */
+  /** Whether to use ripgrep if it is installed. @defaultValue true */
   readonly ripgrep?: boolean;
 }
 
 const MAX_LINE = 500;
-/** Room for the notices. */
+/** Characters reserved for the notices. */
 const MARGIN = 200;
 
 const input = v.object({
@@ -41,7 +41,7 @@ export function createSearchTool({ ripgrep = true }: SearchOptions = {}): Tool<S
     run: async ({ pattern, path, glob, ignore_case: ignoreCase }, context) => {
       const { path: root, shown } = locate(path, context, "reads");
       const passedOver = { files: 0 };
-      // Where the policy was asked about the root itself, all of it was allowed.
+      // If the root itself is secret, the policy has already allowed all of it.
       const isWanted = isSecret(root, shown);
       const secret = (path: string) => !isWanted && isSecret(join(root, path), path);
       const request = { pattern, glob, ignoreCase, root, isSecret: secret, passedOver, signal: context.signal };

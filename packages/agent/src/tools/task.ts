@@ -1,4 +1,4 @@
-/** task: hands a piece of work to another agent, which works on it in a context of its own. */
+/** task: gives a piece of work to another agent, which has its own context. */
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { defineTool, describeCall, failure } from "./define.js";
@@ -20,5 +20,5 @@ export const taskTool = defineTool({
   parallel: true,
   describe: ({ prompt, agent }) => describeCall(`${startOf(agent, 40)}: ${prompt.split("\n", 1)[0] ?? ""}`),
   run: async (input, { callId, delegate }) =>
-    delegate ? delegate({ callId, ...input }) : failure("Nobody else is here to work on it."),
+    delegate ? delegate({ callId, ...input }) : failure("There is no other agent to work on it."),
 });

@@ -1,4 +1,4 @@
-/** The tools that change nothing: think, a place to reason in the open, and todo, the plan that people watch. */
+/** Two tools that change nothing: think, where a model writes down its reasoning, and todo, the plan that people see. */
 import * as v from "valibot";
 import { defineTool, describeCall } from "./define.js";
 
@@ -14,7 +14,7 @@ export const thinkTool = defineTool({
 
 const MAX_ITEMS = 100;
 
-/** Each call carries the whole list, so the last one is the state. */
+/** Each call has the whole list, so the last call is the state. */
 export const todoTool = defineTool({
   name: "todo",
   aliases: ["TodoWrite", "todo_write"],

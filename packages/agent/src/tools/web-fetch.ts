@@ -1,4 +1,4 @@
-/** web_fetch: a page of the public internet as text, within bounds of size and time. */
+/** web_fetch: fetches a page of the public internet as text, with limits of size and time. */
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
@@ -10,9 +10,9 @@ import type { Tool } from "../tool.js";
 import { capOutput, defineTool, describeCall } from "./define.js";
 
 export interface WebFetchOptions {
-  /** Finds the addresses that a connection is made to. @defaultValue one that refuses every address that is not public */
+  /** Resolves host names. @defaultValue a lookup that refuses every address that is not public */
   readonly lookup?: LookupFunction;
-  /** How long a page may take. @defaultValue 30 seconds */
+  /** Time limit for a page, in milliseconds. @defaultValue 30 seconds */
   readonly limitMs?: number;
 }
 
@@ -58,7 +58,7 @@ interface Page {
   readonly isCut: boolean;
 }
 
-/** Absolute, without credentials, and written so that every parser reads the same host. */
+/** Parses an absolute address without credentials. Refuses forms in which another parser might read a different host. */
 function parseAddress(text: string): URL {
   if (text.length > LONGEST_ADDRESS || !/^https?:\/\/[^\\\s\p{Cc}]+$/iu.test(text) || !URL.canParse(text)) {
     throw new AgentError("bad_address", "url must be an absolute http or https address.");
@@ -70,7 +70,7 @@ function parseAddress(text: string): URL {
   return url;
 }
 
-/** Follows redirects on the same host. Fetching from another host is another question to the person. */
+/** Follows redirects only on the same host, because another host needs its own permission. */
 async function load(start: URL, signal: AbortSignal, options: WebFetchOptions): Promise<Page> {
   let url = start;
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {

@@ -1,4 +1,4 @@
-/** The tools that replace the whole of a file: Write with a new text, replace_in_file by a regular expression. */
+/** The tools that rewrite a whole file: Write with a new text, replace_in_file with a regular expression. */
 import * as v from "valibot";
 import type { RealPath } from "../files/real-path.js";
 import { currentText, defineChange, noteSeen, refusal, requireCurrent, type Whereabouts } from "./edit/change.js";
@@ -36,7 +36,7 @@ export const replaceInFileTool = defineChange({
 
 // --- internal ---
 
-/** What is written keeps the byte order mark of what was there, and its line endings where they are all alike. */
+/** Keeps the byte order mark of the present file, and its line endings if they are all the same. */
 async function writtenOf(
   { content }: { path: string; readonly content: string },
   file: RealPath,

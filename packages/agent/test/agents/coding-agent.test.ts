@@ -88,7 +88,7 @@ describe("the coding agent", () => {
     expect(rules.of("agent_result")).toMatchObject([{ success: true }]);
   });
 
-  test("the rules of a folder come with the first result from it, once in a conversation", async () => {
+  test("a folder's rules come with the first result from the folder, once per conversation", async () => {
     const { take, put, cwd } = await setUp();
     await put(cwd, "lib/AGENTS.md", "Tabs only.");
     await put(cwd, "lib/a.txt", "a");
@@ -105,7 +105,7 @@ describe("the coding agent", () => {
     expect(later.of("tool_result").map(({ output }) => output)).toEqual(["1\tc", "1\ta", "1\tb"]);
   });
 
-  test("the model reads the day, the shell, the branch and what is changed, but no repository's settings are obeyed", {
+  test("the model reads the date, the shell, the branch and the changed files, and git obeys no repository's settings", {
     tags: ["needs-git"],
   }, async () => {
     const { take, put, cwd } = await setUp({ env: { PATH: process.env["PATH"], SHELL: "/bin/zsh" } });
@@ -156,11 +156,11 @@ describe("the coding agent", () => {
       }),
     );
     expect(results).toEqual([[true], [true], [true]]);
-    // On a busy machine its time is up before it writes.
+    // On a busy machine git's time limit may be over before it writes.
     expect(["", "asked\n"]).toContain(await readFile(asked, "utf8").catch(() => ""));
   });
 
-  test("the agents that come with it have no limit of steps, and a file's counts", async () => {
+  test("built-in agents have no step limit, and an agent's file can set one", async () => {
     const { take, put, home } = await setUp();
     await put(home, ".opencode/agent/short.md", "---\nmax_steps: 3\n---\nBe short.");
     const steps = [...Array.from({ length: 120 }, (_, n) => call("think", { thought: String(n) })), end];
@@ -170,7 +170,7 @@ describe("the coding agent", () => {
     expect(short.of("agent_result")).toMatchObject([{ success: false, steps: 3 }]);
   });
 
-  test("long output is kept whole where Read and search find it", async () => {
+  test("a long output is saved in full where Read and search find it", async () => {
     const { home } = await setUp();
     const outputsDirectory = join(home, "outputs");
     const options = { outputsDirectory };
@@ -205,7 +205,7 @@ describe("the coding agent", () => {
     expect(outputs[1]).toBe("1\tb");
   });
 
-  test("a repository that hides in the working directory gives git nothing to run", {
+  test("git runs nothing for a repository that is hidden in the working directory", {
     tags: ["needs-git"],
   }, async () => {
     const { take, cwd } = await setUp();
@@ -230,7 +230,7 @@ describe("the coding agent", () => {
     expect(await readdir(cwd)).not.toContain("ran");
   });
 
-  test("of many MCP tools, those that a session may use are declared", async () => {
+  test("requests declare only those of many MCP tools that the session may use", async () => {
     const { take, put, home } = await setUp();
     const server = { command: process.execPath, args: [MCP_SERVER] };
     await put(home, ".opencode/config.json", JSON.stringify({ mcp: { mine: server } }));
@@ -239,7 +239,7 @@ describe("the coding agent", () => {
     expect(of("agent_result")).toMatchObject([{ success: true }]);
   });
 
-  test("MCP servers: the user's and the editor's are there, the project's is only named", async () => {
+  test("MCP servers of the user and the editor are started; the project's is only named", async () => {
     const { take, put, cwd, home } = await setUp();
     const server = { command: process.execPath, args: [MCP_SERVER] };
     await put(home, ".opencode/config.json", JSON.stringify({ mcp: { mine: server } }));
@@ -254,7 +254,7 @@ describe("the coding agent", () => {
     await coding.closeSession("s");
   });
 
-  test("files that are wrong are named once, and the turn goes on", async () => {
+  test("a notice names broken files once, and the turn continues", async () => {
     const { take, workspace } = await setUp({ problems: async () => ["rules.json: not valid JSON"] });
     const first = await take([end], { settings: { agent: "gone" } });
     expect(first.of("notice").map(({ text }) => text)).toEqual([
@@ -284,7 +284,7 @@ describe("skills and pages", () => {
     how: "Trust it",
   });
 
-  test("a skill is in the prompt and read by a call; a project's only once it is trusted", async () => {
+  test("a skill is listed in the prompt and read by a call; a project's skill only when the project is trusted", async () => {
     for (const isGiven of [true, false]) {
       const { take, put, cwd } = await setUp({ trust: trust(isGiven) });
       await put(cwd, ".claude/skills/pdf/SKILL.md", SKILL);
@@ -301,7 +301,7 @@ describe("skills and pages", () => {
     }
   });
 
-  test("a page is asked about, and not offered where there is no network", async () => {
+  test("fetching a page needs permission, and the tool is hidden without a network", async () => {
     const { take } = await setUp();
     const asked: string[] = [];
     const { of } = await take([call("web_fetch", { url: "http://127.0.0.1/" }), end], { settings: CAUTIOUS }, [

@@ -44,7 +44,7 @@ describe("agent definitions", () => {
       );
   });
 
-  test("a file says everything", async () => {
+  test("a file can set every field", async () => {
     const { put, home, named } = await places();
     const head =
       "name: docs\ndescription: Writes docs\nmode: primary\ntools: [read_file, Write, 'mcp__*']\nmodel: small\nmax_steps: 7\nhidden: true\npermission:\n  edit:\n    '*': ask\n    'docs/*': allow\n  bash: deny\n  webfetch: Block";
@@ -80,7 +80,7 @@ describe("agent definitions", () => {
     });
   });
 
-  test("the name is the file's where the head has none, and a bad head makes all of it the prompt", async () => {
+  test("without a name in the head the file's name is used, and with a bad head the whole file is the prompt", async () => {
     const { put, cwd, load } = await places();
     await put(cwd, ".opencode/agent/plain.md", "Just a prompt.");
     await put(cwd, ".opencode/agent/bad.md", "---\nname: [\n---\nText");
@@ -94,7 +94,7 @@ describe("agent definitions", () => {
     expect(problems).toHaveLength(3);
   });
 
-  test("the project's wins over the user's, but frees no agent of what bound it", async () => {
+  test("the project's agent wins over the user's, but lifts no limit of it", async () => {
     const { put, cwd, home, named } = await places();
     await put(home, ".opencode/agent/build.md", "---\npermissions: read_only\ntools: [Read, search]\n---\nUser");
     expect(await named("build")).toMatchObject({ prompt: "User", permission: "read_only", source: "user" });
@@ -117,7 +117,7 @@ describe("agent definitions", () => {
     });
   });
 
-  test("a project that is not trusted adds words and limits, and chooses neither model nor place", async () => {
+  test("an untrusted project adds words and limits, and chooses neither model nor mode", async () => {
     const { put, cwd, home, load, named } = await places();
     await put(home, ".opencode/agent/mine.md", "---\nmodel: opus\nmax_steps: 5\ndescription: My own\n---\nMine");
     const theirs =
@@ -138,7 +138,7 @@ describe("agent definitions", () => {
     expect((await load()).untrusted).toEqual([]);
   });
 
-  test("`.chimera` wins over `.opencode`; `.claude` counts where nothing else has the name, and widens nothing", async () => {
+  test("`.chimera` wins over `.opencode`; `.claude` is used only for other names, and widens nothing", async () => {
     const { put, home, cwd, load } = await places();
     await put(home, ".opencode/agent/a.md", "opencode");
     await put(home, ".chimera/agents/a.md", "chimera");
@@ -171,7 +171,7 @@ describe("agent definitions", () => {
   });
 });
 
-describe("a list that is kept while the files are", () => {
+describe("a list that is cached until the files change", () => {
   test("sees each change", async () => {
     const { put, cwd, home } = await places();
     const list = createAgentList(home, () => true);
@@ -190,7 +190,7 @@ describe("a list that is kept while the files are", () => {
     expect((await createAgentList(home, () => true)(cwd)).agents).toHaveLength(5);
   });
 
-  test("is there beside a link to itself", async () => {
+  test("is complete in spite of a link to itself", async () => {
     const { put, cwd, home } = await places();
     await put(cwd, ".opencode/agent/a.md", "A.");
     await symlink("loop.md", join(cwd, ".opencode/agent/loop.md"));
@@ -225,7 +225,7 @@ describe("project instructions", () => {
     expect(text.match(/^(?!<).+$/gm)).toEqual(["at the root", "in packages", "in one"]);
   });
 
-  test("a directory that anybody may write to is not a project", async () => {
+  test("a directory that anyone may write to is not a project", async () => {
     const { put, cwd, home } = await places();
     await mkdir(join(cwd, ".git"));
     await put(cwd, "AGENTS.md", "planted");
@@ -235,7 +235,7 @@ describe("project instructions", () => {
     expect(text.match(/^(?!<).+$/gm)).toEqual(["here"]);
   });
 
-  test("outside a repository the directories above are nobody's", async () => {
+  test("outside a repository the directories above are ignored", async () => {
     const { put, cwd, home } = await places();
     await put(cwd, "AGENTS.md", "above");
     await put(cwd, "one/AGENTS.md", "here");
@@ -243,7 +243,7 @@ describe("project instructions", () => {
     expect(text.match(/^(?!<).+$/gm)).toEqual(["here"]);
   });
 
-  test("64 KB: the project's come before the person's, and what is cut is said", async () => {
+  test("beyond 64 KB the person's are cut before the project's, and a problem says so", async () => {
     const { put, cwd, home } = await places();
     await put(home, ".opencode/AGENTS.md", "u".repeat(50_000));
     await put(cwd, "AGENTS.md", "p".repeat(50_000));

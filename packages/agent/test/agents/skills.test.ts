@@ -17,7 +17,7 @@ async function places() {
 }
 
 describe("skills", () => {
-  test("those of the person count, those of a project once it is trusted", async () => {
+  test("the person's are used, and a project's only when the project is trusted", async () => {
     const { put, home, cwd, load } = await places();
     await put(home, ".claude/skills/pdf/SKILL.md", `${head("pdf", "Reads PDF files")}Use pdftotext.`);
     await put(home, ".opencode/skill/a/SKILL.md", `${head("a", "opencode")}x`);
@@ -31,7 +31,7 @@ describe("skills", () => {
     expect(after.untrusted).toEqual([]);
   });
 
-  test("one without a description, or with a head that cannot be read, is named and left out", async () => {
+  test("a skill without a description, or with a broken head, is reported and left out", async () => {
     const { put, home, load } = await places();
     await put(home, ".chimera/skills/none/SKILL.md", "just text");
     await put(home, ".chimera/skills/bad/SKILL.md", "---\n: [\n---\nx");
@@ -44,7 +44,7 @@ describe("skills", () => {
     ]);
   });
 
-  test("one is read on demand, with its other files, and nothing outside its folder is", async () => {
+  test("the model can read a skill and its other files, and nothing outside its folder", async () => {
     const { put, home, load, run } = await places();
     await put(home, ".chimera/skills/pdf/SKILL.md", `${head("pdf", "Reads PDF files")}Use pdftotext.`);
     await put(home, ".chimera/skills/pdf/ref/forms.md", "Forms.");

@@ -9,7 +9,7 @@ import { of, resultsOf, takeTurn, toolNamed } from "../take-turn.js";
 
 type Reply = ScriptInput["turns"][number]["steps"][number]["reply"];
 
-/** One step with these calls, then a last word. */
+/** One step with these calls, then a final text. */
 const calling = (reply: Reply, tools: readonly Tool[], more: Partial<AgentOptions> = {}): AgentOptions => ({
   resolveModel: () =>
     createScriptedModel(parseScript({ turns: [{ steps: [{ reply }, { reply: [{ text: "ok" }] }] }] })),
@@ -38,7 +38,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  it("run as they were meant, and go back to the provider as they were written", async () => {
+  it("run with corrected arguments, and go back to the provider as they were written", async () => {
     const seen: unknown[] = [];
     const lines = toolNamed("lines", async (input) => ({ success: true, output: JSON.stringify(input) }), {
       input: v.object({ path: v.string(), limit: v.optional(v.number()) }),
@@ -70,7 +70,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  it("of a tool that forwards never lose their arguments on the way", async () => {
+  it("of a forwarding tool never lose their arguments", async () => {
     const wipe = { ...echo, name: "wipe", deferred: true };
     const forward = toolNamed("forward", echo.run, { forwards: true });
     const events = await takeTurn(
@@ -92,7 +92,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  it("with a deep value hidden in text are refused in words, and the turn goes on", async () => {
+  it("with a deep value hidden in text are refused with a reason, and the turn continues", async () => {
     const list = toolNamed("list", echo.run, {
       inputSchema: { type: "object", properties: { items: { type: "array" } } },
     });
@@ -102,7 +102,7 @@ describe("tool calls", () => {
     expect(of(events, "agent_result")).toMatchObject([{ success: true }]);
   });
 
-  it("are read out of the text of a model that writes them so, and out of no other's", async () => {
+  it("are found in the text of a model that writes calls as text, and of no other model", async () => {
     const text = '<tool_call>{"name":"echo","arguments":{"n":1}}</tool_call>';
     const script = { turns: [{ steps: [{ reply: [{ text }] }, { reply: [{ text: "ok" }] }] }] };
     const model = () => createScriptedModel(parseScript(script));
@@ -113,14 +113,14 @@ describe("tool calls", () => {
     expect(of(large, "agent_result")).toMatchObject([{ success: true, output: text }]);
   });
 
-  it("give no half of a character to the log, whatever is cut short", async () => {
+  it("never put half a character into the log, whatever is cut", async () => {
     const long = toolNamed("long", async () => ({ success: true, output: `x${"😀".repeat(150_000)}` }));
     const named = `${"n".repeat(119)}😀`;
     const events = await takeTurn(calling([{ call: "long" }, { call: named }], [long]));
     const outputs = of(events, "tool_result").map((result) => result.output);
     expect(outputs.join()).toContain("more characters were left out");
     expect(outputs.join()).toContain("No tool is called");
-    // Throws where half a character is left.
+    // Throws if half a character is left.
     for (const event of events) encodeURIComponent(Object.values(event.metadata).join(""));
   });
 
@@ -133,7 +133,7 @@ describe("tool calls", () => {
     expect(of(events, "tool_result")[0]).toMatchObject({ success: false, output: expect.stringMatching(problem) });
   });
 
-  it("of reading tools run side by side, those that change things one after the other and in order", async () => {
+  it("of reading tools run side by side; calls that change something run in order", async () => {
     const log: string[] = [];
     const timed = async (name: string) => {
       log.push(`+${name}`);
@@ -158,7 +158,7 @@ describe("tool calls", () => {
     expect(log).toEqual(["+a", "+b", "-a", "-b", "+c", "-c", "+d", "-d", "+e", "-e"]);
   });
 
-  it("go back to the model in words when they cannot run", async () => {
+  it("that cannot run return the reason to the model", async () => {
     const strict = toolNamed("strict", echo.run, { input: v.object({ path: v.string() }) });
     const thrower = toolNamed("thrower", async () => {
       throw new Error("disk on fire");
@@ -221,7 +221,7 @@ describe("tool calls", () => {
     for (const id of ids) expect(id).toMatch(/^[\w-]{1,40}$/);
   });
 
-  it("are limited to the tools the turn allows, by any of their names", async () => {
+  it("may use only the tools that the turn allows, by any of their names", async () => {
     const named = toolNamed("Read", echo.run, { aliases: ["read_file"] });
     const events = await takeTurn(calling([{ call: "read_file" }, { call: "echo" }], [named, echo]), {
       settings: { allowedTools: ["READ_FILE"] },
@@ -229,7 +229,7 @@ describe("tool calls", () => {
     expect(resultsOf(events).map((result) => result.success)).toEqual([true, false]);
   });
 
-  it("may be many at once without Node complaining of listeners", async () => {
+  it("may be many at once without Node's warning about listeners", async () => {
     const warnings: Error[] = [];
     const hear = (warning: Error): void => void warnings.push(warning);
     process.on("warning", hear);
@@ -254,7 +254,7 @@ describe("tool calls", () => {
     expect(of(events, "tool_result")[0]?.output.length).toBeLessThan(201_000);
   });
 
-  it("make up the plan, until a todo list does", async () => {
+  it("are the entries of the plan until a todo list replaces it", async () => {
     const plain = await takeTurn(calling([{ call: "echo" }], [echo]));
     expect(of(plain, "plan").map((plan) => plan.entries.map((entry) => entry.status))).toEqual([
       ["in_progress"],
@@ -276,7 +276,7 @@ describe("permissions", () => {
   });
   const asking = { settings: { autoApproveWrites: false } };
 
-  it("are asked for after the reader of the events took the call", async () => {
+  it("are asked for after the reader of the events has taken the call", async () => {
     const seen: string[] = [];
     const ask = async ({ call_id }: { call_id: string }) => {
       expect(seen).toContain(call_id);
@@ -292,7 +292,7 @@ describe("permissions", () => {
     expect(of(events, "tool_result").map((result) => result.output)).toEqual(["changed", "changed"]);
   });
 
-  it("are not asked for where the path is none that a file can have", async () => {
+  it("are not asked for when the path is invalid", async () => {
     const reply = ["a\0b", "", "~root/x", "x".repeat(300)].map((path) => ({
       call: "Write",
       args: { path, content: "" },
@@ -321,7 +321,7 @@ describe("permissions", () => {
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 
-  it("are asked for with a description that rules can judge, and shown only when a person is asked", async () => {
+  it("are asked for with a description for the rules, and with a preview only when a person is asked", async () => {
     const asked: unknown[] = [];
     const shown: unknown[] = [];
     const showing = {
@@ -340,7 +340,7 @@ describe("permissions", () => {
     expect(of(events, "tool_result")).toMatchObject([{ success: true }]);
   });
 
-  it("are asked for without what the call would change where that takes too long to work out", async () => {
+  it("are asked for without a preview that takes too long to compute", async () => {
     const slow = {
       ...change,
       preview: (_: unknown, { signal }: { signal: AbortSignal }) =>
@@ -360,7 +360,7 @@ describe("permissions", () => {
     expect(of(events, "tool_result")).toMatchObject([{ success: true }]);
   });
 
-  it("that a sandbox refuses fail as its violation, in the words of the answer", async () => {
+  it("that a sandbox refuses fail as a violation, with the message of the answer", async () => {
     const ask: Ask = async () => ({ decision: "deny", by: "rule", why: "no writes here", isViolation: true });
     const events = await takeTurn(calling([{ call: "change" }], [change]), { ...asking, context: { ask } });
     expect(of(events, "tool_result")).toMatchObject([
@@ -369,13 +369,13 @@ describe("permissions", () => {
   });
 });
 
-it("a text of megabytes in one event is said part by part, to its last character", async () => {
+it("a text of megabytes in one event is emitted in parts, complete to the last character", async () => {
   const whole = `${"x😀".repeat(600_000)}\ud83d`;
   const reply = [{ text: whole }];
   const resolveModel = () => createScriptedModel(parseScript({ turns: [{ steps: [{ reply }] }] }));
   const said = of(await takeTurn({ resolveModel }), "text_delta").map(({ text }) => text);
   expect(said.length).toBeGreaterThan(5);
   expect(said.join("") === whole).toBe(true);
-  // Throws where a character was cut in two.
+  // Throws if a character was cut in two.
   for (const text of said.slice(0, -1)) encodeURIComponent(text);
 });

@@ -12,14 +12,14 @@ const model = (steps: ScriptInput["turns"][number]["steps"]) => ({
   resolveModel: () => createScriptedModel(parseScript({ turns: [{ steps }] })),
 });
 
-/** The wall clock a cancel may take, with some room for a busy machine beside the promised two seconds. */
+/** Most wall-clock time of a cancel: the promised two seconds, with some room for a busy machine. */
 const promised = 2_000 + 500;
 
 describe("cancel", () => {
   it("at any event of a turn ends it in time and leaves no process behind", async () => {
     const cwd = await realpath(await mkdtemp(join(tmpdir(), "agent-cancel-")));
     onTestFinished(() => rm(cwd, { recursive: true, force: true }));
-    // Says its pid and its child's, ignores being asked to stop, and would stay for a minute.
+    // Prints its pid and its child's, ignores the request to stop, and would run for a minute.
     const command =
       "trap '' TERM INT; echo $$ >> pids; sh -c 'trap \"\" TERM INT; echo $$ >> pids; sleep 60' & echo up; wait";
     const options = {
@@ -37,7 +37,7 @@ describe("cancel", () => {
         context: { signal: cancel.signal, workspace: localWorkspace(cwd) },
         onEvent: (event, index) => {
           last = Math.max(last, index);
-          // The last event before the tool is left alone is its first output: that is as far as this turn gets by itself.
+          // The tool's first output is the last event that comes without a cancel.
           const stuck = event.type === "tool_progress";
           if (index !== at && !stuck) return;
           cancelledAt ||= performance.now();
@@ -55,7 +55,7 @@ describe("cancel", () => {
     await expect.poll(() => pids.filter(isAlive), { timeout: 3_000 }).toEqual([]);
   }, 60_000);
 
-  it("leaves a tool behind that does not listen, with a failed result, and hears no more of it", async () => {
+  it("gives up a tool that does not stop, with a failed result, and ignores its later events", async () => {
     const cancel = new AbortController();
     let emitLater: (() => void) | undefined;
     const deaf = toolNamed("deaf", (_input, { emit, callId }) => {
@@ -70,7 +70,7 @@ describe("cancel", () => {
     expect(events.at(-1)).toEqual({ type: "cancelled", metadata: { output: "Wait." } });
   });
 
-  it("ends what else may hang: a provider, a permission, finding the tools", async () => {
+  it("ends whatever else may hang: a provider, a permission, the search for tools", async () => {
     const hang = () => new Promise<never>(() => {});
     const change = toolNamed("change", async () => ({ success: true, output: "" }), { kind: "edit" });
     const deafModel = {
@@ -95,12 +95,12 @@ describe("cancel", () => {
     }
   });
 
-  it("before the turn began leaves only its end", async () => {
+  it("before the start of the turn leaves only its end", async () => {
     const events = await takeTurn(model([{ reply: [{ text: "x" }] }]), { context: { signal: AbortSignal.abort() } });
     expect(events.map((event) => event.type)).toEqual(["turn_end", "cancelled"]);
   });
 
-  it("happens by itself when nobody listens any more", async () => {
+  it("happens automatically when the consumer stops", async () => {
     let tell = (): void => {};
     const stopped = new Promise<void>((resolve) => {
       tell = resolve;
@@ -117,7 +117,7 @@ describe("cancel", () => {
   });
 });
 
-/** A process that has ended and that nobody has collected yet does not count. */
+/** Does not count a process that has ended and was not yet reaped. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -29,7 +29,7 @@ const past = (...results: string[]): Message[] =>
 const seen = (turns: number) => Array.from({ length: turns }, (_, turn) => turn);
 
 describe("a conversation that outgrows the window", () => {
-  it("is summed up from its whole text, with the same system, tools and messages and one instruction more", async () => {
+  it("is summed up by a request with the same system, tools and messages and one more instruction", async () => {
     const fact = `${filler(20_000)}FACT-deep ${filler(9_000)}`;
     const { requests, options } = await serveModel((asked) => [
       { text: textIn(asked).includes("FACT-deep") ? "Known." : "Gone." },
@@ -47,7 +47,7 @@ describe("a conversation that outgrows the window", () => {
     expect(summary.tools.map((tool) => tool.name)).toEqual(["read"]);
     expect(textIn(summary)).toContain(fact);
     expect(summary.messages).toHaveLength(history.length + 1);
-    // What stays is framed, and what was last asked and done is there word for word.
+    // The summary is framed, and the last prompt and its work stay word for word.
     const text = textIn(answer);
     expect(text).toContain("summed up. The summary below takes its place");
     expect(text).toContain("What was it?");
@@ -56,7 +56,7 @@ describe("a conversation that outgrows the window", () => {
     expect(of(events, "compaction")).toEqual([{ summary: "## Facts\nFACT-deep", from_turn: 23 }]);
   });
 
-  it("has a meter that is true afterwards", async () => {
+  it("reports the right number of filled tokens afterwards", async () => {
     const { options, requests } = await serveModel(() => done);
     const history = past(...Array(25).fill(filler(29_000)));
     const events = await takeTurn({ ...options, tools: [read(() => "")] }, { history, number: 25, seen: seen(25) });
@@ -67,7 +67,7 @@ describe("a conversation that outgrows the window", () => {
     expect(meter?.size).toBe(200_000);
   });
 
-  it("leaves room for the reply, and asks for no longer one than there is room for", async () => {
+  it("leaves room for the reply, and asks for no longer reply than fits", async () => {
     const { options, requests } = await serveModel(() => done);
     await takeTurn(options, { history: past(filler(600_000)), number: 1, seen: [0] });
     expect(requests.map((request) => request.summary)).toEqual([false]);
@@ -77,7 +77,7 @@ describe("a conversation that outgrows the window", () => {
     expect(requests.map((request) => request.summary)).toEqual([false, true, false]);
   });
 
-  it("goes on after a restart with what the model had before it", async () => {
+  it("continues after a restart with the same messages as before", async () => {
     const { options, requests } = await serveModel((_asked, n) => (n < 30 ? calling(n) : done));
     const agent = createAgent({ ...options, tools: [read((n) => `${n}${filler(29_000)}`)] });
     const conversation = createConversation(agent, { workspace: contextOf({}).workspace });
@@ -114,7 +114,7 @@ describe("a turn that fills the window by itself", () => {
     for (let n = 1; n <= 45; n++) expect(await readFile(join(cwd, `f${n}`), "utf8")).toBe(`${n}\n${filler(24_000)}`);
     expect(of(events, "compaction").length).toBeGreaterThan(0);
     expect(requests.filter((request) => request.refused)).toEqual([]);
-    // What was asked is always there word for word, and what was found is not forgotten.
+    // The prompt is always there word for word, and no fact is lost.
     for (const { asked } of requests) expect(textIn(asked)).toContain(prompt);
     expect(textIn(requests.at(-1)?.asked as Asked)).toContain("FACT-found");
   }, 60_000);
@@ -142,7 +142,7 @@ describe("a request that is refused as too long", () => {
     `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${small}).`;
 
   it.each(Array.from({ length: 12 }, (_, n) => 14_000 + n * 150))(
-    "in the middle of a turn (results of %i) makes room, keeps what the model has not read yet, and the turn ends well",
+    "in the middle of a turn (results of %i) makes room, keeps the messages that the model has not read, and the turn ends well",
     async (length) => {
       const { options, requests } = await serveModel((_asked, n) => (n < 12 ? calling(n) : done), small, GEMINI);
       const tools = [read((n) => `FACT-${n} ${filler(length)}`)];
@@ -151,12 +151,12 @@ describe("a request that is refused as too long", () => {
       const last = textIn(requests.at(-1)?.asked as Asked);
       for (let n = 0; n < 12; n++) expect(last).toContain(`FACT-${n}`);
       expect(last).toContain("Read twelve files.");
-      // What had been taken before was summed up whole; nothing was cut.
+      // The messages that the server had accepted before were summed up whole, without a cut.
       expect(requests.filter((request) => request.summary && request.refused)).toEqual([]);
     },
   );
 
-  it("is summed up from a transcript that tells an earlier summary from what the person said", async () => {
+  it("is summed up from a transcript that marks an earlier summary as such", async () => {
     const asked: string[] = [];
     await summarise({
       system: "",
@@ -176,7 +176,7 @@ describe("a request that is refused as too long", () => {
     );
   });
 
-  it("by one huge step is summed up from a transcript that is cut to fit", async () => {
+  it("because of one huge step is summed up from a transcript that is cut to fit", async () => {
     const { options, requests } = await serveModel(
       (_asked, n) => (n === 0 ? Array(12).fill(calling(0)).flat() : done),
       small,
@@ -189,7 +189,7 @@ describe("a request that is refused as too long", () => {
     for (let n = 0; n < 12; n++) expect(last).toContain(`FACT-${n}`);
   });
 
-  it("without words that anybody knows makes room where the request is long", async () => {
+  it("with an unknown message makes room if the request is long", async () => {
     const refuse = () => "Nope.";
     const { options } = await serveModel((_asked, n) => (n < 16 ? calling(n) : done), 120_000, refuse);
     const tools = [read((n) => `${n} ${filler(30_000)}`)];
@@ -226,7 +226,7 @@ describe("a compaction that is asked for", () => {
     expect(textIn(asked as Asked)).not.toContain("/compact");
   });
 
-  it("works where the model refuses whatever it is sent", async () => {
+  it("works when the model refuses every request", async () => {
     const { options } = await serveModel(
       () => done,
       10,
@@ -239,7 +239,7 @@ describe("a compaction that is asked for", () => {
     expect(summary).toContain("FACT-a");
   });
 
-  it("is not what a model says while it goes on working", async () => {
+  it("rejects a reply in which the model continues to work", async () => {
     const { options } = await serveModel(() => done);
     const resolveModel = async () => {
       const model = await options.resolveModel("");
@@ -257,7 +257,7 @@ describe("a compaction that is asked for", () => {
     expect(of(events, "compaction")).toMatchObject([{ summary: "## Facts\nFACT-a" }]);
   });
 
-  it("changes nothing where the provider cannot be reached", async () => {
+  it("changes nothing when the provider cannot be reached", async () => {
     const { options } = await serveModel(() => done);
     const resolveModel = async () => ({
       ...(await options.resolveModel("")),
@@ -277,7 +277,7 @@ describe("a compaction that is asked for", () => {
     expect(requests).toEqual([]);
   });
 
-  it("may be done in another way", async () => {
+  it("can be replaced by the embedder's own", async () => {
     const { options, requests } = await serveModel(() => done);
     const asked: CompactRequest[] = [];
     const compact = async (request: CompactRequest) => {

@@ -31,7 +31,7 @@ describe("a turn ends", () => {
     expect(events.at(-1)?.metadata).toMatchObject({ output: "Done.", steps: 2, tool_calls_total: 1, success: true });
   });
 
-  it("with a refusal as the model says, running none of that reply's calls", async () => {
+  it("with a refusal when the model refuses, and runs none of that reply's calls", async () => {
     const events = await takeTurn(scripted([{ reply: [{ text: "Par" }, { call: "look" }], stop: "refusal" }]));
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "refusal" }]);
     expect(of(events, "tool_call")).toEqual([]);
@@ -45,7 +45,7 @@ describe("a turn ends", () => {
     expect(events.at(-1)?.metadata).toMatchObject({ steps: 3, tool_calls_total: 3, success: false });
   });
 
-  it("with an error event when the model fails for good, keeping what was said", async () => {
+  it("with an error event when the model fails for good, and keeps its text so far", async () => {
     const error = { code: "unauthorized", message: "the key was withdrawn" } as const;
     const events = await takeTurn(scripted([{ reply: [{ text: "Half a sen" }, { error }] }]));
     expect(of(events, "error")).toEqual([{ name: "unauthorized", message: error.message, retryable: false }]);
@@ -53,7 +53,7 @@ describe("a turn ends", () => {
     expect(events.at(-1)?.metadata).toMatchObject({ output: "Half a sen", success: false });
   });
 
-  it("with an error event when there is no such model, or a part of the agent throws", async () => {
+  it("with an error event when the model does not exist, or a part of the agent throws", async () => {
     const resolveModel = () => Promise.reject(new AgentError("model_unavailable", "no such model"));
     expect(of(await takeTurn({ resolveModel }), "error")).toMatchObject([{ name: "model_unavailable" }]);
     const broken = { ...scripted([{ reply: [{ text: "x" }] }]), systemPrompt: () => Promise.reject(new Error("gone")) };
@@ -71,7 +71,7 @@ describe("a cost limit", () => {
       },
     );
 
-  it("stops the turn where nobody can answer", async () => {
+  it("stops the turn when nobody can answer", async () => {
     const events = await takeTurn(spending(), { settings: { maxCostUsd: 0.5 } });
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "max_tokens" }]);
     expect(events.at(-1)?.metadata).toMatchObject({
@@ -82,7 +82,7 @@ describe("a cost limit", () => {
     });
   });
 
-  it("asks, and goes on as far as the answer allows", async () => {
+  it("asks, and continues as far as the answer allows", async () => {
     const asked: unknown[] = [];
     const ask = async (request: { tool: string; options?: readonly string[] }) => {
       asked.push(request.options);
@@ -93,28 +93,28 @@ describe("a cost limit", () => {
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 
-  it("counts what the session spent before", async () => {
+  it("counts the cost of earlier turns", async () => {
     const events = await takeTurn(spending(), { settings: { maxCostUsd: 3, spentUsd: 2.5 } });
     expect(of(events, "usage")).toMatchObject([{ total_usd: 3.5, input: 1_000_000, priced: true }]);
     expect(events.at(-1)?.metadata).toMatchObject({ steps: 1, cost: 1 });
   });
 });
 
-describe("a cost limit where the price is not known", () => {
+describe("a cost limit with an unknown price", () => {
   const unpriced = () => {
     const { resolveModel, tools } = scripted([{ reply: [{ call: "look" }] }, { reply: [{ text: "Done." }] }]);
     return { tools, resolveModel: () => ({ ...resolveModel(), id: "gpt-6.1-sol", price: null }) };
   };
 
-  it("stops the turn before it costs anything where nobody can answer, and says why", async () => {
+  it("stops the turn before it costs anything when nobody can answer, and says why", async () => {
     const events = await takeTurn(unpriced(), { settings: { maxCostUsd: 1 } });
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "max_tokens" }]);
     expect(of(events, "agent_result")).toMatchObject([
-      { steps: 0, success: false, error: expect.stringContaining("what gpt-6.1-sol costs is not known") },
+      { steps: 0, success: false, error: expect.stringContaining("the price of gpt-6.1-sol is not known") },
     ]);
   });
 
-  it("asks once, and goes on when that is allowed", async () => {
+  it("asks once, and continues after a yes", async () => {
     const asked: unknown[] = [];
     const ask = async ({ tool, args }: { tool: string; args: object }) => {
       asked.push([tool, args]);
@@ -125,7 +125,7 @@ describe("a cost limit where the price is not known", () => {
     expect(of(events, "agent_result")).toMatchObject([{ success: true, output: "Done." }]);
   });
 
-  it("does not matter where there is no limit", async () => {
+  it("does not matter without a limit", async () => {
     expect(of(await takeTurn(unpriced()), "agent_result")).toMatchObject([{ success: true }]);
   });
 });

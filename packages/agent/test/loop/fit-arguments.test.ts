@@ -53,17 +53,17 @@ describe("arguments are fitted to the tool's schema", () => {
     ["null for what is required", "Read", { path: null }],
     ["a name that is taken", "Read", { path: "a", file_path: "b" }],
     ["JSON text where a text is wanted", "Write", { path: "a.json", content: '{"x":1}' }],
-  ])("leaves %s as it came", (_title, tool, sent) => {
+  ])("leaves %s unchanged", (_title, tool, sent) => {
     expect(fitArguments(sent, schemaOf(tool))).toBe(sent);
   });
 
-  it("leaves further keys alone where a schema takes any", () => {
+  it("leaves further keys alone if the schema accepts any key", () => {
     const schema = { type: "object", properties: { path: { type: "string" } }, additionalProperties: true };
     const sent = { file_path: "a" };
     expect(fitArguments(sent, schema)).toBe(sent);
   });
 
-  it("does not take a prototype from a model", () => {
+  it("sets no prototype from a model's arguments", () => {
     const sent = JSON.parse('{"__proto__":{"path":"x"},"file_path":"a"}') as Record<string, unknown>;
     const fitted = fitArguments(sent, schemaOf("Read"));
     expect(Object.getPrototypeOf(fitted)).toBe(Object.prototype);
@@ -71,7 +71,7 @@ describe("arguments are fitted to the tool's schema", () => {
   });
 });
 
-describe("a tool is found by what models call it", () => {
+describe("a tool is found by the names that models use", () => {
   it.each([
     ["functions.Read", "Read"],
     ["default_api:Read", "Read"],
@@ -81,14 +81,14 @@ describe("a tool is found by what models call it", () => {
     ["listFiles", "list_files"],
   ])("%s is %s", (name, tool) => expect(toolbox.find(name)?.name).toBe(tool));
 
-  it("a name that no tool has finds none, and the nearest is suggested", () => {
+  it("an unknown name finds no tool, and the nearest is suggested", () => {
     expect(toolbox.find("ReadEverything")).toBeUndefined();
     expect(toolbox.nearest("bash_command")).toBe("Bash");
     expect(toolbox.nearest("zz")).toBeUndefined();
   });
 });
 
-describe("calls that a model wrote as text", () => {
+describe("calls in a model's text", () => {
   const read = { name: "Read", args: '{"path":"a.txt"}' };
   it.each([
     ["an object", '{"name": "Read", "arguments": {"path":"a.txt"}}', [read]],
@@ -129,7 +129,7 @@ describe("calls that a model wrote as text", () => {
     ["an element of a page", "<p>Read</p>"],
     ["an empty list", "[]"],
     ["a very long text", `{"name":"Read","arguments":{"path":"${"a".repeat(300_000)}"}}`],
-  ])("%s is an answer", (_title, text) => expect(callsInText(text, toolbox)).toEqual([]));
+  ])("%s stays an answer", (_title, text) => expect(callsInText(text, toolbox)).toEqual([]));
 
   it("reads hostile text in linear time", () => {
     for (const text of [

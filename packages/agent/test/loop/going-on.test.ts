@@ -14,7 +14,7 @@ const call = (args = '{"path":"a"}') => ({ call: "look", args });
 describe.each(vendors)("%s: a reply that breaks off", (_name, vendor) => {
   const cut = (text: string) => ({ writes: [vendor.begin({ text })], after: "cut" as const });
 
-  it("after a tool ran and some words is gone on with, also twice in a row, and ends with the model's last word", async () => {
+  it("after a tool and some text is continued, also twice in a row, and ends with the model's last text", async () => {
     const { options, server, sent, waits } = await serving(vendor, [
       vendor.reply([call()], "calls"),
       cut("The file says "),
@@ -40,14 +40,14 @@ describe.each(vendors)("%s: a reply that breaks off", (_name, vendor) => {
     ["goes on", " five six.", "One two three four five six."],
     ["has nothing to add", "One two three four", "One two three four"],
     ["says something else", "Let me put it differently.", "One two three fourLet me put it differently."],
-  ])("is shown once when the model then %s", async (_how, then, shown) => {
+  ])("is shown only once when the model then %s", async (_how, then, shown) => {
     const { options } = await serving(vendor, [cut("One two three four"), vendor.reply([{ text: then }])]);
     const events = await takeTurn(options);
     expect(textOf(events)).toBe(shown);
     expect(of(events, "agent_result")).toMatchObject([{ output: shown, success: true }]);
   });
 
-  it("in a call runs nothing of it, and the call that is made again runs once under the id it came with", async () => {
+  it("in a call does not run it, and the repeated call runs once under its own id", async () => {
     ran.length = 0;
     const broken = { writes: [vendor.begin({ text: "Looking." }, { ...call('{"path":'), id: "same" })], after: "cut" };
     const { options } = await serving(vendor, [
@@ -61,7 +61,7 @@ describe.each(vendors)("%s: a reply that breaks off", (_name, vendor) => {
     expect(textOf(events)).toBe("Looking.Done.");
   });
 
-  it("after a thought is asked for again, and the thought is not sent back", async () => {
+  it("after reasoning only is requested again, and the reasoning is not sent back", async () => {
     const { options, sent } = await serving(vendor, [
       { writes: [vendor.begin({ thought: "Hmm, let me" })], after: "cut" },
       vendor.reply([{ text: "Done." }]),
@@ -72,7 +72,7 @@ describe.each(vendors)("%s: a reply that breaks off", (_name, vendor) => {
     expect(sent(1)).toBe(sent(0));
   });
 
-  it("each time is given up in the end, with what was said and no word of it twice", async () => {
+  it("every time fails in the end, and its text is shown only once", async () => {
     const { options, server, waits } = await serving(vendor, [cut("Half a sentence ")]);
     const events = await takeTurn(options);
     expect(textOf(events)).toBe("Half a sentence ");
@@ -82,7 +82,7 @@ describe.each(vendors)("%s: a reply that breaks off", (_name, vendor) => {
     expect(waits.reduce((sum, wait) => sum + wait)).toBeGreaterThan(120_000);
   });
 
-  it("goes back in the next turn as the one reply that it was", async () => {
+  it("goes back in the next turn as one reply", async () => {
     const { options, server } = await serving(vendor, [vendor.reply([{ text: "ok" }])]);
     const history = [
       { role: "user", text: "hi" },
@@ -110,7 +110,7 @@ describe.each(vendors)("%s: a provider that is busy", (_name, vendor) => {
   });
   const end = vendor.reply([{ text: "At last." }]);
 
-  it("nine times in a row is waited for about two minutes", async () => {
+  it("nine times in a row is asked again for about two minutes", async () => {
     const { options, waits } = await serving(vendor, [...Array(9).fill(busy(529)), end]);
     const events = await takeTurn(options);
     expect(textOf(events)).toBe("At last.");
@@ -125,7 +125,7 @@ describe.each(vendors)("%s: a provider that is busy", (_name, vendor) => {
     ["20 ms in its words", {}, "Please try again in 20ms.", 20],
     ["minutes in its words", {}, "Please try again in 7m12.48s. Need more?", 432_480],
     ["seconds spelled out", {}, "Please retry after 30 seconds.", 30_000],
-  ])("is given the %s that it asks for", async (_what, headers, message, wait) => {
+  ])("gets the %s that it asks for", async (_what, headers, message, wait) => {
     const { options, waits } = await serving(vendor, [
       { ...busy(429, headers, message), writes: [JSON.stringify({ error: { type: "rate_limit_error", message } })] },
       end,
@@ -134,7 +134,7 @@ describe.each(vendors)("%s: a provider that is busy", (_name, vendor) => {
     expect(waits).toEqual([wait]);
   });
 
-  it("for hours is reported at once", async () => {
+  it("and asks to wait for an hour is reported at once", async () => {
     const { options, waits } = await serving(vendor, [{ ...busy(429), headers: { "retry-after": "3600" } }, end]);
     expect(of(await takeTurn(options), "error")).toMatchObject([
       { name: "rate_limited", retryable: true, message: expect.stringContaining("for 60 minutes") },
@@ -142,7 +142,7 @@ describe.each(vendors)("%s: a provider that is busy", (_name, vendor) => {
     expect(waits).toEqual([]);
   });
 
-  it("is left at once when the turn is cancelled meanwhile", async () => {
+  it("is not waited for any longer once the turn is cancelled", async () => {
     const { options, server } = await serving(vendor, [{ ...busy(429), headers: { "retry-after": "300" } }, end]);
     const cancel = new AbortController();
     const sleep = (_ms: number, signal: AbortSignal) =>
@@ -155,7 +155,7 @@ describe.each(vendors)("%s: a provider that is busy", (_name, vendor) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("and goes silent is asked three times at most, since each is paid for", async () => {
+  it("and stops in a reply is asked at most three times, because each reply is paid for", async () => {
     const { options, server } = await serving(vendor, [{ writes: [vendor.begin()], after: "hang" }]);
     const events = await takeTurn({ ...options, resolveModel: agentOn(vendor.wire, server.url, 200).resolveModel });
     expect(of(events, "error")).toMatchObject([{ name: "stalled" }]);
@@ -164,7 +164,7 @@ describe.each(vendors)("%s: a provider that is busy", (_name, vendor) => {
 });
 
 describe.each(vendors)("%s: a model that thinks for long", (_name, vendor) => {
-  it("is waited for as long as there are signs of life", async () => {
+  it("may take long while anything arrives", async () => {
     const [first, ...rest] = vendor.begin({ text: "At last." }).split(/(?<=\n\n)/);
     const alive = Array.from({ length: 24 }, () => vendor.wire.keepAlive);
     const server = await serveSlowly([
@@ -184,7 +184,7 @@ describe.each(vendors)("%s: a reply with nothing in it", (_name, vendor) => {
     ["no part at all", []],
     ["a thought alone", [{ thought: "Nothing to say." }]],
     ["blanks alone", [{ text: " \n" }]],
-  ])("(%s) after a tool is asked for again, and the turn ends well", async (_what, parts) => {
+  ])("(%s) after a tool is requested again, and the turn ends well", async (_what, parts) => {
     const { options, sent, server } = await serving(vendor, [
       vendor.reply([call()], "calls"),
       vendor.reply(parts),
@@ -196,7 +196,7 @@ describe.each(vendors)("%s: a reply with nothing in it", (_name, vendor) => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it("every time fails the turn after two more tries", async () => {
+  it("every time fails the turn after two more attempts", async () => {
     const { options, server } = await serving(vendor, [vendor.reply([])]);
     const events = await takeTurn(options);
     expect(of(events, "error")).toEqual([{ name: "empty_reply", message: expect.any(String), retryable: false }]);
@@ -205,7 +205,7 @@ describe.each(vendors)("%s: a reply with nothing in it", (_name, vendor) => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it("where the window is full is an overflow, and room is made", async () => {
+  it("with a full window counts as an overflow, and room is made", async () => {
     const full = { input: 1_000_000, output: 0 };
     const { options } = await serving(vendor, [
       vendor.reply([], "end", full),
@@ -223,7 +223,7 @@ describe.each(vendors)("%s: a reply with nothing in it", (_name, vendor) => {
 });
 
 describe.each(vendors)("%s: a reply that reaches the output limit", (_name, vendor) => {
-  it("in a text is gone on with", async () => {
+  it("in a text is continued", async () => {
     const { options, sent } = await serving(vendor, [
       vendor.reply([{ text: "One, two, " }], "limit"),
       vendor.reply([{ text: "three." }]),
@@ -233,7 +233,7 @@ describe.each(vendors)("%s: a reply that reaches the output limit", (_name, vend
     expect(sent(1)).toContain("reached the limit");
   });
 
-  it("in a call runs nothing, tells the model so, and runs the whole call that follows", async () => {
+  it("in a call does not run it, says so to the model, and runs the complete call that follows", async () => {
     ran.length = 0;
     const { options, sent } = await serving(vendor, [
       vendor.reply([{ text: "Looking." }, call('{"path":"a","content":"half of i')], "limit"),
@@ -260,7 +260,7 @@ describe.each(vendors)("%s: a reply that reaches the output limit", (_name, vend
 });
 
 describe.each(vendors)("%s: an ending that only some servers know", (_name, vendor) => {
-  it("is a failure where it says so: what was said is gone on from", async () => {
+  it("that reports a failure fails the reply, which is then continued", async () => {
     const { options } = await serving(vendor, [
       vendor.reply([{ text: "Half of " }], "network_error"),
       vendor.reply([{ text: "it." }]),
@@ -268,14 +268,14 @@ describe.each(vendors)("%s: an ending that only some servers know", (_name, vend
     expect(of(await takeTurn(options), "agent_result")).toMatchObject([{ output: "Half of it.", success: true }]);
   });
 
-  it("is a refusal where a filter says so", async () => {
+  it("that reports a filter counts as a refusal", async () => {
     const { options } = await serving(vendor, [vendor.reply([{ text: "I" }], "sensitive")]);
     const events = await takeTurn(options);
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "refusal" }]);
     expect(of(events, "agent_result")).toMatchObject([{ success: false }]);
   });
 
-  it("is an overflow where the window is full: room is made, and the reply is gone on with", async () => {
+  it("that reports a full window counts as an overflow: room is made, and the reply is continued", async () => {
     const { options, sent } = await serving(vendor, [
       vendor.reply([call()], "calls"),
       vendor.reply([{ text: "It is " }], "model_context_window_exceeded"),
@@ -288,14 +288,14 @@ describe.each(vendors)("%s: an ending that only some servers know", (_name, vend
     expect(sent(3)).toContain("It is ");
   });
 
-  it("that nobody knows is an end", async () => {
+  it("that is unknown counts as a normal end", async () => {
     const { options } = await serving(vendor, [vendor.reply([{ text: "Done." }], "because")]);
     expect(of(await takeTurn(options), "agent_result")).toMatchObject([{ output: "Done.", success: true }]);
   });
 });
 
 describe.each(vendors)("%s: a reply that is cut at any byte", (_name, vendor) => {
-  it("says each word once, runs each call once, and the turn ends well", async () => {
+  it("shows each word once, runs each call once, and the turn ends well", async () => {
     const parts = [{ thought: "Hm. " }, { text: "Reading the file – 見る – now. " }, call()];
     const whole = Buffer.from(vendor.reply(parts, "calls"));
     const closing = vendor.reply([{ text: "All good." }]);
@@ -313,7 +313,7 @@ describe.each(vendors)("%s: a reply that is cut at any byte", (_name, vendor) =>
       const events = await listen({ ...options, tools: [look] });
       const told = [at, textOf(events), ran.length, of(events, "agent_result")[0]?.success];
       if (of(events, "notice").length === 0) {
-        // The vendor's last word had arrived: there is nothing to ask for again.
+        // The stop event had arrived, so nothing is requested again.
         expect(whole.subarray(0, at).toString()).toMatch(/"(?:stop_reason":"tool_use|finish_reason":"tool_calls)"/);
         break;
       }

@@ -21,7 +21,7 @@ const times = (count: number, step: (n: number) => Steps[number]): Steps =>
 const done: Steps[number] = { reply: [{ text: "Done." }] };
 
 describe("a model that makes the same call with the same result", () => {
-  it.each(["same", "failing"])("(%s) reads so from the third time on, and is stopped at the sixth", async (name) => {
+  it.each(["same", "failing"])("(%s) gets a note from the third time on, and is stopped at the sixth", async (name) => {
     const events = await takeTurn(play(times(50, () => call(name, { path: "a" }))));
     const outputs = of(events, "tool_result").map(({ output }) => output);
     expect(outputs).toHaveLength(6);
@@ -39,18 +39,18 @@ describe("a model that makes the same call with the same result", () => {
     expect(of(events, "agent_result")).toMatchObject([{ success: false, error: expect.stringContaining("6 times") }]);
   });
 
-  it("goes on when it listens", async () => {
+  it("continues when it heeds the note", async () => {
     const events = await takeTurn(play([...times(4, () => call("same")), done]));
     expect(of(events, "agent_result")).toMatchObject([{ success: true, output: "Done." }]);
   });
 
-  it("and another in turn goes in circles as well", async () => {
+  it("and another call in turn is repeating itself as well", async () => {
     const events = await takeTurn(play(times(50, (n) => call(n % 2 ? "same" : "failing"))));
     expect(of(events, "error")).toMatchObject([{ name: "stuck" }]);
     expect(of(events, "tool_result").length).toBeLessThan(13);
   });
 
-  it("goes in no circle where the result changes, the arguments do, or something new is done in between", async () => {
+  it("is not repeating itself if the result or the arguments change, or something new happens in between", async () => {
     for (const step of [
       () => call("counter"),
       (n: number) => call("same", { n }),
@@ -78,7 +78,7 @@ describe("a turn without a limit", () => {
   });
   const cautious = { autoApproveWrites: false };
 
-  it("asks every hundred steps, and goes on as long as it may", async () => {
+  it("asks every hundred steps, and continues as long as the answer is yes", async () => {
     const asked: unknown[] = [];
     const events = await takeTurn(long(), { settings: cautious, context: answering("allow", "client", asked) });
     expect(asked).toEqual([
@@ -88,20 +88,20 @@ describe("a turn without a limit", () => {
     expect(of(events, "agent_result")).toMatchObject([{ success: true, steps: 251 }]);
   });
 
-  it("asks no more in this turn once a client answers `always`, which it was not offered", async () => {
+  it("does not ask again in this turn after the answer `always`, which is not offered", async () => {
     const asked: unknown[] = [];
     const events = await takeTurn(long(), { settings: cautious, context: answering("always", "client", asked) });
     expect(asked).toHaveLength(1);
     expect(of(events, "agent_result")).toMatchObject([{ success: true, steps: 251 }]);
   });
 
-  it("ends where a person says so", async () => {
+  it("ends when a person says no", async () => {
     const events = await takeTurn(long(), { settings: cautious, context: answering("deny", "client", []) });
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "max_turn_requests" }]);
     expect(of(events, "agent_result")).toMatchObject([{ success: false, steps: 100 }]);
   });
 
-  it("goes on where nobody is there to be asked, and asks nothing of who wants no questions", async () => {
+  it("continues when nobody answers, and does not ask when approvals are automatic", async () => {
     const alone = await takeTurn(long(), { settings: cautious, context: answering("deny", "rule", []) });
     expect(of(alone, "agent_result")).toMatchObject([{ success: true, steps: 251 }]);
     const asked: unknown[] = [];
@@ -110,7 +110,7 @@ describe("a turn without a limit", () => {
     expect(asked).toEqual([]);
   });
 
-  it("that is given one ends there, and asks nobody", async () => {
+  it("that has one after all ends there without a question", async () => {
     const asked: unknown[] = [];
     const context = answering("allow", "client", asked);
     const events = await takeTurn(long(), { settings: { ...cautious, maxSteps: 120 }, context });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Model, ModelEvent, ModelRequest } from "../../src/providers/index.js";
 import { takeTurn, toolNamed } from "../take-turn.js";
 
-/** Remembers what it was sent; `answer` decides what it says. */
+/** Remembers the requests; `answer` gives its replies. */
 function recording(answer: (request: ModelRequest, index: number) => ModelEvent[], contextWindow = 100_000) {
   const requests: ModelRequest[] = [];
   const model: Model = {
@@ -50,7 +50,7 @@ describe("what the model is sent", () => {
     ]);
   });
 
-  it("carries the system prompt made for the turn, and only tools that are there", async () => {
+  it("includes the turn's system prompt, and only available tools", async () => {
     const { requests, resolveModel } = recording(() => [text("ok")]);
     const run = async () => ({ success: true, output: "" });
     const tools = [toolNamed("here", run), toolNamed("absent", run, { available: () => false })];

@@ -1,4 +1,4 @@
-/** A model on loopback that thinks for itself: it reads each request, refuses one that is too long, and answers in Claude's format. */
+/** A model on loopback that works like a real one: it reads each request, refuses a long one, and answers in Claude's format. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
@@ -23,14 +23,14 @@ export interface ModelServer {
   readonly options: AgentOptions;
 }
 
-/** Everything that was said in a request, as one text. */
+/** All text of a request. */
 export function textIn({ messages }: Asked): string {
   return JSON.stringify(messages);
 }
 
 /**
- * `answer` is asked about the nth request that is not for a summary. A summary names every fact (`FACT-` and a word) that it was given,
- * so that one which was not sent is forgotten. Four characters of a request are a token, and `window` tokens are the most there may be.
+ * `answer` gives the reply to the nth request that is not for a summary. A summary repeats every fact (`FACT-` and a word) in its request,
+ * so that facts which were not sent are lost. Four characters count as a token, and a request may have at most `window` tokens.
  */
 export async function serveModel(
   answer: (asked: Asked, n: number) => readonly ReplyPart[],

@@ -1,4 +1,4 @@
-/** Replies in two vendors' formats, put together from parts, on a real server that keeps what it was asked. */
+/** Replies in two vendors' formats, made from parts, on a real server that keeps its requests. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
@@ -15,7 +15,7 @@ export interface Vendor {
   readonly wire: WireFormat;
   /** A reply without its end. */
   begin(...parts: ReplyPart[]): string;
-  /** A whole one. */
+  /** A complete reply. */
   reply(parts: readonly ReplyPart[], stop?: Stop, usage?: { input: number; output: number }): string;
   refuse(status: number, message: string): WireReply;
 }
@@ -113,7 +113,7 @@ export const vendors = [
   ["chat", gpt],
 ] as const;
 
-/** An agent on that vendor; waits between retries are noted and take no time. */
+/** An agent with that vendor. It records the waits between retries and skips them. */
 export async function serving(
   vendor: Vendor,
   replies: readonly (string | WireReply)[],
@@ -129,7 +129,7 @@ export async function serving(
   };
 }
 
-/** Answers any request with these pieces, a twentieth of a second apart; returns where. */
+/** Answers any request with these pieces, a twentieth of a second apart. Returns its address. */
 export async function serveSlowly(pieces: readonly string[]): Promise<string> {
   const server = createServer(async (incoming, outgoing) => {
     incoming.resume();

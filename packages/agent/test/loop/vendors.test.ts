@@ -1,4 +1,4 @@
-/** Breaks and compactions against each vendor, which refuses what the real one refuses: what is sent afterwards is still accepted. */
+/** Interrupted replies and compactions with each vendor, as strict as the real one: it must accept the requests that follow. */
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { anthropicFirst, createAgent, createConversation } from "../../src/index.js";
@@ -11,7 +11,7 @@ import { type ModelReply, startVendor, type Vendor } from "../vendors/vendor.js"
 const call = (path: string) => ({ call: "look", args: { path } });
 const think = { reasoning: "Next." };
 
-/** Takes turns; `window` is how many tokens the model is said to hold, `lengths` how many characters results have. */
+/** Takes turns. `window` is the context window of the model in tokens, `lengths` are the lengths of the results in characters. */
 async function talk(
   vendor: Vendor,
   replies: readonly ModelReply[],
@@ -38,7 +38,7 @@ async function talk(
   return { events, requests: running.answered.map(({ body }) => JSON.stringify(body)) };
 }
 
-/** The model with a smaller window, and without its token counts: other tests cover those. */
+/** The model with a smaller window and without its token counts, which other tests cover. */
 function held(model: Model, window: number): Model {
   if (window === 0) return model;
   return {
@@ -70,7 +70,7 @@ describe.each(vendors)("$name", ({ create, env = {} }) => {
     expect(of(events, "agent_result")).toMatchObject([{ success: true, output: "Done." }]);
   });
 
-  it("accepts the conversation after everything in it was summed up in the middle of a turn, and in the next one", async () => {
+  it("accepts the conversation after a compaction in the middle of a turn, and in the next turn", async () => {
     const replies: ModelReply[] = [
       { says: [think, call("a")] },
       { says: [think, call("b")] },
@@ -91,7 +91,7 @@ describe.each(vendors)("$name", ({ create, env = {} }) => {
       { success: true, output: "Done.", tool_calls_total: 5 },
       { success: true, output: "Yes." },
     ]);
-    // All that was read was sent to be summed up; what stays is the summary, the prompt and what was not answered yet.
+    // The request for a summary had everything. The summary, the prompt and the unanswered messages stay.
     const [summing = "", after = ""] = requests.slice(-4);
     for (const path of ["<a>", "<b>", "<c>", "<d>"]) expect(summing).toContain(path);
     expect(after).toContain("Look at four files.");
@@ -101,7 +101,7 @@ describe.each(vendors)("$name", ({ create, env = {} }) => {
 });
 
 describe("a Claude that pauses its reply", () => {
-  it("gets the same conversation again with the reply as it is, and goes on", async () => {
+  it("gets the same conversation again with the unchanged reply, and continues", async () => {
     const replies: ModelReply[] = [
       { says: [think, call("a")] },
       { says: [think, { text: "I search. " }], stop: "pause_turn" },
@@ -118,7 +118,7 @@ describe("a Claude that pauses its reply", () => {
     expect(last).toMatchObject({ role: "assistant", content: [{ type: "thinking" }, { text: "I search. " }] });
   });
 
-  it("again and again fails the turn", async () => {
+  it("too often fails the turn", async () => {
     const replies = Array.from({ length: 11 }, (): ModelReply => ({ says: [{ text: "Wait. " }], stop: "pause_turn" }));
     const { events, requests } = await talk(createClaude(), replies);
     expect(of(events, "error")).toMatchObject([

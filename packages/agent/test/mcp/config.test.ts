@@ -48,11 +48,11 @@ describe("MCP configuration", () => {
     ["a time-out of 0", '{"mcp":{"a":{"command":"run","timeout_ms":0}}}'],
     ["a time-out without an end", '{"mcp":{"a":{"command":"run","timeout":1e999}}}'],
     ["a time-out in words", '{"mcp":{"a":{"url":"https://x/","timeout":"5000"}}}'],
-  ])("%s is a notice", (_, text) => {
+  ])("%s causes a notice", (_, text) => {
     expect(parseMcpConfig(text, "f")).toEqual({ servers: [], notices: [expect.stringContaining("f")] });
   });
 
-  test("the user's file, the project's only when trusted, and one named by hand last", async () => {
+  test("reads the user's file, the project's file only when trusted, and a named file last", async () => {
     const { cwd, outside: home } = await bench();
     const put = async (path: string, servers: unknown) => {
       await mkdir(join(path, ".."), { recursive: true });
@@ -75,7 +75,7 @@ describe("MCP configuration", () => {
   test("a project's file is read only as a file of the project", async () => {
     const { cwd, outside: home } = await bench();
     await mkdir(join(cwd, ".opencode"));
-    // Read to its end, it would take all memory there is.
+    // Reading to its end would use up the memory.
     await symlink("/dev/zero", join(cwd, ".opencode/mcp.json"));
     await writeFile(join(cwd, ".opencode/config.json"), '{"mcp":{"a":{"command":"run"}}}');
     expect(await loadMcpConfig({ home, cwd, trusted: true })).toEqual({
@@ -85,7 +85,7 @@ describe("MCP configuration", () => {
     });
   });
 
-  test("names fit every provider and stay apart", () => {
+  test("names fit every provider and stay distinct", () => {
     expect(mcpToolName("my server", "do.it")).toBe("mcp__my_server__do_it");
     const long = [mcpToolName("s", "x".repeat(90)), mcpToolName("s", "x".repeat(91))];
     expect(new Set(long).size).toBe(2);

@@ -13,7 +13,7 @@ interface Seen {
 
 type Behaviour = (seen: Seen, response: ServerResponse) => void;
 
-/** Answers by JSON, except that calls are answered by a stream of events in pieces. */
+/** Answers with JSON; answers calls with a stream of events in pieces. */
 const plain: Behaviour = ({ message }, response) => {
   const reply = (result: unknown) => JSON.stringify({ jsonrpc: "2.0", id: message.id, result });
   if (message.method === "initialize") {
@@ -71,7 +71,7 @@ async function listening(behaviour: Behaviour) {
 }
 
 describe("an MCP server over HTTP", () => {
-  test("carries headers, session and agreed version, takes JSON and event streams, and says goodbye", async () => {
+  test("gets headers, session and agreed version, may answer with JSON and event streams, and the session is deleted", async () => {
     const { list, run, seen, pool } = await listening(plain);
     const [echo] = await list();
     expect(echo?.name).toBe("mcp__web__echo");
@@ -100,13 +100,13 @@ describe("an MCP server over HTTP", () => {
     ],
     ["hangs up", (_, response) => response.destroy(), /cannot be reached/],
     ["answers something else", (_, response) => response.end("<html>"), /held no reply/],
-  ])("a server that %s is a notice", async (_, behaviour, notice) => {
+  ])("a server that %s causes a notice", async (_, behaviour, notice) => {
     const { list, notices } = await listening(behaviour);
     expect(await list()).toEqual([]);
     expect(notices.join()).toMatch(notice);
   });
 
-  test("a session that the server forgot is opened anew by the next turn", async () => {
+  test("the next turn opens a new session after the server forgot one", async () => {
     let forgetful = false;
     const { list, run, seen } = await listening((one, response) => {
       if (forgetful && one.message.method === "tools/call") {
@@ -122,7 +122,7 @@ describe("an MCP server over HTTP", () => {
     expect(seen.filter(({ message }) => message.method === "initialize")).toHaveLength(2);
   });
 
-  test("one that never takes the last word of the handshake costs a notice", async () => {
+  test("a server that does not accept the last message of the handshake causes a notice", async () => {
     const { list, notices } = await listening((seen, response) => {
       if (seen.message.method !== "notifications/initialized") plain(seen, response);
     });
@@ -130,7 +130,7 @@ describe("an MCP server over HTTP", () => {
     expect(notices).toEqual([expect.stringContaining("took too long")]);
   });
 
-  test("a server that asks something under the id of a call still answers the call", async () => {
+  test("a server that sends a request under the id of a call still answers the call", async () => {
     let answer: (() => void) | undefined;
     let pings = 0;
     const { list, run } = await listening(({ message }, response) => {
@@ -154,7 +154,7 @@ describe("an MCP server over HTTP", () => {
     expect(await run(echo as Tool, {})).toEqual({ success: true, output: "done" });
   });
 
-  test("an error of the protocol is an answer", async () => {
+  test("an error of the protocol becomes the call's result", async () => {
     const { list, run } = await listening((one, response) => {
       if (one.message.method !== "tools/call") return plain(one, response);
       response.setHeader("content-type", "application/json");

@@ -52,7 +52,7 @@ describe("a confined MCP server", () => {
     return { tools, notices, pool };
   };
 
-  test("is started as the confinement says, and released when it has ended", async () => {
+  test("is started by the confinement, and released when it has ended", async () => {
     let released = 0;
     const confine: Confine = ({ command, env }) => ({
       file: "/bin/sh",
@@ -66,13 +66,13 @@ describe("a confined MCP server", () => {
     await vi.waitFor(() => expect(released).toBe(1));
   });
 
-  test("that is refused costs a notice", async () => {
+  test("that is refused causes a notice", async () => {
     const { tools, notices } = await offered({ confine: () => ({ refused: "no wall here" }) }, server());
     expect(tools).toEqual([]);
     expect(notices).toEqual([expect.stringContaining("no wall here")]);
   });
 
-  test("is not reached over a network that is closed", async () => {
+  test("over HTTP is not reached when the network is closed", async () => {
     const remote: ConfiguredServer = { type: "http", name: "far", url: "http://127.0.0.1:9/", headers: {} };
     const { tools, notices } = await offered({ network: () => false }, remote);
     expect(tools).toEqual([]);
@@ -81,7 +81,7 @@ describe("a confined MCP server", () => {
 });
 
 describe("an MCP server over stdio", () => {
-  test("its tools, from all pages, under names every provider takes", async () => {
+  test("offers its tools from all pages, under names that every provider accepts", async () => {
     const { tools, named } = await opened(server());
     expect(tools).toHaveLength(8);
     expect(named("echo")).toMatchObject({
@@ -93,7 +93,7 @@ describe("an MCP server over stdio", () => {
     expect(named("fail").inputSchema).toEqual({ type: "object" });
   });
 
-  test("calls, failures, pictures and resources", async () => {
+  test("handles calls, failures, pictures and resources", async () => {
     const { run, named, cwd } = await opened(server());
     expect(await run(named("echo"), { text: "hi" })).toEqual({ success: true, output: "echo: hi" });
     expect(await run(named("fail"), {})).toEqual({ success: false, output: "it went wrong", error: "it went wrong" });
@@ -124,13 +124,13 @@ describe("an MCP server over stdio", () => {
     expect(await run(named("echo"), { text: "still here" })).toMatchObject({ success: true });
   });
 
-  test("a changed list is asked for again", async () => {
+  test("a changed list of tools is read again", async () => {
     const { run, named, list } = await opened(server());
     await run(named("grow"), {});
     expect((await list()).map(({ name }) => name)).toContain("mcp__my_server__grown");
   });
 
-  test("a server that dies answers its call with an error and is started again by the next turn", async () => {
+  test("a call of a server that dies fails, and the next turn starts the server again", async () => {
     const { run, named, list } = await opened(server());
     expect(await run(named("die"), {})).toMatchObject({ success: false, error: expect.stringContaining("is gone") });
     expect(await run(named("echo"), { text: "x" })).toMatchObject({ success: false });
@@ -144,12 +144,12 @@ describe("an MCP server over stdio", () => {
   });
 });
 
-describe("a server that does not work costs a notice, once", () => {
+describe("a server that does not work causes one notice", () => {
   test.each<[string, ConfiguredServer, RegExp]>([
     ["crashes", server("crash"), /did not connect.*no luck today/],
     ["is not there", server("plain", { command: "/nowhere/at-all" } as never), /could not be started/],
     ["says nothing", server("mute", { timeoutMs: 300 }), /took too long/],
-    ["asks without end and reads no answer", server("deaf"), /does not read what it is sent/],
+    ["asks without end and reads no answer", server("deaf"), /does not read its input/],
     [
       "speaks SSE",
       { type: "sse", name: "old", url: "http://127.0.0.1:1/", headers: {} },
@@ -165,7 +165,7 @@ describe("a server that does not work costs a notice, once", () => {
   });
 });
 
-test("a server that cannot say what it offers is ended each time, and tried less and less often", async () => {
+test("a server that cannot list its tools is ended each time, and tried less and less often", async () => {
   let now = 0;
   const place = await bench();
   const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, patienceMs: 20_000, now: () => now });
@@ -191,7 +191,7 @@ test("a server that cannot say what it offers is ended each time, and tried less
 });
 
 describe("a server that hangs", () => {
-  test("is waited for once, and then costs a turn nothing", async () => {
+  test("is waited for once, and later turns do not wait", async () => {
     const place = await bench();
     const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, patienceMs: 300 });
     onTestFinished(() => pool.closeAll());
@@ -226,7 +226,7 @@ describe("a server that hangs", () => {
   });
 });
 
-test("what a server says about itself, and its resources", async () => {
+test("a server's instructions and resources reach the model", async () => {
   const { offer, tools, run } = await opened(server("resourceful"));
   expect((await offer()).instructions).toEqual([{ server: "my server", text: "Ask me politely." }]);
   const resource = tools.find(({ name }) => name === "mcp_resource") as Tool;
@@ -243,7 +243,7 @@ describe("more tools than a request should carry", () => {
   }));
   const own = builtinTools();
 
-  test("are found by a search and called by name; the request stays small", async () => {
+  test("are found by a search and called by name, so that requests stay small", async () => {
     const { run } = await bench();
     const tools = deferTools([...own, ...many], (tool) => many.includes(tool));
     const declared = createToolbox(tools, null).tools;
@@ -261,12 +261,12 @@ describe("more tools than a request should carry", () => {
     expect((await run(search, { query: "zzz" })).output).toContain("shop (200 tools)");
   });
 
-  test("few tools stay as they are", () => {
+  test("few tools stay unchanged", () => {
     expect(deferTools(own, () => true)).toEqual(own);
   });
 });
 
-test("a tool that is described in nonsense is still a tool, under words and a schema that every provider takes", async () => {
+test("a tool with a nonsensical description stays usable, with a text and a schema that every provider accepts", async () => {
   const { tools } = await opened(server("odd"));
   expect(tools).toMatchObject([
     { name: "mcp__my_server__a", description: "a of the MCP server my server", inputSchema: { type: "object" } },

@@ -12,7 +12,7 @@ import { anthropic, chat, said, type WireFormat } from "./wires.js";
 interface Package {
   readonly wire: WireFormat;
   model(url: string): AiSdkModel;
-  /** How the reply's reasoning stands in the second request. */
+  /** Where the second request has the reply's reasoning. */
   readonly reasoningBack: object;
   assistantIn(body: Record<string, unknown>): unknown;
 }
@@ -20,7 +20,7 @@ interface Package {
 const assistantIn = (body: Record<string, unknown>): unknown =>
   (body["messages"] as { role: string }[]).find((message) => message.role === "assistant");
 
-/** One package of each version of the provider specification, as people install them. */
+/** A published package for each version of the provider specification. */
 const packages: Record<string, Package> = {
   "@ai-sdk/anthropic, v3": {
     wire: anthropic,
@@ -55,7 +55,7 @@ describe.each(Object.entries(packages))("a model of %s", (_name, { wire, model, 
     return { server, agent };
   };
 
-  test("thinks, speaks, calls side by side, and gets everything back in the next request", async () => {
+  test("thinks, writes text, makes parallel calls, and gets everything back in the next request", async () => {
     const { server, agent } = await serve([{ writes: [wire.calling] }, { writes: [wire.closing] }]);
     const events = await takeTurn(agent);
     expect(of(events, "error")).toEqual([]);
@@ -71,7 +71,7 @@ describe.each(Object.entries(packages))("a model of %s", (_name, { wire, model, 
     expect(JSON.stringify(second?.body)).toContain("saw a.txt");
   });
 
-  test("keeps what the vendor wants back over turns", async () => {
+  test("keeps the vendor's own data across turns", async () => {
     const { server, agent } = await serve([
       { writes: [wire.calling] },
       { writes: [wire.closing] },
@@ -105,7 +105,7 @@ describe.each(Object.entries(packages))("a model of %s", (_name, { wire, model, 
     ["a refusal of the key", 401, "{}", "unauthorized"],
     ["a conversation that is too long", wireStatus(wire), wire.overflow.body, "context_overflow"],
     ["a failure", 500, "oops", "provider_failed"],
-  ])("%s is a typed error", async (_title, status, body, code) => {
+  ])("%s becomes a typed error", async (_title, status, body, code) => {
     const { agent } = await serve([{ status, writes: [body] }]);
     expect(of(await takeTurn(agent), "error")).toMatchObject([{ name: code }]);
   });
@@ -118,12 +118,12 @@ describe.each(Object.entries(packages))("a model of %s", (_name, { wire, model, 
       onEvent: (event) => event.type === "text_delta" && controller.abort(),
     });
     expect(events.at(-1)).toMatchObject({ type: "cancelled" });
-    // Node's fetch opens a fresh connection in the place of the one that was cut.
+    // Node's fetch replaces the cut connection by a new one.
     await expect.poll(() => server.connections() - server.open()).toBeGreaterThan(0);
   });
 });
 
-test("pictures of tools come in a message of their own, which every package sends as pictures", async () => {
+test("pictures of tools are sent in a message of their own, which every package sends as pictures", async () => {
   const server = await serveWire([{ writes: [chat.closing] }]);
   const picture = { mimeType: "image/png" as const, data: "iVBORw0KGgo=" };
   const messages: ModelMessage[] = [
@@ -139,7 +139,7 @@ test("pictures of tools come in a message of their own, which every package send
   expect(JSON.stringify(sent[3])).toContain("data:image/png;base64,iVBORw0KGgo=");
 });
 
-/** A model that gives these parts, one list a request, and keeps the prompts that it was asked with. */
+/** A model that yields these parts, one list per request, and keeps its prompts. */
 function playing(modelId: string, ...replies: object[][]) {
   const prompts: { role: string; content: Record<string, unknown>[] }[][] = [];
   const model: AiSdkModel = {
@@ -181,21 +181,24 @@ test.each([
     [calling("c"), { type: "error", error: new Error("ended without a finish reason") }],
   ],
   ["nothing at all", [calling("c")]],
-])("a reply that ends with %s is a cut one: asked for again, and its calls do not run", async (_how, cut) => {
-  const { agent, prompts } = playing("m", cut, closing);
-  const events = await takeTurn(agent);
-  expect(of(events, "tool_call")).toEqual([]);
-  expect(of(events, "agent_result")).toMatchObject([{ success: true, output: "Done." }]);
-  expect(prompts).toHaveLength(2);
-});
+])(
+  "a reply that ends with %s counts as broken off: it is requested again, and its calls do not run",
+  async (_how, cut) => {
+    const { agent, prompts } = playing("m", cut, closing);
+    const events = await takeTurn(agent);
+    expect(of(events, "tool_call")).toEqual([]);
+    expect(of(events, "agent_result")).toMatchObject([{ success: true, output: "Done." }]);
+    expect(prompts).toHaveLength(2);
+  },
+);
 
-test("a reply that the vendor pauses is gone on with", async () => {
+test("a reply that the vendor pauses is continued", async () => {
   const { agent, prompts } = playing("m", [...saying("Wait. "), finish("stop", "pause_turn")], closing);
   expect(of(await takeTurn(agent), "agent_result")).toMatchObject([{ success: true, steps: 2 }]);
   expect(prompts[1]?.at(-1)).toMatchObject({ role: "assistant", content: [{ type: "text", text: "Wait. " }] });
 });
 
-test("ids that not every vendor takes, none, and the same twice become ids that each call has for itself", async () => {
+test("invalid, missing and repeated ids become unique ids", async () => {
   const ids = ["functions.look:0", "", "x", "x"];
   const calls = ids.map((id, n) => calling(id, `f${n}`));
   const { agent, prompts } = playing("m", [...calls, finish("tool-calls", "tool_calls")], closing);
@@ -207,7 +210,7 @@ test("ids that not every vendor takes, none, and the same twice become ids that 
   expect(content.flatMap(({ type, toolCallId }) => (type === "tool-result" ? [toolCallId] : []))).toEqual(sent);
 });
 
-test("what a package says of a part over its start, deltas and end goes back whole, and only to the model that said it", async () => {
+test("a part's metadata from its start, deltas and end goes back complete, and only to the same model", async () => {
   const thinking = [
     { type: "reasoning-start", id: "r", providerMetadata: { p: { itemId: "i" } } },
     { type: "reasoning-delta", id: "r", delta: "Hm.", providerMetadata: { p: { format: "f" } } },
@@ -236,7 +239,7 @@ test("what a package says of a part over its start, deltas and end goes back who
   expect(seals(other.prompts[0])).toEqual([]);
 });
 
-test("a model of an older specification is refused with the way out", () => {
+test("a model of an older specification is refused with a remedy", () => {
   const old = { specificationVersion: "v2", provider: "p", modelId: "m", doStream: () => Promise.reject() };
   expect(() => fromAiSdk(old)).toThrow(/Update the package/);
 });

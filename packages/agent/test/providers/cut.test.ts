@@ -1,6 +1,6 @@
 /**
- * A reply that breaks off at any byte: the turn ends in success or with a typed error, no text is said twice, and no call of a reply
- * that was cut runs. CHIMERA_CUTS=all tries every byte of every wire, which takes about a minute.
+ * A reply that breaks off at any byte: the turn ends in success or with a typed error, no text is shown twice, and no call of an
+ * interrupted reply runs. CHIMERA_CUTS=all tries every byte of every wire, which takes about a minute.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ const SAMPLE = 200;
 const all = process.env["CHIMERA_CUTS"] === "all";
 const AT_ONCE = 8;
 
-/** The event that holds the vendor's last word. */
+/** The event with the vendor's stop reason. */
 const LAST_WORDS: Readonly<Record<string, string>> = {
   anthropic: "event: message_delta",
   "chat completions":
@@ -22,7 +22,7 @@ const LAST_WORDS: Readonly<Record<string, string>> = {
   ollama: '{"model":"m","message":{"role":"assistant","content":""},"done":true',
 };
 
-/** Answers the first request of each cut with the beginning of a reply, and every other one with a whole reply. */
+/** Answers the first request of each cut with the beginning of a reply, and every other request with a complete reply. */
 async function serveCuts(wire: WireFormat): Promise<string> {
   const bytes = Buffer.from(wire.calling);
   const tried = new Set<string>();
@@ -37,7 +37,7 @@ async function serveCuts(wire: WireFormat): Promise<string> {
     if (!first) return void outgoing.end(wire.closing);
     outgoing.write(bytes.subarray(0, Number(at)));
     if (how === "end") outgoing.end();
-    // What was written is on its way before the connection is gone.
+    // The written bytes leave before the connection is cut.
     else setImmediate(() => outgoing.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -48,7 +48,7 @@ async function serveCuts(wire: WireFormat): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Every byte, or a sample that always has the bytes around the last word. */
+/** Every byte, or a sample that includes the bytes around the stop reason. */
 function positions(wire: WireFormat): number[] {
   const { length } = Buffer.from(wire.calling);
   if (all) return Array.from({ length: length + 1 }, (_, at) => at);
@@ -89,7 +89,7 @@ describe.each(wires)("$name", (wire) => {
       const text = textOf(events);
       for (const piece of [...said.texts, ...said.closing])
         expect(text.split(piece).length, where).toBeLessThanOrEqual(2);
-      // A connection that is reset may take bytes with it that were sent before.
+      // A reset connection may lose bytes that were sent before.
       const whole = how === "end" && at >= end;
       if (whole) expect(runs, where).toBe(2);
       else expect(at < start ? [0] : [0, 2], where).toContain(runs);

@@ -1,4 +1,4 @@
-/** What is known of models by their names. */
+/** Facts about models, found by their names. */
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -14,7 +14,7 @@ import { createChatVendor, openaiChat } from "../vendors/chat-completions.js";
 import { startVendor } from "../vendors/vendor.js";
 
 describe("a model", () => {
-  it("is found by its name, with what it costs and what it can", () => {
+  it("is found by its name, with its price and abilities", () => {
     expect(factsOf("openai", "gpt-4o")).toEqual({
       contextWindow: 128_000,
       maxOutput: 16_384,
@@ -41,26 +41,26 @@ describe("a model", () => {
     ["anthropic", "us.anthropic.claude-opus-5", "claude-opus-5"],
     ["openai", "gpt-4.1-2025-04-14", "gpt-4.1"],
     ["google", "gemini-2.0-flash-001", "gemini-2.0-flash"],
-  ] as const)("of %s called %s is %s, at the same price", (provider, name, same) => {
+  ] as const)("of %s named %s is %s, at the same price", (provider, name, same) => {
     expect(factsOf(provider, name)).toEqual(factsOf(provider, same));
     expect(factsOf(provider, name)?.price).not.toBeNull();
   });
 
   it.each([
-    // A variant nobody listed is like the one it is named after.
+    // An unlisted variant is like the model in its name.
     ["openai", "gpt-4o-transcribe", "gpt-4o"],
-    // Another number is another model: a new one.
+    // Another number means another, newer model.
     ["anthropic", "claude-opus-5-9", "claude-opus-5-5"],
     ["anthropic", "claude-sonnet-9", "claude-sonnet-5-5"],
     ["openai", "gpt-5.9", "gpt-6.1-sol"],
     ["openai", "o9-mini", "o4-mini"],
     ["google", "gemini-3-pro-preview", "gemini-4-argon"],
     ["xai", "grok-9", "grok-4.20"],
-  ] as const)("of %s that nobody knows, %s, is taken for %s, at an unknown price", (provider, name, like) => {
+  ] as const)("of %s that is unknown, %s, is treated like %s, at an unknown price", (provider, name, like) => {
     expect(factsOf(provider, name)).toEqual({ ...factsOf(provider, like), price: null });
   });
 
-  it("of another vendor behind an address of one's own is known too, but for its price", () => {
+  it("of another vendor at the person's own address is known too, except for its price", () => {
     const glm = resolveModel("glm-4.7", { ANTHROPIC_BASE_URL: "http://p" }, anthropicFirst);
     expect(glm).toMatchObject({ provider: "anthropic", contextWindow: glm.facts?.contextWindow });
     expect(glm.facts).toMatchObject({ sees: false, price: null });
@@ -70,16 +70,16 @@ describe("a model", () => {
   it.each([
     ["openai", "in-house-model"],
     ["anthropic", "my-proxy-model"],
-    // Servers of one's own say it themselves.
+    // A person's own servers report it themselves.
     ["ollama", "gpt-4o"],
     ["vllm", "openai/gpt-oss-120b"],
     ["openai", ""],
     ["openai", "constructor"],
-  ] as const)("of %s called %s is unknown", (provider, name) => {
+  ] as const)("of %s named %s is unknown", (provider, name) => {
     expect(factsOf(provider, name)).toBeNull();
   });
 
-  it("is looked up in no time, also under a hostile name", () => {
+  it("is found quickly, even under a hostile name", () => {
     const began = performance.now();
     for (const name of ["-".repeat(50_000), "claude-".repeat(10_000), "a.".repeat(25_000), "1-".repeat(25_000)])
       for (const provider of ["anthropic", "openrouter"] as const) factsOf(provider, name);
@@ -102,7 +102,7 @@ it("every model that is suggested is listed, sees, thinks and has a price", () =
     }
 });
 
-it("a Gemini that came after this list keeps its window", async () => {
+it("a Gemini that is newer than the list keeps its window", async () => {
   const models = createModels({ env: { GEMINI_API_KEY: "g" }, chain: anthropicFirst });
   expect(await models("gemini-3-pro-preview")).toMatchObject({ contextWindow: 1_048_576, price: null });
 });
@@ -122,7 +122,7 @@ describe("a model that only its server knows", () => {
     return sizes;
   };
 
-  it("has the window that the server names, from its second turn on", async () => {
+  it("has the window that the server states, from its second turn on", async () => {
     expect(await asked({ data: [{ id: "other" }, { id: "in-house", max_model_len: 32_768 }] })).toEqual([
       131_072, 32_768,
     ]);
@@ -138,7 +138,7 @@ describe("a model that only its server knows", () => {
     ["more than there is", { data: [{ id: "in-house", max_model_len: 1e300 }] }],
     ["words", { data: [{ id: "in-house", max_model_len: "8192; DROP" }] }],
     ["too much", { data: [{ id: "in-house", max_model_len: 32_768, padding: "x".repeat(6_000_000) }] }],
-  ])("keeps the usual one where the server says %s", async (_what, models) => {
+  ])("keeps the usual window when the server reports %s", async (_what, models) => {
     expect(await asked(models)).toEqual([131_072, 131_072]);
   });
 });

@@ -11,7 +11,7 @@ const stopped = { candidates: [{ finishReason: "STOP" }] };
 const lines = (...events: unknown[]) => events.map((event) => `${JSON.stringify(event)}\n`).join("");
 const ended = { type: "message_delta", delta: { stop_reason: "end_turn" } };
 
-describe("a server that does not keep to its protocol", () => {
+describe("a server that breaks its protocol", () => {
   it.each([
     ["error", chat, data(null, 1, [], {}, { choices: null }, { choices: [null] }, choice(null))],
     ["error", chat, data(choice({ content: { a: 1 }, reasoning: 7, refusal: [] }, "__proto__"))],
@@ -80,11 +80,11 @@ describe("a server that does not keep to its protocol", () => {
     [anthropic, data({ type: "error", error: { message: `x${"😀".repeat(2000)}` } })],
     [chat, `data: {x${"😀".repeat(200)}\n\n`],
     [chat, `${"x".repeat(11)}${"😀".repeat(200)}`],
-  ])("is quoted without half a character", async (wire, stream) => {
+  ])("is quoted without lone surrogates", async (wire, stream) => {
     const server = await serveWire([{ writes: [stream] }]);
     const [error] = of(await takeTurn(agentOn(wire, server.url)), "error");
     expect(error?.message).toContain("😀");
-    // Throws where half a character is left.
+    // Throws if half a character is left.
     encodeURIComponent(error?.message ?? "");
   });
 
@@ -108,7 +108,7 @@ describe("a server that does not keep to its protocol", () => {
       data({ candidates: [{ content: { parts: [{ functionCall: { id: 5, name: [], args: "x" } }] } }] }, stopped),
     ],
     [ollama, lines({ message: { tool_calls: [null] } }, { done: true })],
-  ])("hears of a call that makes no sense", async (wire, stream) => {
+  ])("gets an error result for a call that makes no sense", async (wire, stream) => {
     const server = await serveWire([{ writes: [stream] }, { writes: [wire.closing] }]);
     const events = await takeTurn(agentOn(wire, server.url));
     expect(of(events, "tool_result")).toMatchObject([{ success: false, error: "invalid_call" }]);
@@ -118,14 +118,14 @@ describe("a server that does not keep to its protocol", () => {
   it.each([
     [chat, data(choice({ content: "All." }))],
     [anthropic, data({ type: "content_block_delta", delta: { type: "text_delta", text: "All." } }, ended)],
-  ])("has said all there is when the connection is lost after the last word", async (wire, finish) => {
+  ])("has sent a complete reply when it cuts the connection after the stop reason", async (wire, finish) => {
     const server = await serveWire([{ writes: [finish], after: "cut" }]);
     const events = await takeTurn(agentOn(wire, server.url));
     expect(of(events, "text_delta")).toEqual([{ text: "All." }]);
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 
-  it("that does not say where a block ends has its call run all the same, and nothing after the end is heard", async () => {
+  it("that omits the end of a block still has its call run, and events after the end are ignored", async () => {
     const started = { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "a", name: "x" } };
     const late = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "late" } };
     const server = await serveWire([{ writes: [data(started, stop, late)] }, { writes: [anthropic.closing] }]);
@@ -149,7 +149,7 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(await takeTurn(agentOn(wire, server.url)), "usage")).toMatchObject([{ input: 0, output: 0, used: 0 }]);
   });
 
-  it("that calls what is not a name hears so under a name that it would take", async () => {
+  it("that calls an invalid name gets the error under a name that it accepts", async () => {
     const name = `functions.look ${"x".repeat(500)}`;
     const call = choice({ tool_calls: [{ index: 0, id: "a", function: { name, arguments: "{}" } }] }, "tool_calls");
     const server = await serveWire([{ writes: [data(call)] }, { writes: [chat.closing] }]);
@@ -158,7 +158,7 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(events, "tool_result")[0]?.output).toContain('"functions.look xxx');
   });
 
-  it("hears of arguments that nest without end", async () => {
+  it("gets an error for arguments that nest without end", async () => {
     const args = `{"path":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
     const call = choice(
       { tool_calls: [{ index: 0, id: "a", function: { name: "look", arguments: args } }] },
@@ -196,7 +196,7 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 
-  it("switches protocols, which nobody asked for, and is asked again", async () => {
+  it("switches protocols unasked, and is asked again", async () => {
     const upgrade = { connection: "upgrade", upgrade: "x" };
     const server = await serveWire([{ status: 101, headers: upgrade, after: "cut" }, { writes: [chat.closing] }]);
     const events = await takeTurn(agentOn(chat, server.url));
@@ -204,7 +204,7 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 
-  it("is not there, which is said at once", async () => {
+  it("is not there, which is reported at once", async () => {
     const events = await takeTurn(agentOn(chat, "http://127.0.0.1:1"));
     expect(of(events, "error")).toMatchObject([
       { name: "model_unavailable", message: "nothing listens at 127.0.0.1:1" },
@@ -227,7 +227,7 @@ describe("a server that does not keep to its protocol", () => {
   });
 });
 
-it("a server that only sends the whole reply is read all the same", async () => {
+it("a server that sends only the whole reply is understood", async () => {
   const output = [
     { type: "reasoning", id: "rs", summary: [{ type: "summary_text", text: "Hm." }], encrypted_content: "e" },
     { type: "message", id: "m", content: [{ type: "output_text", text: "All of it.", annotations: [] }] },

@@ -33,7 +33,7 @@ describe("offline", () => {
     expect(output(events)).toContain("They hold hands.");
   });
 
-  it("reads a file whose ending nobody said", async () => {
+  it("reads a file although the request omits its ending", async () => {
     const events = await ask(await workspace(), "please read the README.");
     expect(of(events, "agent_result")).toMatchObject([
       { success: true, output: expect.stringContaining("They hold hands.") },
@@ -78,13 +78,13 @@ describe("offline", () => {
     expect(calls(await ask(await workspace(), prompt))).toEqual(expected);
   });
 
-  it("stops where a step fails and says what was left", async () => {
+  it("stops at a failed step and lists the steps that are left", async () => {
     const events = await ask(await workspace(), "read missing.txt then run `echo never`");
     expect(calls(events)).toHaveLength(1);
     expect(output(events)).toMatch(/Failed: read missing.txt[\s\S]*Not done: run echo never/);
   });
 
-  it("calls tools of one's own by name", async () => {
+  it("calls custom tools by name", async () => {
     const weather = toolNamed("weather", async ({ city }) => ({ success: true, output: `Sunny in ${String(city)}` }));
     const events = await ask(await workspace(), 'call weather {"city":"Lisbon"}', [weather]);
     expect(output(events)).toContain("Sunny in Lisbon");
@@ -97,7 +97,7 @@ describe("offline", () => {
     "read",
     "```".repeat(500),
     "and then ".repeat(2000),
-  ])("answers %j honestly, and says how to get a model", async (prompt) => {
+  ])("answers that %j needs a model, and says how to get one", async (prompt) => {
     const events = await ask(await workspace(), prompt);
     expect(calls(events)).toEqual([]);
     expect(output(events)).toMatch(/offline.*ANTHROPIC_API_KEY/s);
@@ -107,11 +107,11 @@ describe("offline", () => {
     ["Write me a sonnet", "“Write me a sonnet” needs a model."],
     ["\n  Explain the parser  \nin every detail", "“Explain the parser” needs a model."],
     ["why ".repeat(500), `“${"why ".repeat(50)}” needs a model.`],
-  ])("begins the answer to %j with what was asked, which titles the session", async (prompt, first) => {
+  ])("begins the answer to %j with the request, which becomes the session's title", async (prompt, first) => {
     expect(output(await ask(await workspace(), prompt)).split("\n")[0]).toBe(first);
   });
 
-  it("says so when there is no tool for it", async () => {
+  it("says so when there is no tool for a step", async () => {
     expect(output(await ask(await workspace(), "list files", []))).toMatch(/no tool for: list the files/);
   });
 

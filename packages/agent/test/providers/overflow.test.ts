@@ -3,10 +3,10 @@ import { of, takeTurn } from "../take-turn.js";
 import { serveWire } from "./wire-server.js";
 import { agentOn, chat as gpt } from "./wires.js";
 
-/** Nothing is known of it, so that no refusal can be for the length of the reply that was asked for. */
+/** An unknown model: its requests have no output limit, so no refusal can be due to one. */
 const chat = { ...gpt, model: "in-house" };
 
-/** As reports and documents quote them: who said it, with which status, in which words, under which name. */
+/** Quoted from reports and documents: vendor, status, message, error name. */
 const OVERFLOWS: [vendor: string, status: number, message: string, code?: string][] = [
   ["Anthropic", 400, "prompt is too long: 213462 tokens > 200000 maximum"],
   [
@@ -149,7 +149,7 @@ const OVERFLOWS: [vendor: string, status: number, message: string, code?: string
   ["nobody yet", 400, "Sorry, that conversation is too long for me."],
 ];
 
-/** What is refused, or too much, for another reason. */
+/** Refusals for another reason. */
 const OTHERS: [status: number, message: string, name: string][] = [
   [
     400,
@@ -183,7 +183,7 @@ const history = [
 ] as const;
 
 describe("a refusal for the length of the conversation", () => {
-  it.each(OVERFLOWS)("is known in the words of %s (%i %s)", async (_vendor, status, message, code) => {
+  it.each(OVERFLOWS)("is recognised in the message of %s (%i %s)", async (_vendor, status, message, code) => {
     const refusal = { status, writes: [message && JSON.stringify({ error: { message, ...(code && { code }) } })] };
     const server = await serveWire([refusal, { writes: [chat.text(["They said hi."])] }, { writes: [chat.closing] }]);
     const events = await takeTurn(agentOn(chat, server.url), { history, number: 1 });
@@ -191,7 +191,7 @@ describe("a refusal for the length of the conversation", () => {
     expect(of(events, "agent_result")).toMatchObject([{ success: true }]);
   });
 
-  it.each(OTHERS)("is not seen in others: %i %s", async (status, message, name) => {
+  it.each(OTHERS)("is not seen in another message: %i %s", async (status, message, name) => {
     const server = await serveWire([{ status, writes: [JSON.stringify({ error: { message } })] }]);
     const events = await takeTurn(agentOn(chat, server.url), { history, number: 1 });
     expect(of(events, "compaction")).toEqual([]);

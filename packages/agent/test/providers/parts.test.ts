@@ -1,4 +1,4 @@
-/** What was received of a reply goes back as it came: in order, with its seals, to the model that made them. */
+/** The parts of a reply go back unchanged: in order, with their seals, and only to the model that made them. */
 import type { Message } from "@chimera/acp-schema/events";
 import { describe, expect, it } from "vitest";
 import { createAgent, createConversation } from "../../src/index.js";
@@ -11,7 +11,7 @@ const data = (...events: object[]) => events.map((event) => `data: ${JSON.string
 
 type Block = Record<string, unknown>;
 
-/** A reply of Claude's made of blocks, whole. */
+/** A complete reply of Claude, made of blocks. */
 function claude(stop_reason: string, ...blocks: Block[]): string {
   return data(
     { type: "message_start", message: {} },
@@ -73,13 +73,13 @@ describe("Claude", () => {
     const changed = await talk([closing], ["and now?"], conversation.messages, "Another test.");
     expect(bare(changed.messages[0]?.[1]?.content)).toEqual(without);
     expect(bare(changed.messages[0]?.[3]?.content)).toEqual([{ type: "text", text: "Done." }]);
-    // What it thought since then holds, while nothing else changes.
+    // Later thinking stays valid while nothing else changes.
     const next = await talk([closing], ["once more"], changed.conversation.messages, "Another test.");
     expect(bare(next.messages[0]?.[1]?.content)).toEqual(without);
     expect(bare(next.messages[0]?.[5]?.content)).toContainEqual(thinking("done", "sig-3"));
   });
 
-  it("gets nothing back that another model sealed, nor thinking as the last block", async () => {
+  it("gets no seal of another model back, and no thinking as the last block", async () => {
     const seal = (model: string) => ({ provider: "anthropic", model, data: { type: "thinking", signature: "s" } });
     const history: Message[] = [
       { role: "user", text: "hi" },
@@ -100,7 +100,7 @@ describe("Claude", () => {
 describe("a chat server", () => {
   const chunk = (delta: object, finish_reason: string | null = null) => data({ choices: [{ delta, finish_reason }] });
 
-  it("gets arguments back to the byte, and reasoning in the field it came in, with calls only", async () => {
+  it("gets arguments back byte for byte, and reasoning in its own field, only with calls", async () => {
     const args = '{ "path":"a.txt",  "n": 1.0 }';
     const call = { index: 0, id: "call_1", function: { name: "look_at", arguments: args } };
     const server = await serveWire(

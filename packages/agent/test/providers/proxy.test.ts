@@ -18,7 +18,7 @@ describe("the proxy of an address", () => {
     ["http://gpu/v1", { HTTPS_PROXY: proxy }, null],
     ["https://api.x.com/v1", {}, null],
     ["https://api.x.com/v1", { HTTPS_PROXY: "" }, null],
-    // This machine is never behind a proxy.
+    // Loopback addresses never use a proxy.
     ["http://127.0.0.1:11434/api", { HTTP_PROXY: proxy }, null],
     ["http://localhost:11434/api", { HTTP_PROXY: proxy }, null],
     ["http://[::1]:11434/api", { HTTP_PROXY: proxy }, null],
@@ -60,7 +60,7 @@ describe("the proxy of an address", () => {
 });
 
 describe("a request for an http server", () => {
-  it("is handed to the proxy, with its login, and the connection is kept", async () => {
+  it("is sent to the proxy, with its login, and the connection is reused", async () => {
     const seen: IncomingMessage[] = [];
     let connections = 0;
     const server = createServer((request, response) => {
@@ -114,7 +114,7 @@ describe("a tunnel to an https server", () => {
     expect(String(error)).toContain(words);
   });
 
-  it("needs a proxy that is there", async () => {
+  it("fails when the proxy does not answer", async () => {
     const post = createPost({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } });
     const { signal } = new AbortController();
     await expect(post({ url: "https://model.invalid/", headers: {}, body: "", signal })).rejects.toThrow(

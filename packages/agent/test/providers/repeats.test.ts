@@ -4,7 +4,7 @@ import { createRepeats } from "../../src/providers/exchange.js";
 const delta = (text: string, more: object = {}) =>
   JSON.stringify({ id: "x", choices: [{ delta: { content: text }, ...more }] });
 
-/** What a stream says when every event is parsed, and how many were, when repeats are cut out. */
+/** The events of a stream when every event is parsed, and the number of parsed events when repeats are cut out. */
 function hear(
   stream: readonly string[],
   read = (data: string) => JSON.parse(data).choices[0].delta.content as string,
@@ -24,15 +24,15 @@ function hear(
 }
 
 describe("events that repeat", () => {
-  it("are parsed twice, and then only where their text is not written as it is", () => {
+  it("are parsed twice, and then only if their text has escapes", () => {
     const texts = ["Hel", "lo", " wor", "ld", "\n", "next", '"', "quoted", "é🎉", "", "a", "b", "c"];
     const heard = hear(texts.map((text) => delta(text)));
     expect(heard.texts).toEqual(texts);
-    // The first two; two that JSON writes otherwise; one that says nothing, and the two after it.
+    // The first two; two with escapes; an empty one, and the two after it.
     expect(heard.parsed).toBe(2 + 2 + 1 + 2);
   });
 
-  it("are parsed while the text may stand in two places, or nothing shows where it is", () => {
+  it("are parsed while the place of the text is not clear", () => {
     const heard = hear(["x", "x", "x", "y", "y", "z"].map((text) => delta(text)));
     expect(heard.texts).toEqual(["x", "x", "x", "y", "y", "z"]);
     const same = hear([
@@ -47,7 +47,7 @@ describe("events that repeat", () => {
     expect(hear([...other, '{"a":"j","choices":[{"delta":{"content":"i"}}]}']).texts).toEqual(["k", "j", "i"]);
   });
 
-  it("are parsed again after one of another shape, or with more in it", () => {
+  it("are parsed again after an event of another shape, or with more in it", () => {
     const stream = ["a", "b", "c"].map((text) => delta(text));
     const heard = hear([
       ...stream,
@@ -58,12 +58,12 @@ describe("events that repeat", () => {
     ]);
     expect(heard.texts).toEqual(["a", "b", "c", "d", "a", "b", "c", "e", "f"]);
     expect(heard.parsed).toBe(2 + 1 + 2 + 2);
-    // What ends one text and begins another field is not text.
+    // The end of one text and the beginning of another field are not text.
     const sly = `{"id":"x","choices":[{"delta":{"content":"a","role":"b"}}]}`;
     expect(hear([...stream, sly]).texts.at(-1)).toBe("a");
   });
 
-  it("may be counted, by the one number that does nothing else", () => {
+  it("may have a number that only counts them", () => {
     const numbered = (n: unknown, delta: string, more: object = {}) =>
       JSON.stringify({ type: "t", n, item: 0, delta, ...more });
     const read = (data: string) => (JSON.parse(data) as { delta: string }).delta;
@@ -71,7 +71,7 @@ describe("events that repeat", () => {
     const stream = words.map((word, at) => numbered(at + 8, word));
     expect(hear(stream, read, "n")).toEqual({ texts: words, parsed: 2 });
     expect(hear(stream, read).parsed).toBe(words.length);
-    // Another number, none, and one after the text.
+    // Another number, no number, and a number after the text.
     const other = [...stream, numbered(13, "f", { item: 1 }), numbered(null, "g"), numbered("", "h")];
     expect(hear(other, read, "n")).toEqual({ texts: [...words, "f", "g", "h"], parsed: 2 + 3 });
     const behind = words.map((delta, n) => JSON.stringify({ delta, n }));
@@ -79,7 +79,7 @@ describe("events that repeat", () => {
     expect(() => hear([...stream, '{"type":"t","n":,"item":0,"delta":"f"}'], read, "n")).toThrow();
   });
 
-  it("are read as they would be parsed, in random streams of few shapes and words", () => {
+  it("give the same events as parsing, in random streams of few shapes and words", () => {
     let seed = 7;
     const random = (below: number) => {
       seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;

@@ -132,7 +132,7 @@ describe("a model's name leads to a provider", () => {
     expect(resolveModel(name, env, anthropicFirst)).toMatchObject({ provider, model, url });
   });
 
-  it("with the key in the header the provider reads, and nothing else of the environment", () => {
+  it("with the key in the provider's header, and nothing else of the environment", () => {
     const headers = (name: string, env: Env) => resolveModel(name, { ...env, SECRET: "s" }, anthropicFirst).headers;
     expect(headers("claude-x", { ANTHROPIC_API_KEY: "k" })).toEqual({ "x-api-key": "k" });
     expect(headers("claude-x", { ANTHROPIC_AUTH_TOKEN: "t" })).toEqual({ authorization: "Bearer t" });
@@ -171,7 +171,7 @@ describe("a model's name leads to a provider", () => {
   });
 });
 
-describe("what a name was taken for", () => {
+describe("the remedy for a name without a server", () => {
   it.each<[string, Env, string | null]>([
     ["claude-x", { ANTHROPIC_API_KEY: "a" }, null],
     ["offline", {}, null],
@@ -184,14 +184,14 @@ describe("what a name was taken for", () => {
       "gemini-x is taken for a model of ollama (OLLAMA_HOST says where that is); " +
         "with GEMINI_API_KEY or GOOGLE_API_KEY set, google serves it",
     ],
-  ])("%s is said when nobody serves it", (name, env, remedy) => {
+  ])("%s is given in the error", (name, env, remedy) => {
     expect(resolveModel(name, env, anthropicFirst).remedy).toBe(remedy);
   });
 
   it.each([
     ["nobody listens", null, "model_unavailable"],
     ["nobody has the model", 404, "model_unavailable"],
-  ])("and %s, so the failure names the vendor's key", async (_, status, code) => {
+  ])("%s: the failure names the vendor's key", async (_, status, code) => {
     const server = createServer((_request, response) => {
       response
         .writeHead(status ?? 200, { "content-type": "application/json" })
@@ -225,13 +225,13 @@ describe("without a name", () => {
     expect(resolveModel("", env, anthropicFirst).model).toBe(resolveModel(anthropic, env, anthropicFirst).model);
   });
 
-  it("a picker offers what there is a key for, and offline", () => {
+  it("a picker offers the models that have a key, and offline", () => {
     expect(suggestModels({ OPENAI_API_KEY: "o" }, openaiFirst)).toEqual(["gpt-6.1-sol", "offline"]);
     const configured = listProviders({ OPENAI_API_KEY: "o" }).filter((row) => row.configured);
     expect(configured.map((row) => row.name)).toEqual(["openai", "offline", "scripted"]);
   });
 
-  it("is suggested with the newest of each provider that has a key, by names that lead to it", () => {
+  it("the newest models of each provider with a key are suggested, by names that lead to them", () => {
     const env = { ANTHROPIC_API_KEY: "a", OPENROUTER_API_KEY: "r" };
     const models = suggestModels(env, openaiFirst, listedModels);
     expect(models).toEqual(expect.arrayContaining(["claude-opus-5-5", "claude-haiku-5-5", "offline"]));
@@ -242,7 +242,7 @@ describe("without a name", () => {
 });
 
 describe("a price", () => {
-  it("of a model nobody listed is unknown, and it still runs", async () => {
+  it("of an unlisted model is unknown, and the model still runs", async () => {
     const models = createModels({ env: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, chain: openaiFirst });
     expect(await models("in-house-model")).toMatchObject({ provider: "openai", price: null, contextWindow: 131_072 });
     expect(await models("in-house-model")).toBe(await models("in-house-model"));

@@ -18,7 +18,7 @@ const before = (...prompts: string[]) =>
   ]);
 
 describe("a script", () => {
-  it("is found by the conversation alone, so that sessions can share it", async () => {
+  it("answers by the conversation alone, so that sessions can share it", async () => {
     const options = play({ turns: [say("first"), say("second")] });
     expect(textOf(await takeTurn(options, { history: before("a"), number: 1 }))).toBe("second");
     expect(textOf(await takeTurn(options))).toBe("first");
@@ -30,7 +30,7 @@ describe("a script", () => {
     expect(textOf(await takeTurn(again, { history: before("a", "b"), number: 2 }))).toBe("first");
   });
 
-  it("cuts text into as many deltas as it says, never inside a character", async () => {
+  it("cuts text into the given number of deltas, never inside a character", async () => {
     const events = await takeTurn(play({ turns: [{ steps: [{ reply: [{ text: "a👩‍🚀b見c", chunks: 4 }] }] }] }));
     expect(textOf(events)).toBe("a👩‍🚀b見c");
     expect(of(events, "text_delta")).toHaveLength(4);
@@ -42,12 +42,12 @@ describe("a script", () => {
     [{ system: "pirate" }, 'expected a system with "pirate"'],
     [{ tools: ["fly"] }, 'expected a tool named "fly"'],
     [{ result: "42" }, 'expected a result with "42", got ""'],
-  ])("that expects %o says what it got instead", async (expectation, message) => {
+  ])("that expects %o reports what it got instead", async (expectation, message) => {
     const events = await takeTurn(play({ turns: [{ steps: [{ expect: expectation, reply: [] }] }] }));
     expect(of(events, "error")).toMatchObject([{ name: "script", message: expect.stringContaining(message) }]);
   });
 
-  it("goes on when its expectations are met", async () => {
+  it("continues when its expectations are met", async () => {
     const answer = toolNamed("answer", async () => ({ success: true, output: "it is 42" }));
     const script: ScriptInput = {
       turns: [
@@ -63,7 +63,7 @@ describe("a script", () => {
     expect(of(events, "agent_result")).toMatchObject([{ success: true, steps: 2 }]);
   });
 
-  it("says how a reply goes on that it breaks off, and what the conversation comes to", async () => {
+  it("can continue a reply that it broke off, and sum the conversation up", async () => {
     const steps = [{ reply: [{ text: "Half a " }, { cut: true as const }] }, { reply: [{ text: "sentence." }] }];
     const script = {
       ...play({ summary: "All of it.", turns: [{ steps }] }),
@@ -85,7 +85,7 @@ describe("a script", () => {
     [{ turns: [{ steps: [{ reply: [], stop: "never" }] }] }, "turns.0.steps.0.stop"],
     [[], "turns"],
     [null, "its top"],
-  ])("that is wrong names the place: %j", (script, place) => {
+  ])("with a mistake is refused with its place: %j", (script, place) => {
     try {
       parseScript(script);
       expect.unreachable();

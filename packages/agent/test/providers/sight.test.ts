@@ -1,4 +1,4 @@
-/** Pictures and models that cannot see them, against vendors that refuse as the real ones do. */
+/** Pictures and models that cannot see, with vendors that refuse like the real ones. */
 import type { Turn } from "@chimera/acp-schema/agent";
 import type { AgentEvent, PromptBlock } from "@chimera/acp-schema/events";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -40,12 +40,12 @@ const pictures = (body: unknown) => JSON.stringify(body).split(PNG).length - 1;
 const sentences = (body: unknown) => JSON.stringify(body).split("that you cannot see").length - 1;
 const blind = (status: number, words: string): ChatDialect => ({
   ...openaiChat,
-  // Nothing is known of it.
+  // An unknown model.
   model: "in-house",
   blind: { status, words },
 });
 
-describe("a model that is known not to see", () => {
+describe("a model that is known to be unable to see", () => {
   it.each([
     ["DeepSeek", () => createChatVendor(deepseek)],
     ["Ollama", () => createOllama()],
@@ -60,7 +60,7 @@ describe("a model that is known not to see", () => {
     ]);
   });
 
-  it("sums up a conversation with a picture, and goes on with it", async () => {
+  it("sums up a conversation with a picture, and continues it", async () => {
     const { running, take } = await onVendor(createChatVendor(deepseek), [done, done]);
     const history = [
       { role: "user" as const, ...shown },
@@ -106,14 +106,14 @@ describe("a model that says it cannot see", () => {
       422,
       "Failed to deserialize the JSON body into the target type: messages[2]: invalid type: sequence, expected a string at line 1 column 2901",
     ],
-  ])("is asked once and never again: %s", async (_who, status, words) => {
+  ])("gets a picture once and never again: %s", async (_who, status, words) => {
     const { running, take } = await onVendor(createChatVendor(blind(status, words)), [done, done, done]);
     for (const sessionId of ["s-1", "s-1", "s-2"])
       expect(of(await take({ sessionId, prompt: shown }), "agent_result")).toMatchObject([{ success: true }]);
     expect(running.refused).toEqual([words]);
   });
 
-  it("goes on seeing where only one session's picture is refused, whatever the words", async () => {
+  it("still gets pictures when only one session's picture is refused, whatever the message", async () => {
     const refusing = createChatVendor(blind(400, "Invalid request parameters."));
     const { running, take } = await onVendor(refusing, [done, done, done]);
     expect(of(await take({ sessionId: "s-1", prompt: shown }), "agent_result")).toMatchObject([{ success: true }]);
@@ -123,7 +123,7 @@ describe("a model that says it cannot see", () => {
     expect(running.refused).toHaveLength(2);
   });
 
-  it("shows its pictures again after a refusal that they had no part in", async () => {
+  it("gets its pictures again after a refusal that had another reason", async () => {
     let broken = true;
     const dialect: ChatDialect = {
       ...openaiChat,

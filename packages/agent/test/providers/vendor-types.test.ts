@@ -1,6 +1,5 @@
 /**
- * The requests of each wire, held against the types of the vendor's own SDK by the compiler: a body that does not fit its vendor does
- * not build.
+ * The compiler checks the requests of each wire against the types of the vendor's own SDK: a body that does not fit does not compile.
  */
 import type { MessageCreateParamsStreaming } from "@anthropic-ai/sdk/resources/messages";
 import type { Content, FunctionDeclaration, ThinkingConfig } from "@google/genai";
@@ -14,12 +13,12 @@ import type { MessagesBody } from "../../src/providers/wires/messages/request.js
 import type { OllamaBody } from "../../src/providers/wires/ollama.js";
 import type { ResponsesBody } from "../../src/providers/wires/responses.js";
 
-it("requests are what the vendors' own types say they are", () => {
+it("requests fit the vendors' own types", () => {
   expectTypeOf<MessagesBody>().toExtend<MessageCreateParamsStreaming>();
   expectTypeOf<ChatBody>().toExtend<ChatCompletionCreateParamsStreaming>();
   expectTypeOf<ResponsesBody>().toExtend<ResponseCreateParamsStreaming>();
   expectTypeOf<OllamaBody>().toExtend<ChatRequest>();
-  // Google's SDK has types for the parts of a body, and puts it together in another way.
+  // Google's SDK has types only for the parts of a body.
   expectTypeOf<GeminiBody["contents"]>().toExtend<Content[]>();
   expectTypeOf<NonNullable<GeminiBody["tools"]>[number]["functionDeclarations"]>().toExtend<FunctionDeclaration[]>();
   type Thinking = NonNullable<GeminiBody["generationConfig"]>["thinkingConfig"];

@@ -1,4 +1,4 @@
-/** Each wire against its vendor, which refuses what the real one refuses. */
+/** Each wire with its vendor, which is as strict as the real one. */
 import type { AgentEvent, Message } from "@chimera/acp-schema/events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { anthropicFirst, createAgent, createConversation } from "../../src/index.js";
@@ -43,7 +43,7 @@ async function talk(
     resolveModel: () => models(vendor.model),
     tools,
     systemPrompt: system,
-    // Nobody waits between retries.
+    // Retries do not wait.
     clock: { now: () => performance.now(), sleep: async () => {} },
   });
   const conversation = createConversation(agent, { workspace: contextOf({}).workspace, history });
@@ -64,7 +64,7 @@ const steps: ModelReply[] = [
 ];
 
 describe.each(vendors)("$name", ({ create, env = {} }) => {
-  it("takes two turns of several steps and refuses nothing but what it is not asked again", async () => {
+  it("accepts two turns of several steps, and no refused request is repeated", async () => {
     const { running, events } = await talk(create(), [...steps, ...steps], { env, prompts: ["go", "and again"] });
     expect(of(events, "error")).toEqual([]);
     expect(of(events, "agent_result")).toMatchObject([
@@ -78,15 +78,15 @@ describe.each(vendors)("$name", ({ create, env = {} }) => {
     expect(running.refused.length).toBeLessThanOrEqual(1);
   });
 
-  it("is refused as the vendor says it, and runs nothing of it", async () => {
-    // Ollama has no word for a refusal.
+  it("can refuse, and no call of a refused reply runs", async () => {
+    // Ollama cannot report a refusal.
     if (create().name === "Ollama") return;
     const { events } = await talk(create(), [{ says: [{ text: "And so" }, call("a")], stop: "refusal" }], { env });
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "refusal" }]);
     expect(of(events, "tool_call")).toEqual([]);
   });
 
-  it("goes on with a conversation that another model began", async () => {
+  it("continues a conversation that another model began", async () => {
     const seal = { provider: "anthropic", model: "claude-0", data: { type: "thinking", signature: "x", after: "y" } };
     const history: Message[] = [
       { role: "user", text: "hi" },
@@ -129,7 +129,7 @@ describe("a session's effort", () => {
     return running.answered.map(({ body }) => found(body));
   };
 
-  it("is asked for on every wire, each time as the session says, and else as the program was started", async () => {
+  it("is sent on every wire: the session's effort, or else the program's", async () => {
     const old = { model: "claude-haiku-4-5", thinking: "enabled", maxOutput: 64_000 } as const;
     const second = { model: "gemini-2.5-flash", third: false };
     const levels = ["high", "medium", undefined, "low"];
@@ -143,7 +143,7 @@ describe("a session's effort", () => {
     expect(await asked(createOllama({ levels: true }), "think")).toEqual(levels);
   });
 
-  it("that a model does not take is left out from then on, and its reasoning stays", async () => {
+  it("that a model refuses is left out from then on, and its reasoning stays", async () => {
     const vendor = createAzure({ efforts: ["high"] });
     const running = await startVendor(vendor, [done, done]);
     onTestFinished(running.close);
@@ -156,7 +156,7 @@ describe("a session's effort", () => {
 });
 
 describe("Claude", () => {
-  it("is asked with the person's effort, or a budget below its limit, and shows what it thinks", async () => {
+  it("is asked with the person's effort, or a budget below its limit, and shows its thinking", async () => {
     const asked = async (model: string, thinking: "adaptive" | "enabled", maxOutput: number, level?: string) => {
       const env = level ? { CHIMERA_THINKING_LEVEL: level } : {};
       const { running } = await talk(createClaude({ model, thinking, maxOutput }), [done], { env });
@@ -184,7 +184,7 @@ describe("Claude", () => {
     expect(await asked("claude-3-haiku-20240307", "enabled", 4_096)).toMatchObject({ max_tokens: 4_096, refused: 0 });
   });
 
-  it("that takes the other way of asking is asked that way from then on", async () => {
+  it("that accepts only the other form of thinking is asked in that form from then on", async () => {
     const prompts = ["go", "again"];
     const old = createClaude({ model: "claude-future-9", thinking: "enabled" });
     const budget = await talk(old, [done, done], { env: { CHIMERA_THINKING_LEVEL: "medium" }, prompts });
@@ -213,7 +213,7 @@ describe("Claude", () => {
     [false, "thinking of what you asked for: no"],
     [false, "messages.1.content.0: unexpected `thinking` block"],
     [false, "Your credit balance is too low; the effort to go on was refused"],
-  ])("is asked otherwise (%s) after the refusal %j", async (changes, words) => {
+  ])("is asked in another way (%s) after the refusal %j", async (changes, words) => {
     const claude = createClaude();
     let asked = 0;
     const vendor: Vendor = {
@@ -229,7 +229,7 @@ describe("Claude", () => {
     expect(running.answered.map(({ body }) => body.thinking)).toEqual(changes ? [undefined] : []);
   });
 
-  it("keeps its thinking when several requests find out at once how to ask for it", async () => {
+  it("keeps its thinking when several requests learn at once how to ask for it", async () => {
     const vendor = createClaude({ model: "claude-future-9", thinking: "enabled" });
     const running = await startVendor(vendor, Array(6).fill(done));
     onTestFinished(running.close);
@@ -246,17 +246,17 @@ describe("Claude", () => {
     );
   });
 
-  it("reads the whole conversation from its cache, also after fifteen calls at once", async () => {
+  it("reads the whole conversation from its cache, even after fifteen calls at once", async () => {
     const vendor = createClaude();
     const many = { says: Array.from({ length: 15 }, (_, n) => call(`f${n}`)) };
     await talk(vendor, [many, many, many, done], {});
-    // The system text and the prompt, then 15 calls and 15 results more each time.
+    // The system text and the prompt, and 15 more calls and results each time.
     expect(vendor.cacheReads).toEqual([0, 2, 32, 62]);
   });
 
-  it("whose thinking is refused all the same gets the conversation without it, and the session goes on", async () => {
+  it("that still refuses its thinking gets the conversation without it, and the session continues", async () => {
     const first = await talk(createClaude(), steps);
-    // Another account: no signature of the first one counts.
+    // Another account, for which no earlier signature is valid.
     const { running, events } = await talk(createClaude(), [...steps, done], {
       history: first.messages,
       prompts: ["go on", "and on"],
@@ -267,14 +267,14 @@ describe("Claude", () => {
 });
 
 describe("OpenAI", () => {
-  it("is asked at the endpoint that it names, once and for good", async () => {
+  it("is asked at the endpoint that it names from then on", async () => {
     const { running } = await talk(createMovedModel("gpt-6.1-sol"), [...steps, done], { prompts: ["go", "again"] });
     expect(running.refused).toEqual([expect.stringContaining("use /v1/responses")]);
     expect(new Set(running.answered.map(({ path }) => path))).toEqual(new Set(["/v1/responses"]));
     expect(running.answered[0]?.body).toMatchObject({ store: false, prompt_cache_key: "conversation" });
   });
 
-  it("is asked there by all requests that were under way when it said so", async () => {
+  it("is asked there again by all requests that were under way", async () => {
     const vendor = createMovedModel("gpt-6.1-sol");
     const running = await startVendor(vendor, Array(6).fill(done));
     onTestFinished(running.close);
@@ -289,7 +289,7 @@ describe("OpenAI", () => {
     expect(await Promise.all(turns)).toEqual(Array(6).fill(true));
   });
 
-  it("gets the items of each reply back as they came, each call followed by its output", async () => {
+  it("gets the items of each reply back unchanged, each call followed by its output", async () => {
     const vendor = createResponses();
     const models = "gpt-5.6-sol";
     expect(vendor.model).toBe(models);
@@ -308,7 +308,7 @@ describe("OpenAI", () => {
     expect(input[5]).toMatchObject({ phase: "commentary", content: [{ type: "output_text", text: "Between." }] });
   });
 
-  it("is asked for no more than its model can say, in the field that its server knows", async () => {
+  it("is asked for no more than the model can write, in the field that its server accepts", async () => {
     const asked = async (dialect: ChatDialect, replies = [done, done]) => {
       const { running, events } = await talk(createChatVendor(dialect), replies, { prompts: ["go", "again"] });
       expect(of(events, "agent_result")).toMatchObject([{ success: true }, { success: true }]);
@@ -319,12 +319,12 @@ describe("OpenAI", () => {
     expect(await asked(openaiChat)).toEqual({ limits: Array(2).fill([16_384, undefined]), refused: 0 });
     expect(await asked(openrouter)).toEqual({ limits: Array(2).fill([undefined, 128_000]), refused: 0 });
     expect(await asked(geminiChat)).toEqual({ limits: [never, never], refused: 0 });
-    // An older server behind the same address, one that can say less, and one that wants neither field.
+    // An older server at the same address, one with a lower limit, and one that accepts neither field.
     const older = { ...openaiChat, fields: ["max_tokens"] };
     expect(await asked(older)).toEqual({ limits: Array(2).fill([undefined, 16_384]), refused: 1 });
     expect(await asked({ ...openaiChat, maxOutput: 4_096 })).toEqual({ limits: [never, never], refused: 1 });
     expect(await asked({ ...openaiChat, fields: [] })).toEqual({ limits: [never, never], refused: 2 });
-    // A window that the limit alone fills, in the words of claude-code-best/claude-code#272 and ChatGPTNextWeb/NextChat#3195.
+    // The limit alone fills the window; messages from claude-code-best/claude-code#272 and ChatGPTNextWeb/NextChat#3195.
     for (const words of [
       "'max_tokens' or 'max_completion_tokens' is too large: 16384. This model's maximum context length is 8192 tokens and your request has 235 input tokens (16384 > 8192 - 235). None",
       "This model's maximum context length is 8192 tokens. However, you requested 16448 tokens (64 in the messages, 16384 in the completion). Please reduce the length of the messages or completion.",
@@ -336,7 +336,7 @@ describe("OpenAI", () => {
     }
   });
 
-  it("that has no reasoning, or shows no summaries of it, is asked without", async () => {
+  it("without reasoning, or without summaries of it, is not asked for them again", async () => {
     for (const offers of [[], ["reasoning"]] as const) {
       const vendor = createResponses({
         model: "azure/x",
@@ -353,7 +353,7 @@ describe("OpenAI", () => {
 });
 
 describe("Gemini", () => {
-  it("is asked to think by level from 3 on, by tokens before, and to show it", async () => {
+  it("is asked to think with a level from 3 on, with tokens before, and to show its thoughts", async () => {
     const asked = async (vendor: Vendor, level: string) =>
       (await talk(vendor, [done], { env: { CHIMERA_THINKING_LEVEL: level } })).running.answered[0]?.body
         .generationConfig;
@@ -368,19 +368,19 @@ describe("Gemini", () => {
     expect(await asked(createGemini({ model: "gemini-2.0-flash", third: false }), "high")).toBeUndefined();
   });
 
-  it("gets signatures on the parts they came with, and a mark in place of one that nobody has", async () => {
+  it("gets signatures back on their own parts, and a placeholder for a missing one", async () => {
     const { running } = await talk(createGemini(), [...steps, done], { prompts: ["go", "thanks"] });
     const { contents } = running.answered.at(-1)?.body ?? {};
     const replies = contents.filter(({ role }: { role: string }) => role === "model");
     const signed = replies.map(({ parts }: { parts: object[] }) => parts.map((part) => "thoughtSignature" in part));
-    // Two texts that nobody signed are one: their pieces look alike.
+    // Two texts without signatures become one, because their pieces look the same.
     expect(signed).toEqual([[false, true, false], [true], [false, true], [true]]);
     expect(JSON.stringify(contents)).not.toContain("skip_thought_signature_validator");
   });
 });
 
 describe("Ollama", () => {
-  it("is asked to hold what the model was made for, what its file says, or what the person says", async () => {
+  it("is asked for the context of the model, of its file, or of the person's setting", async () => {
     const asked = async (vendor: Vendor, env = {}) => {
       const { running, events } = await talk(vendor, [done], { env });
       return [running.answered[0]?.body.options?.num_ctx, of(events, "usage")[0]?.size];
@@ -390,14 +390,14 @@ describe("Ollama", () => {
     const file = { parameters: 'stop "x"\nnum_ctx                        16384\n' };
     expect(await asked(createOllama(file))).toEqual([16_384, 16_384]);
     expect(await asked(createOllama(), { OLLAMA_CONTEXT_LENGTH: "8192" })).toEqual([8_192, 8_192]);
-    // A server that knows nothing of its models.
+    // A server without details about its models.
     const { answer, ...plain } = createOllama();
     const silent: Vendor["answer"] = (request, next) =>
       request.path === "/api/show" ? { status: 404, body: { detail: "Not Found" } } : answer(request, next);
     expect(await asked({ ...plain, answer: silent })).toEqual([32_768, 32_768]);
   });
 
-  it("is asked to think as far as the model can be", async () => {
+  it("is asked to think only as the model allows", async () => {
     const env = { CHIMERA_THINKING_LEVEL: "high" };
     const asked = async (vendor: Vendor) => (await talk(vendor, [done, done], { env, prompts: ["a", "b"] })).running;
     expect((await asked(createOllama({ levels: true }))).answered.map(({ body }) => body.think)).toEqual([
@@ -412,7 +412,7 @@ describe("Ollama", () => {
     expect(without.refused).toEqual([]);
   });
 
-  it("that does not have the model says how to get it", async () => {
+  it("without the model gives an error that says how to get it", async () => {
     const vendor = { ...createOllama(), model: "ollama/nowhere" };
     const { events } = await talk(vendor, [done]);
     expect(of(events, "error")).toEqual([

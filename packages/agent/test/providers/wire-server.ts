@@ -1,4 +1,4 @@
-/** A model on loopback that speaks a vendor's wire format, byte for byte as the test says. */
+/** A model on loopback that sends a vendor's wire format, byte for byte as the test gives it. */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished } from "vitest";
@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 export interface WireReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Written one after the other, each in its own turn of the event loop. */
+  /** Written one after the other, each in its own pass of the event loop. */
   readonly writes?: readonly (string | Uint8Array)[];
   /** What happens after the writes. @defaultValue end */
   readonly after?: "end" | "cut" | "hang";
@@ -15,13 +15,13 @@ export interface WireReply {
 export interface WireServer {
   readonly url: string;
   readonly requests: { path: string; headers: IncomingHttpHeaders; body: Record<string, unknown> }[];
-  /** Connections that were opened. */
+  /** All connections so far. */
   readonly connections: () => number;
-  /** Connections that are open. */
+  /** Connections that are open now. */
   readonly open: () => number;
 }
 
-/** Answers the nth request with the nth reply, the last one again and again. */
+/** Answers the nth request with the nth reply, and all further requests with the last one. */
 export async function serveWire(replies: readonly WireReply[]): Promise<WireServer> {
   const requests: WireServer["requests"] = [];
   const sockets = new Set<Socket>();
@@ -30,7 +30,7 @@ export async function serveWire(replies: readonly WireReply[]): Promise<WireServ
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const { url: path = "", headers } = incoming;
-    // What a server is asked about its models is not part of a conversation.
+    // Requests for the list of models are not part of a conversation.
     if (path === "/api/show") return void outgoing.writeHead(200).end("{}");
     if (incoming.method === "GET") return void outgoing.writeHead(404).end("{}");
     requests.push({ path, headers, body: JSON.parse(Buffer.concat(chunks).toString() || "{}") });

@@ -10,7 +10,7 @@ const tools = [
 ];
 const converse = (wire: WireFormat, url: string) => takeTurn({ ...agentOn(wire, url), tools }, { prompt: "Look." });
 
-/** As clients see them, without durations, money and caches: each vendor has its own seals and counts in its own way. */
+/** The events that clients see, without durations, cost, caches and seals, which differ between vendors. */
 const comparable = (events: Awaited<ReturnType<typeof takeTurn>>) =>
   events
     .filter(({ type }) => type !== "part_end")
@@ -23,7 +23,7 @@ const comparable = (events: Awaited<ReturnType<typeof takeTurn>>) =>
     );
 
 describe.each(wires)("$name", (wire) => {
-  it("streams thoughts and text, runs both calls, hands the results back, and counts tokens", async () => {
+  it("streams thoughts and text, runs both calls, returns the results, and counts tokens", async () => {
     const server = await serveWire([{ writes: [wire.calling] }, { writes: [wire.closing] }]);
     const events = await converse(wire, server.url);
     expect(of(events, "thought_delta").map((delta) => delta.text)).toEqual(said.thoughts);
@@ -44,9 +44,9 @@ describe.each(wires)("$name", (wire) => {
     expect(wire.resultsIn(server.requests[1]?.body ?? {})).toEqual(["<a.txt>", "<b.txt>"]);
   });
 
-  it("reads the same from a stream torn at every byte", async () => {
+  it("reads the same from a stream that is split at every byte", async () => {
     const bytes = Buffer.from(wire.calling);
-    // Each request tears eight places at once, all far apart; together they tear every place.
+    // Each request splits eight distant places; together they split every place.
     const apart = Math.ceil(bytes.length / 8);
     const torn = Array.from({ length: apart }, (_, first) => {
       const cuts = [0, ...Array.from({ length: 8 }, (_, n) => first + 1 + n * apart), bytes.length];
@@ -89,7 +89,7 @@ describe.each(wires)("$name", (wire) => {
     expect(textOf(events)).toBe(deltas.join(""));
   });
 
-  it("hands on the first words of a long piece before it reads the rest", async () => {
+  it("passes on the first words of a long piece before it reads the rest", async () => {
     const server = await serveWire([{ writes: [wire.text(Array.from({ length: 200 }, (_, n) => `${n} `))] }]);
     const { resolveModel } = agentOn(wire, server.url);
     const model = await resolveModel(wire.model);
@@ -123,9 +123,9 @@ describe.each(wires)("$name", (wire) => {
     ["a reported overload", { writes: [wire.opening("Half") + wire.failing] }, "provider_failed", 10],
     ["an event that is not JSON", { writes: [`${wire.opening("Half")}data: {oops\n\n`] }, "bad_reply", 1],
     ["a stall", { writes: [wire.opening("Half")], after: "hang" as const }, "stalled", 3],
-  ])("never says anything twice after %s", async (_name, reply, name, tries) => {
+  ])("shows no text twice after %s", async (_name, reply, name, tries) => {
     const server = await serveWire([reply]);
-    // Only silence is to be found out by the clock; the rest is not to be taken for it on a busy machine.
+    // A short limit only for the silent reply. On a busy machine other replies could look silent.
     const events = await takeTurn(agentOn(wire, server.url, name === "stalled" ? 1000 : 60_000));
     expect(of(events, "text_delta")).toEqual([{ text: "Half" }]);
     expect(of(events, "error")).toMatchObject([{ name }]);
@@ -136,7 +136,7 @@ describe.each(wires)("$name", (wire) => {
   it.each([
     ["refusal", wire.refusing],
     ["max_tokens", wire.tooLong],
-  ])("ends with %s as the vendor says it", async (stop_reason, stream) => {
+  ])("ends with %s when the vendor reports it", async (stop_reason, stream) => {
     if (stream === null) return;
     const server = await serveWire([{ writes: [stream] }]);
     expect(of(await takeTurn(agentOn(wire, server.url)), "turn_end")).toEqual([{ stop_reason }]);
@@ -153,12 +153,12 @@ describe.each(wires)("$name", (wire) => {
     expect(server.connections()).toBe(wire.endsByEvent ? 2 : 1);
   });
 
-  it("is not asked again when it says who we are is wrong", async () => {
+  it("is not asked again after it refused the key", async () => {
     const server = await serveWire([
       { status: 401, writes: ['{"error":{"type":"authentication_error","message":"bad key"}}'] },
     ]);
     const events = await takeTurn(agentOn(wire, server.url));
-    // Whose key, where it is set, which model, and what to do.
+    // The provider, the variable, the model, and what to do.
     const message = expect.stringMatching(
       /^\w+ (refuses the key in [A-Z_]+_API_KEY|wants a key) for \S+: .*, or choose another model \(401 bad key\)$/,
     );
@@ -182,7 +182,7 @@ describe.each(wires)("$name", (wire) => {
     expect(textOf(events)).toBe(said.closing.join(""));
   });
 
-  it("is let go of quietly when the turn is cancelled just as the reply has ended", async () => {
+  it("causes no error when the turn is cancelled just as the reply has ended", async () => {
     const server = await serveWire([{ writes: [wire.calling] }]);
     const cancel = new AbortController();
     const events = await takeTurn(agentOn(wire, server.url), {
@@ -190,11 +190,11 @@ describe.each(wires)("$name", (wire) => {
       onEvent: (event) => event.type === "tool_call" && cancel.abort(),
     });
     expect(events.at(-1)?.type).toBe("cancelled");
-    // A connection that was cut on its way back to the pool would end the process here.
+    // Cutting a connection on its way back to the pool would end the process here.
     await new Promise((resolve) => setTimeout(resolve, 50));
   });
 
-  it("is sent nothing that it would refuse for good: half characters, blanks, odd names, pictures of no kind", async () => {
+  it("gets nothing that it would always refuse: lone surrogates, blanks, odd names, unknown pictures", async () => {
     const server = await serveWire([{ writes: [wire.closing] }]);
     const picture = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
     await takeTurn(agentOn(wire, server.url), {
@@ -221,7 +221,7 @@ describe.each(wires)("$name", (wire) => {
     expect(body.match(/iVBORw0KGgo=/g)).toHaveLength(1);
   });
 
-  it("takes a reply that is too long to be one for a fault", async () => {
+  it("treats an endless reply as an error", async () => {
     const piece = "words ".repeat(10_000);
     const server = await serveWire([{ writes: Array.from({ length: 150 }, () => wire.opening(piece)), after: "hang" }]);
     const events = await takeTurn(agentOn(wire, server.url));
@@ -229,7 +229,7 @@ describe.each(wires)("$name", (wire) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("lets go of the connection at once when the turn is cancelled", async () => {
+  it("closes the connection at once when the turn is cancelled", async () => {
     const server = await serveWire([{ writes: [wire.opening("Half")], after: "hang" }]);
     const cancel = new AbortController();
     const events = await takeTurn(agentOn(wire, server.url), {

@@ -1,4 +1,4 @@
-/** The same conversation in each vendor's wire format, as its service would send it. */
+/** The same conversation in each vendor's wire format. */
 import { type AgentOptions, anthropicFirst } from "../../src/index.js";
 import { createModels, createPost, type Env } from "../../src/providers/index.js";
 
@@ -7,25 +7,25 @@ export interface WireFormat {
   readonly path: string;
   readonly model: string;
   env(url: string): Env;
-  /** Thinks, speaks, and calls two tools at once. */
+  /** Thinks, writes text, and calls two tools at once. */
   readonly calling: string;
-  /** Speaks and stops. */
+  /** Writes text and stops. */
   readonly closing: string;
   text(deltas: readonly string[]): string;
   /** The first piece of a text, and nothing after it. */
   opening(text: string): string;
-  /** null where the format has no word for it. */
+  /** Null when the format cannot report it. */
   readonly refusing: string | null;
   readonly tooLong: string;
   /** An error the service reports inside a stream. */
   readonly failing: string;
   readonly overflow: { readonly status: number; readonly body: string };
   readonly keepAlive: string;
-  /** Whether the last event ends a reply; otherwise the connection's end does. */
+  /** Whether the last event ends a reply. Otherwise the end of the connection does. */
   readonly endsByEvent: boolean;
-  /** Whether there is a price for the model. */
+  /** Whether the price of the model is known. */
   readonly priced: boolean;
-  /** Input, output, cached and all tokens of a reply, as this format can tell them. */
+  /** Input, output, cached and all tokens of a reply, as far as this format reports them. */
   readonly usage: readonly [number, number, number, number];
   /** What the request says about the results of the two calls, in order. */
   resultsIn(body: Record<string, unknown>): unknown[];
@@ -33,7 +33,7 @@ export interface WireFormat {
 
 const json = JSON.stringify;
 
-/** What both formats say, piece by piece. */
+/** The content of the replies, piece by piece. */
 export const said = {
   thoughts: ["I should ", "look – 見る."],
   texts: ["Reading ", "both ", "files 📁 "],
@@ -310,7 +310,7 @@ export const ollama: WireFormat = {
 
 export const wires = [anthropic, chat, responses, gemini, ollama];
 
-/** An agent on that wire; nobody waits between retries. */
+/** An agent on that wire, without waits between retries. */
 export function agentOn(wire: WireFormat, url: string, idleMs = 5_000): AgentOptions {
   const models = createModels({ env: wire.env(url), chain: anthropicFirst, post: createPost({ idleMs }) });
   return {

@@ -99,7 +99,7 @@ describe("apply_patch", () => {
     ["", /empty/],
     ["hello", /Line 1 .*cannot be read/],
     ["*** Update File: a", /changes nothing/],
-  ])("refuses what is not a patch, before anybody is asked: %j", async (input, message) => {
+  ])("refuses an invalid patch before the person is asked: %j", async (input, message) => {
     const { workspace } = await bench();
     expect(() => applyPatchTool.describe({ input }, workspace)).toThrow(message);
   });

@@ -14,11 +14,11 @@ async function alive(pid: number): Promise<boolean> {
   return status !== "" && !/^State:\s+Z/m.test(status);
 }
 
-/** What the system brings about in its own time. */
+/** Waits for an effect of the operating system. */
 const soon = { interval: 20, timeout: 10_000 };
 
 describe("Bash", () => {
-  test("output, errors and exit code", async () => {
+  test("returns output, errors and exit code", async () => {
     const { run, events, cwd } = await bench();
     expect(await run(bashTool, { command: "pwd" })).toEqual({ success: true, output: `${cwd}\n` });
     expect(await run(bashTool, { command: "echo out; echo err >&2; exit 3" })).toEqual({
@@ -40,13 +40,13 @@ describe("Bash", () => {
     expect(output).toContain("not a tty");
   });
 
-  test("characters split between chunks arrive whole", async () => {
+  test("keeps characters whole that are split between chunks", async () => {
     const { run } = await bench();
     const { output } = await run(bashTool, { command: "printf '\\xe2\\x82'; sleep 0.1; printf '\\xac'" });
     expect(output).toBe("€");
   });
 
-  test("long output is cut in the middle and kept aside", async () => {
+  test("long output loses its middle and is saved in full", async () => {
     const { run, events } = await bench();
     const kept: string[] = [];
     const spill = async (name: string, text: string) => {
@@ -75,7 +75,7 @@ describe("Bash", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024);
   });
 
-  test("what it leaves in the background ends with it", async () => {
+  test("background processes of a command end with it", async () => {
     const { run } = await bench();
     const { output } = await run(bashTool, { command: "sleep 60 & echo $!" });
     await expect.poll(() => alive(Number(output)), soon).toBe(false);
@@ -155,7 +155,7 @@ describe("Bash", () => {
     expect((peak - before) / 2 ** 20).toBeLessThan(2);
   });
 
-  test("undo hears of a command before and after it", async () => {
+  test("undo is notified before and after a command", async () => {
     const { run, workspace } = await bench();
     const order: string[] = [];
     const willRun = async (command: string) => {
@@ -169,7 +169,7 @@ describe("Bash", () => {
     expect(order).toEqual(["before true", "after"]);
   });
 
-  test("a confinement hands over descriptors, is released, and says when it was in the way", async () => {
+  test("a confinement passes descriptors, is released, and reports a violation", async () => {
     const { run, file, events } = await bench();
     const handle = await open(await file("given.txt", "through a descriptor\n"));
     let released = 0;
@@ -195,7 +195,7 @@ describe("Bash", () => {
     expect(released).toBe(1);
   });
 
-  test("a confinement decides what is spawned, or that nothing is", async () => {
+  test("a confinement decides what is spawned, if anything", async () => {
     const { run, cwd } = await bench();
     const confined = createBashTool({
       confine: ({ command, cwd: directory }) =>
@@ -223,7 +223,7 @@ describe("Bash", () => {
     });
   });
 
-  test("describes itself by its first line and gives the whole command to the policy", () => {
+  test("shows its first line and gives the whole command to the policy", () => {
     const workspace = { cwd: join("/", "tmp"), directories: [] };
     const described = bashTool.describe(
       { command: "ls\nrm x", timeout: 1, cwd: ".", background: false },

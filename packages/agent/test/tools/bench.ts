@@ -1,4 +1,4 @@
-/** A place to run tools in: a fresh workspace, what they emitted, and how a policy that lets everything through would call them. */
+/** Runs tools in a fresh workspace, like a policy that allows everything, and collects their events. */
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { localWorkspace } from "../../src/tools/index.js";
 
-test("the first write into a directory removes what killed processes left there, and nothing else", async () => {
+test("the first write into a directory removes the drafts of killed processes, and nothing else", async () => {
   const cwd = realpathSync(mkdtempSync(join(tmpdir(), "agent-drafts-")));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
   const hourAgo = Date.now() / 1000 - 3600;
@@ -19,7 +19,7 @@ test("the first write into a directory removes what killed processes left there,
   const now = Date.now() / 1000;
   const named = (pid: number, place: string) => `.chimera-${pid}-${place}.${crypto.randomUUID()}.tmp`;
   leave(dead);
-  // A number of another machine, container or start means nothing here, not even the own one.
+  // A process number from another machine, container or boot means nothing here, even if it equals ours.
   leave(process.pid, named(process.pid, "0123abcd"));
   const kept = [
     leave(process.pid),

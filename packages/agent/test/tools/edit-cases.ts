@@ -1,6 +1,6 @@
 /**
- * What Edit makes of passages that models write from memory. `after` is a text for an edit that has to land, with others that are as
- * right in `or`; null for one that has to be refused, because it is about another text or about two places.
+ * Results of Edit for passages that models write from memory. `after` is the text after an edit that must succeed; `or` has other correct
+ * texts. It is null for an edit that must be refused, because it means another text or two places.
  */
 export interface EditCase {
   readonly name: string;
@@ -9,7 +9,7 @@ export interface EditCase {
   readonly now: string;
   readonly after: string | null;
   readonly or?: readonly string[];
-  /** Either is right: it lands like this, or it is refused. */
+  /** Both are right: this text, or a refusal. */
   readonly mayRefuse?: true;
 }
 

@@ -1,4 +1,4 @@
-/** Edits that land where they belong or not at all: cases written by hand, and real files of this repository, mutated. */
+/** Edits must land in the right place or be refused: cases written by hand, and mutated passages of this repository's files. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -52,7 +52,7 @@ test(`${ROUNDS} mutated passages of real files (EDIT_SEED=${SEED}): none is wron
 
 // --- internal ---
 
-/** The same numbers for the same seed. */
+/** Yields the same numbers for the same seed. */
 function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -86,15 +86,15 @@ interface Mutation {
   readonly old: string;
   readonly now: string;
   readonly isRight: (result: string) => boolean;
-  /** False where the passage is not there, or stands at several places once its drift is forgiven. */
+  /** False when the passage does not occur, or occurs several times if its drift is ignored. */
   readonly mustLand: boolean;
 }
 
-/** How a model writes lines otherwise than the file has them; the new lines suffer the same. */
+/** Ways in which a model's lines differ from the file's. The new lines differ in the same way. */
 interface Drift {
   readonly name: string;
   readonly apply: (line: string, at: number) => string;
-  /** What may stay of it in lines that the edit changed. */
+  /** The differences that may stay in lines that the edit changed. */
   readonly forgive?: (text: string) => string;
 }
 
@@ -147,7 +147,7 @@ function mutated(source: string, random: () => number): Mutation {
   const drifted = (of: readonly string[]) => of.map(drift.apply).join("\n").replace(/\r$/, "");
   const old = drifted(isStale ? passage.map((line) => `${line} Q7`) : passage);
   const now = drifted(changed);
-  // What a drifted passage says may stand elsewhere word for word: then it means that.
+  // If the drifted passage occurs elsewhere word for word, it means that place.
   if (
     drift.name !== "as it is" &&
     !isStale &&
@@ -156,7 +156,7 @@ function mutated(source: string, random: () => number): Mutation {
   ) {
     return mutated(source, random);
   }
-  // A passage that shows no drift is found exactly, and then the new text counts as it is written.
+  // A passage without visible drift is found exactly, and the new text is then used as it is written.
   const isExact = old.replaceAll("\r", "") === passage.join("\n");
   const right = ended(isExact ? now.replaceAll("\r", "") : changed.join("\n"));
   const forgive = drift.forgive ?? ((text) => text);
@@ -179,7 +179,7 @@ function mutated(source: string, random: () => number): Mutation {
 
 const leadOf = (line: string) => /^\s*/.exec(line)?.[0] ?? "";
 
-/** A line renamed, removed, added beside another or a level below it, or a blank one added. */
+/** Changes: a line is renamed, removed, or added beside another or a level deeper; or a blank line is added. */
 function edited(passage: readonly string[], pick: (most: number) => number): string[] {
   const at = pick(passage.length);
   const line = passage[at] as string;

@@ -5,7 +5,7 @@ import { editTool, readTool, replaceInFileTool, writeTool } from "../../src/tool
 import { bench } from "./bench.js";
 
 describe("Write", () => {
-  test("makes directories, tells undo first and shows the change", async () => {
+  test("creates directories, notifies undo first and shows the change", async () => {
     const { run, cwd, events, workspace } = await bench();
     const order: string[] = [];
     const watched = {
@@ -82,7 +82,7 @@ describe("Edit", () => {
     ],
     ["empty", "abc", "", /empty/],
     ["the same", "abc", "NEW", /same/],
-  ])("refuses, helpfully: %s", async (_, before, old, message) => {
+  ])("refuses with a helpful message: %s", async (_, before, old, message) => {
     const { run, file, events } = await bench();
     const path = await file("f.txt", before);
     const outcome = await run(editTool, edit(old, "NEW"));
@@ -92,7 +92,7 @@ describe("Edit", () => {
     expect(events).toEqual([]);
   });
 
-  test("a file that is not text is not damaged", async () => {
+  test("a binary file is not damaged", async () => {
     const { run, file } = await bench();
     const bytes = Buffer.from([0x68, 0x69, 0xff, 0x02, 0x0a]);
     const path = await file("f.txt", bytes);
@@ -103,7 +103,7 @@ describe("Edit", () => {
     expect(await readFile(path)).toEqual(bytes);
   });
 
-  test("several edits of one call are all looked for in the file as it is, and all made", async () => {
+  test("several edits of one call are all found in the unchanged file, and all made", async () => {
     const { run, file } = await bench();
     const path = await file("f.txt", "x = a\ny = b\n");
     const edits = [
@@ -169,7 +169,7 @@ describe("Edit", () => {
     expect((await readFile(path, "utf8")).split("\n")[150_001]).toBe("\tchanged");
   });
 
-  test("an editor's buffer takes the place of the disk", async () => {
+  test("an editor's buffer replaces the file on disk", async () => {
     const { run, file, workspace } = await bench();
     await file("f.txt", "on disk");
     let buffer = "unsaved";
@@ -185,8 +185,8 @@ describe("Edit", () => {
   });
 });
 
-describe("what somebody else changed", () => {
-  test("Write does not overwrite what changed since the model read it; Edit keeps it", async () => {
+describe("a file that has changed meanwhile", () => {
+  test("Write does not overwrite a change that the model has not read; Edit keeps it", async () => {
     const { run, file } = await bench();
     const path = await file("f.txt", "one\ntwo\n");
     await run(readTool, { path: "f.txt" });
@@ -214,7 +214,7 @@ describe("encodings", () => {
       Buffer.from("Gr\xfc\xdfe \x93\x81\n2\nneu\n", "latin1"),
     ],
     ["UTF-8 with a mark", Buffer.from("\ufeffGrüße\nzwei\n"), Buffer.from("\ufeffGrüße\n2\nneu\n")],
-  ])("%s is read, edited and written back as it was", async (_, before, after) => {
+  ])("%s is read, edited and written back in the same encoding", async (_, before, after) => {
     const { run, file } = await bench();
     const path = await file("f.txt", before);
     expect((await run(readTool, { path: "f.txt" })).output).toMatch(/^1\tGrüße.*\n2\tzwei$/);
@@ -231,7 +231,7 @@ describe("encodings", () => {
     await expect(shown).rejects.toThrow("Nothing in f.txt matches two.");
   });
 
-  test("Write keeps the encoding, the mark and the line endings of what it replaces", async () => {
+  test("Write keeps the encoding, the byte order mark and the line endings of the file", async () => {
     const { run, file } = await bench();
     const marked = await file("a.txt", "\ufeffone\r\ntwo\r\n");
     await run(writeTool, { path: "a.txt", content: "1\n2\n" });
@@ -241,7 +241,7 @@ describe("encodings", () => {
     expect(await readFile(latin)).toEqual(Buffer.from("\x93\xe4\x94\n", "latin1"));
   });
 
-  test("a character that the encoding does not have is refused, and nothing is lost", async () => {
+  test("a character outside the encoding is refused, and nothing is lost", async () => {
     const { run, file } = await bench();
     const path = await file("f.txt", Buffer.from("\xfc\n", "latin1"));
     const outcome = await run(editTool, { path: "f.txt", old_string: "ü", new_string: "→" });
@@ -259,7 +259,7 @@ describe("replace_in_file", () => {
     expect(await readFile(path, "utf8")).toBe("1a 2b\n3c\n");
   });
 
-  test("a pattern that never ends is cut off, and so is one that is wrong", async () => {
+  test("an endless pattern is stopped, and an invalid one is refused", async () => {
     const { run, file } = await bench();
     await file("f.txt", `${"a".repeat(60)}!`);
     const slow = await run(replaceInFileTool, { path: "f.txt", pattern: "(a+)+$", replacement: "" });

@@ -17,14 +17,14 @@ async function setUp() {
   return { cwd: place.cwd, use: place.run, jobs, events, run, job };
 }
 
-/** One that nobody has waited for yet has no command line. */
+/** A zombie process has no command line. */
 const alive = (pid: number) => existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, "latin1") !== "";
 
-/** Says what a server answers; fails when none does. */
+/** Prints a server's answer; fails when there is none. */
 const get = (port: string | undefined) =>
   `node -e "fetch('http://127.0.0.1:${port}').then((r) => r.text()).then((t) => process.stdout.write(t))"`;
 
-test("a server that is left running answers the next call, is read, listed and stopped", async () => {
+test("a server in the background answers the next call, and can be read, listed and stopped", async () => {
   const { run, job, events } = await setUp();
   const server =
     "require('http').createServer((_, r) => r.end('hello')).listen(0, '127.0.0.1', function () { console.log(this.address().port) })";
@@ -33,7 +33,7 @@ test("a server that is left running answers the next call, is read, listed and s
   let output = started.output;
   for (let n = 0; n < 50 && !/\d{4,5}/.test(output); n++) output += (await job({ id: "job-0.1", wait: 0.2 })).output;
   const port = /\d{4,5}/.exec(output)?.[0];
-  // With a limit of its own: a busy machine takes longer to start it than a command may before it becomes a job.
+  // With its own time limit, because a busy machine may start it so slowly that it would become a job.
   expect((await run(get(port), { timeout: 60 })).output).toBe("hello");
   expect((await job({})).output).toContain("job-0.1 (running)");
   expect((await job({ id: "job-0.1", stop: true })).output).toContain("[job-0.1: stopped]");
@@ -41,7 +41,7 @@ test("a server that is left running answers the next call, is read, listed and s
   expect(events.map(({ type }) => type).filter((type) => type !== "job_output")).toEqual(["job_started", "job_ended"]);
 });
 
-test("a command that runs long becomes a job by itself; with a time limit it is ended", async () => {
+test("a long command becomes a job automatically; with a time limit it is ended", async () => {
   const { run, job, events } = await setUp();
   expect((await run("echo one; sleep 1; echo two")).output).toMatch(/^one\n\n?\[It goes on as job-0\.1/);
   expect((await job({ id: "job-0.1", wait: 5 })).output).toBe("two\n\n[job-0.1: exit code 0]");
@@ -62,7 +62,7 @@ test("a job runs none of the person's start-up files, although its input is a so
   expect(seen.output).toBe("begun\n");
 });
 
-test("input reaches a job, and one that takes none says so", async () => {
+test("input reaches a job, and a job without input reports so", async () => {
   const { run, job, jobs, use } = await setUp();
   await run("read -r line; echo got $line", { background: true });
   const write = (id: string) => use(jobInputTool, { id, text: "this\n" }, { jobs });
@@ -72,7 +72,7 @@ test("input reaches a job, and one that takes none says so", async () => {
   expect((await write("job-9.9")).error).toBe("There is no job job-9.9.");
 });
 
-test("what a job starts ends with the session, also in a session of its own", {
+test("processes that a job starts end with the session, even in a process session of their own", {
   tags: ["needs-linux", "needs-setsid"],
 }, async () => {
   const { run, jobs } = await setUp();
@@ -84,7 +84,7 @@ test("what a job starts ends with the session, also in a session of its own", {
   expect(alive(pid)).toBe(false);
 });
 
-test("undo covers what a job changes in a later turn, and a session has so many at most", async () => {
+test("undo covers a job's changes in a later turn, and the number of jobs is limited", async () => {
   const { run, jobs, cwd } = await setUp();
   const begun: string[] = [];
   await run("sleep 30", { background: true });

@@ -10,7 +10,7 @@ const searchTool = createSearchTool({ ripgrep: false });
 const ENDLESS = { pattern: "(a+)+$" };
 const BACKTRACKED = `${"a".repeat(60)}!`;
 
-/** How often the rest of the process had its turn while something ran. */
+/** How often the rest of the process could run meanwhile. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   const ticking = setInterval(() => {
@@ -31,20 +31,20 @@ describe("a pattern that backtracks for ever", () => {
   test.each([
     ["search", searchTool, ENDLESS],
     ["replace_in_file", replaceInFileTool, { ...ENDLESS, path: "f.txt", replacement: "" }],
-  ] as const)("in %s is ended after a second, and everything else goes on", async (_, tool, input) => {
+  ] as const)("in %s is ended after a second, and everything else continues", async (_, tool, input) => {
     const { run } = await withText(BACKTRACKED);
     let output = "";
     const turns = await turnsDuring(async () => {
       ({ output } = await run<never>(tool as never, input));
     });
     expect(output).toBe("The pattern cannot be used: it took more than 1000 ms.");
-    // On the main thread there would be none.
+    // There would be none if it ran on the main thread.
     expect(turns).toBeGreaterThan(10);
   });
 
   test("ends with its turn", async () => {
     const { run } = await withText(BACKTRACKED);
-    // Starts the thread, which takes its time on a busy machine.
+    // Starts the thread first, which may be slow on a busy machine.
     await run(searchTool, { pattern: "a" });
     const turn = new AbortController();
     const running = run(searchTool, ENDLESS, { signal: turn.signal });
@@ -54,7 +54,7 @@ describe("a pattern that backtracks for ever", () => {
     expect(performance.now() - started).toBeLessThan(900);
   });
 
-  test("does not keep another turn's pattern waiting", async () => {
+  test("does not delay another turn's pattern", async () => {
     const { run } = await withText(`${BACKTRACKED}\nneedle\n`);
     const slow = run(searchTool, ENDLESS, { signal: new AbortController().signal });
     let slowEnded = false;
@@ -68,7 +68,7 @@ describe("a pattern that backtracks for ever", () => {
   });
 });
 
-describe("what would not fit into memory is refused", () => {
+describe("a result that would not fit into memory is refused", () => {
   test.each([
     ["more matches than anybody means", "", "x", "it matches at more than 1000000 places"],
     ["a result without measure", "aa", "$'".repeat(20), "the result would be too long"],
@@ -80,14 +80,14 @@ describe("what would not fit into memory is refused", () => {
     expect(await readFile(join(cwd, "f.txt"), "utf8")).toHaveLength(2_000_000);
   });
 
-  test("a pattern that somebody generated", async () => {
+  test("a generated pattern", async () => {
     const { run } = await withText("a");
     const { output } = await run(searchTool, { pattern: "a|".repeat(20_000) });
     expect(output).toBe("The pattern cannot be used: it is too long.");
   });
 });
 
-test("a passage is looked for in a large file while everything else goes on", async () => {
+test("a passage is searched in a large file while everything else continues", async () => {
   const { run, cwd } = await withText(`${"a\n".repeat(8_000_000)}the end`);
   const miss = { path: "f.txt", old_string: "the  end ", new_string: "x" };
   const turns = await turnsDuring(async () => {

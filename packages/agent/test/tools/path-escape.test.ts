@@ -17,7 +17,7 @@ import { type Bench, bench, CANARY } from "./bench.js";
 
 const searchTool = createSearchTool();
 
-/** Every tool that takes a path, with arguments that would do harm if it got through. */
+/** Every tool that takes a path, with arguments that would do harm if the path were accepted. */
 const FILE_TOOLS: readonly (readonly [Tool, (path: string) => Record<string, unknown>])[] = [
   [readTool, (path) => ({ path })],
   [writeTool, (path) => ({ path, content: "overwritten" })],
@@ -119,7 +119,7 @@ describe("anything but a regular file", () => {
   });
 });
 
-describe("what is allowed", () => {
+describe("allowed paths", () => {
   test("a link that stays inside is followed", async () => {
     const { run, cwd } = await booby();
     await symlink("nested/deep", join(cwd, "short"));
@@ -135,7 +135,7 @@ describe("what is allowed", () => {
     });
   });
 
-  test("a workspace that is itself behind a link", async () => {
+  test("the workspace itself may be a link", async () => {
     const { run, cwd, outside } = await booby();
     const alias = join(outside, "alias");
     await symlink(cwd, alias);
@@ -144,7 +144,7 @@ describe("what is allowed", () => {
     expect(await run(readTool, { path: join(alias, "plain") }, { workspace })).toMatchObject({ success: true });
   });
 
-  test("unusual names are names", async () => {
+  test("unusual names are accepted", async () => {
     const { run, cwd } = await bench();
     for (const path of ["…/x", "..x", "a b\n.txt", "é\u0301", "~x", "-rf", "$(id)", "file", "a:b", "12:30://x"]) {
       expect(await run(writeTool, { path, content: path })).toMatchObject({ success: true });
@@ -152,7 +152,7 @@ describe("what is allowed", () => {
     }
   });
 
-  test("outside, exactly what was permitted", async () => {
+  test("outside the workspace, exactly the permitted paths", async () => {
     const { run, outside } = await booby();
     const canary = join(outside, "canary");
     const permitted = { reads: [canary], writes: [canary] };
@@ -187,9 +187,7 @@ describe("what is allowed", () => {
 const FLIPPER = `
   const fs = require("node:fs");
   const [, swap, outside] = process.argv;
-  const end = Date.now() + 2000;
-  let flips = 0;
-  while (Date.now() < end) {
+  for (let flips = 0; flips < 300; ) {
     try {
       fs.rmSync(swap, { recursive: true, force: true });
       fs.symlinkSync(outside, swap);
@@ -200,12 +198,13 @@ const FLIPPER = `
       if (flips % 4 === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
     } catch {}
   }
-  console.log(flips);
 `;
 
-test("a directory that keeps turning into a link leads nobody outside", async () => {
+test("a directory that keeps turning into a link never leads outside", async () => {
   const { run, cwd, outside } = await bench();
-  const flipper = promisify(execFile)(process.execPath, ["-e", FLIPPER, join(cwd, "swap"), outside]);
+  const flipper = promisify(execFile)(process.execPath, ["-e", FLIPPER, join(cwd, "swap"), outside], {
+    timeout: 20_000,
+  });
   let running = true;
   void flipper.finally(() => {
     running = false;
@@ -220,7 +219,7 @@ test("a directory that keeps turning into a link leads nobody outside", async ()
     const { output } = await run(readTool, { path: "swap/canary" });
     expect(output).not.toContain("must not be touched");
   }
-  expect(Number((await flipper).stdout)).toBeGreaterThan(100);
+  await flipper;
   expect(written).toBeGreaterThan(0);
   expect(await readFile(join(outside, "canary"), "utf8")).toBe(CANARY);
   expect(await readdir(outside)).toEqual(["canary"]);

@@ -5,7 +5,7 @@ import { bench } from "./bench.js";
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 
 describe("Read", () => {
-  test("gives the lines of a text file with their numbers and says where it looked", async () => {
+  test("returns the lines of a text file with their numbers, and emits the place", async () => {
     const { run, file, events } = await bench();
     const path = await file("a.txt", "\ufeffeins\r\nzwei\r\n");
     expect(await run(readTool, { path: "a.txt" })).toEqual({ success: true, output: "1\teins\n2\tzwei" });
@@ -53,7 +53,7 @@ describe("Read", () => {
     });
   });
 
-  test("a picture goes to models that see", async () => {
+  test("a picture goes to models that can see", async () => {
     const { run, file } = await bench();
     await file("a.png", PNG);
     const outcome = await run(readTool, { path: "a.png" });
@@ -67,7 +67,7 @@ describe("Read", () => {
     expect(outcome).toMatchObject({ success: false, error: expect.stringContaining("can be shown") });
   });
 
-  test("what only an editor has is read from the editor", async () => {
+  test("a file that only an editor has is read from the editor", async () => {
     const { run, workspace } = await bench();
     const editor = { ...workspace, readText: async () => "not saved yet" };
     expect(await run(readTool, { path: "new.txt" }, { workspace: editor })).toMatchObject({

@@ -45,7 +45,7 @@ describe.each([
     expect(await run(searchTool, input)).toEqual({ success: true, output });
   });
 
-  test("files that may hold secrets are not searched, and counted whether they match or not", async () => {
+  test("files that may hold secrets are not searched, but counted, whether they match or not", async () => {
     const { run, file } = await project();
     for (const name of [".env", ".env.staging", "keys/id_rsa", "src/server.key", "home/.ssh/config"])
       await file(name, "needle\n");
@@ -62,7 +62,7 @@ describe.each([
     expect(await outputOf({ pattern: "needle", path: "home/.ssh" })).toBe("home/.ssh/config:1:needle");
   });
 
-  test("a pattern that is wrong is an answer", async () => {
+  test("an invalid pattern gives an error result", async () => {
     const { run } = await project();
     expect(await run(searchTool, { pattern: "(" })).toMatchObject({
       success: false,
@@ -70,7 +70,7 @@ describe.each([
     });
   });
 
-  test("a flood of matches stops within bounds", async () => {
+  test("a flood of matches is cut off", async () => {
     const { run, file } = await bench();
     await file("many.txt", "match\n".repeat(50_000));
     const { output } = await run(searchTool, { pattern: "match" });
@@ -78,7 +78,7 @@ describe.each([
     expect(output).toContain("[more matches");
   });
 
-  test("an ignore file made to cost memory ignores nothing", async () => {
+  test("an ignore file that would use up memory is ignored", async () => {
     const { run, file } = await bench();
     await file("a.txt", "needle\n");
     await file("sub/.gitignore", `${"a".repeat(60)}\n`.repeat(400_000));
@@ -113,7 +113,7 @@ describe("list_files", () => {
     expect(lines.at(-1)).toContain("more than 1000 files");
   });
 
-  test("an ignore file without an end costs nothing", async () => {
+  test("an endless ignore file costs nothing", async () => {
     const { run, file, cwd } = await bench();
     await file(".gitignore", "a.txt\n");
     await truncate(join(cwd, ".gitignore"), 450 * 1024 * 1024);

@@ -41,7 +41,7 @@ describe("acp_terminal", () => {
     },
   });
 
-  test("is there only where the editor has a terminal", async () => {
+  test("exists only when the editor has a terminal", async () => {
     const { workspace } = await bench();
     expect(acpTerminalTool.available?.(workspace)).toBe(false);
     expect(acpTerminalTool.available?.({ ...workspace, terminal: terminal({}) })).toBe(true);
@@ -52,7 +52,7 @@ describe("acp_terminal", () => {
     [{ exitCode: 2, truncated: true }, false, "hello\n[output truncated]\n[exit code: 2]"],
     [{ exitCode: null, signal: "SIGKILL" }, false, "hello\n[signal: SIGKILL]"],
     [{ exitCode: null, timedOut: true }, false, "hello\n[timed out after 60 s]"],
-  ])("ends with what became of it: %j", async (result, success, output) => {
+  ])("ends with the result of the command: %j", async (result, success, output) => {
     const { run, events, workspace, cwd } = await bench();
     const seen: unknown[] = [];
     const options = { workspace: { ...workspace, terminal: terminal(result, seen) } };
@@ -71,7 +71,7 @@ describe("acp_terminal", () => {
     expect(described.touches.command).toBe("rm -rf 'a b'");
   });
 
-  test("a question counts what of the command it does not show", async () => {
+  test("a question counts the characters of the command that it does not show", async () => {
     const { workspace } = await bench();
     const args = ["x".repeat(200), "; rm -rf ~"];
     const { title } = acpTerminalTool.describe({ command: "echo", args, cwd: ".", env: {}, timeout: 1 }, workspace);
@@ -83,7 +83,7 @@ describe("names", () => {
   const tools = builtinTools();
   const named = (...names: string[]) => resolveTools(names, tools).map(({ name }) => name);
 
-  test("either name, in any case, each once", () => {
+  test("finds each tool once, by either name in any case", () => {
     expect(named("bash", "READ", "read_file", "grep", " glob ")).toEqual(["Read", "Bash", "search", "list_files"]);
     expect(named("Edit_File", "mcp__server__later")).toEqual(["Edit"]);
   });
@@ -94,12 +94,12 @@ describe("names", () => {
     );
   });
 
-  test("no two tools answer to one name", () => {
+  test("no two tools have the same name", () => {
     const names = tools.flatMap(({ name, aliases }) => [name, ...aliases]).map((name) => name.toLowerCase());
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test("every tool shows the model an object schema that says what is required", () => {
+  test("every tool has an object schema that lists the required properties", () => {
     for (const { inputSchema } of tools)
       expect(inputSchema).toMatchObject({ type: "object", required: expect.any(Array) });
     expect(tools.find(({ name }) => name === "Bash")?.inputSchema).toEqual({

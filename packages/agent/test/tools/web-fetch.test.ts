@@ -8,7 +8,7 @@ import { htmlToText } from "../../src/tools/html-to-text.js";
 import { createWebFetchTool } from "../../src/tools/index.js";
 import { bench } from "./bench.js";
 
-/** A site on this machine, under whatever name; a real one would be public. */
+/** A site on this machine under any name, in place of a public one. */
 async function site(answer: RequestListener) {
   const hosts: string[] = [];
   const server = createServer((request, response) => {
@@ -25,7 +25,7 @@ async function site(answer: RequestListener) {
 }
 
 describe("web_fetch", () => {
-  test("gives a page as text, after a redirect on the same host", async () => {
+  test("returns a page as text, after a redirect on the same host", async () => {
     const { port, tool } = await site((request, response) => {
       if (request.url === "/old") return void response.writeHead(302, { location: "/new" }).end();
       response.setHeader("content-type", "text/html; charset=utf-8").end("<h1>Grüße</h1><p>a <b>b</b>");
@@ -46,14 +46,14 @@ describe("web_fetch", () => {
     ["itself, for ever", { location: "/" }, 302, /more than 5 times/],
     ["a picture", { "content-type": "image/png" }, 200, /image\/png, not text/],
     ["an error", {}, 503, /answered 503/],
-  ])("does not follow or take %s", async (_, headers, status, message) => {
+  ])("refuses %s", async (_, headers, status, message) => {
     const { port, tool } = await site((_request, response) => void response.writeHead(status, headers).end("x"));
     const { run } = await bench();
     const outcome = await run(tool, { url: `http://site.test:${port}/` });
     expect(outcome).toMatchObject({ success: false, error: expect.stringMatching(message) });
   });
 
-  test("reads no more than its bound, and waits no longer", async () => {
+  test("stops at its limits of size and time", async () => {
     const { port, tool } = await site((request, response) => {
       response.setHeader("content-type", "text/plain");
       if (request.url === "/slow") return void response.write("a");
@@ -110,7 +110,7 @@ describe("web_fetch", () => {
     "http://user:pw@a.test/",
     "a.test",
     "http://a b/",
-  ])("refuses %j before anybody is asked", async (url) => {
+  ])("refuses %j before the person is asked", async (url) => {
     const { workspace } = await bench();
     expect(() => createWebFetchTool().describe({ url }, workspace)).toThrow(/url must/);
   });
@@ -125,7 +125,7 @@ test("HTML becomes text", async () => {
   );
 });
 
-test("hostile HTML takes time in proportion, and leaves room for others", async () => {
+test("hostile HTML takes linear time, and other work can run meanwhile", async () => {
   for (const piece of ["<", "<a href=x>", "<!--", "&", '<a b="', "</", "<pre>", "<script>", "<a href=x><b>"]) {
     let turns = 0;
     const timer = setInterval(() => {

@@ -1,16 +1,16 @@
-// What differs on Windows, as far as it can be shown elsewhere: names of variables, the shell, and scripts in a program's place.
+// Differences on Windows that can be tested elsewhere: names of variables, the shell, and programs that are scripts.
 import childProcess from "node:child_process";
 import { EventEmitter } from "node:events";
 import { tmpdir } from "node:os";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { findShell } from "../../src/tools/bash.js";
 import { cleanEnvironment, variable } from "../../src/tools/environment.js";
-import { findShell } from "../../src/tools/shell.js";
 
 const windows = (files: string[], env: Record<string, string> = { ProgramFiles: "C:\\Program Files" }) =>
   findShell(env, { platform: "win32", exists: (path) => files.includes(path) });
 
 describe("the environment", () => {
-  test("is kept by names in any case, and a secret in none", () => {
+  test("keeps known names in any case, and no secret", () => {
     const inherited = {
       Path: "C:\\bin",
       SystemRoot: "C:\\Windows",
@@ -24,7 +24,7 @@ describe("the environment", () => {
     expect(cleanEnvironment({}, "win32")["PATH"]).toMatch(/^C:\\Windows/);
   });
 
-  test("elsewhere names are what they are", () => {
+  test("elsewhere the case of names matters", () => {
     expect(cleanEnvironment({ Path: "/x" }, "linux")).not.toHaveProperty("Path");
     expect(variable({ Path: "x" }, "PATH", "linux")).toBeUndefined();
     expect(variable({ Path: "x" }, "PATH", "win32")).toBe("x");
@@ -34,13 +34,13 @@ describe("the environment", () => {
 describe("the shell", () => {
   const gitBash = "C:\\Program Files\\Git\\bin\\bash.exe";
 
-  test("is the bash of Git, and never that of the system", () => {
+  test("is the bash of Git, and never that of Windows", () => {
     expect(windows([gitBash, "C:\\Windows\\System32\\bash.exe"])).toMatchObject({ name: "bash", file: gitBash });
     const own = "C:\\Users\\ann\\AppData\\Local\\Programs\\Git\\bin\\bash.exe";
     expect(windows([own], { LocalAppData: "C:\\Users\\ann\\AppData\\Local" }).file).toBe(own);
   });
 
-  test("else it is PowerShell, which gets the command as it is and ends as it does", () => {
+  test("otherwise it is PowerShell, which gets the command unchanged and returns its exit code", () => {
     const shell = windows(["C:\\Windows\\System32\\bash.exe"]);
     expect(shell).toMatchObject({ name: "PowerShell", file: "powershell.exe" });
     const args = shell.args(`echo "it's" & 'more' %PATH%`);
@@ -55,7 +55,7 @@ test("a program that may be a script is started by the system's shell, and no ar
   onTestFinished(() => void vi.restoreAllMocks());
   vi.spyOn(process, "platform", "get").mockReturnValue("win32");
   const started = vi.spyOn(childProcess, "spawn").mockReturnValue(new EventEmitter() as childProcess.ChildProcess);
-  // Only now, because what it stands on looks at the platform once.
+  // Imported only now, because cross-spawn reads the platform once.
   const { spawnGroup } = await import("../../src/tools/process-group.js");
   spawnGroup("npx", ["-y", "server", "a & calc"], { cwd: tmpdir(), env: { PATH: tmpdir() } });
   const [command, args, options] = started.mock.calls[0]!;

@@ -1,4 +1,4 @@
-// A machine that does not show its processes: a chroot or a container where /proc is not mounted.
+// A machine without /proc: a chroot or a container in which it is not mounted.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -17,7 +17,7 @@ const PROGRAM = `
   console.log(JSON.stringify({ proc: existsSync("/proc/self"), ...outcome }));
 `;
 
-test("a command that takes too long is ended there as anywhere", { tags: ["needs-namespaces"] }, async () => {
+test("a command that takes too long is ended there too", { tags: ["needs-namespaces"] }, async () => {
   const { cwd } = await bench();
   const node = [process.execPath, "--input-type=module", "-e", PROGRAM, cwd];
   const { stdout } = await promisify(execFile)("unshare", [...WITHOUT_PROC, ...node], { cwd: import.meta.dirname });

@@ -1,4 +1,4 @@
-/** Every vendor format there is a strict server for, and the environment that a person would set besides the key. */
+/** Every vendor format that has a strict server, and the environment that a person would set in addition to the key. */
 import { createChatVendor, deepseek, geminiChat, openaiChat, openrouter, refusingTools } from "./chat-completions.js";
 import { createClaude } from "./claude.js";
 import { createGemini } from "./gemini.js";
@@ -14,7 +14,7 @@ export interface VendorRow {
 
 const high = { CHIMERA_THINKING_LEVEL: "high" };
 
-/** A model that refuses tools at the chat endpoint, beside the endpoint that it wants. */
+/** A model that refuses tools at the chat endpoint, with the endpoint that it wants. */
 export function createMovedModel(model: string): Vendor {
   return createResponses({ model, elsewhere: createChatVendor(refusingTools(model)) });
 }

@@ -1,6 +1,6 @@
 /**
- * Vendors of Chat Completions (https://platform.openai.com/docs/api-reference/chat): OpenAI, and those that add to it what must come
- * back. A dialect is what a vendor adds to its replies, and how it looks for that in what it gets.
+ * Vendors of Chat Completions (https://platform.openai.com/docs/api-reference/chat): OpenAI, and those with additions that must come
+ * back. A dialect describes a vendor's additions to replies, and checks that requests bring them back.
  */
 import type { Loose, ModelReply, Said, Vendor } from "./vendor.js";
 import { argsText, createIds, piecesOf, Refusal, sealOf, sse, unknownKey } from "./vendor.js";
@@ -9,25 +9,25 @@ export interface ChatDialect {
   readonly name: string;
   readonly model: string;
   env(url: string): Record<string, string>;
-  /** Fields of requests besides OpenAI's. */
+  /** Fields of requests in addition to OpenAI's. */
   readonly fields?: readonly string[];
   /** The model's output limit. */
   readonly maxOutput?: number;
-  /** How pictures are refused. */
+  /** The refusal of pictures. */
   readonly blind?: { readonly status: number; readonly words: string };
-  /** Fields of assistant messages besides OpenAI's. */
+  /** Fields of assistant messages in addition to OpenAI's. */
   readonly messageFields?: readonly string[];
-  /** The deltas in which reasoning comes, and what of them the message must carry when it comes back. */
+  /** The deltas with the reasoning, and the fields that the message must bring back. */
   reasoning?(texts: readonly string[], hidden: boolean, ids: (prefix: string) => string): Reasoned;
-  /** What comes with a call, given its place among the calls of the reply. */
+  /** Additions to a call, given its index among the calls of the reply. */
   callExtra?(place: number, ids: (prefix: string) => string): Loose;
-  /** Refuses a request beyond what all refuse. */
+  /** The vendor's further checks of a request. */
   check?(body: Loose, sent: ReadonlyMap<string, SentMessage>): void;
 }
 
 interface Reasoned {
   readonly deltas: readonly Loose[];
-  /** Fields of the message that hold it. */
+  /** Fields of the message that hold the reasoning. */
   readonly fields: Loose;
 }
 
@@ -39,7 +39,7 @@ export interface SentMessage {
 
 export function createChatVendor(dialect: ChatDialect): Vendor {
   const ids = createIds();
-  /** Id of a call -> the message it was in. */
+  /** Id of a call -> the message of the call. */
   const withCalls = new Map<string, SentMessage>();
   const sent: Loose[] = [];
   return {
@@ -105,7 +105,7 @@ export const deepseek: ChatDialect = {
     for (const { tool_calls, reasoning_content } of messages) {
       if (!tool_calls) continue;
       const known = sent.get(tool_calls[0].id);
-      // A model that thinks always has some; what another model called needs the field all the same.
+      // A thinking model always has some. A message of another model needs the field too.
       const wanted = known ? (known.fields.reasoning_content ?? reasoning_content) : (reasoning_content ?? "");
       if (wanted !== reasoning_content)
         invalid("The `reasoning_content` in the thinking mode must be passed back to the API.");
@@ -276,7 +276,7 @@ function callsOf(says: readonly Said[], dialect: ChatDialect, ids: (prefix: stri
     }));
 }
 
-/** As it is to come back: reasoning on messages that call, unless it is signed. */
+/** The form that must come back: with reasoning only on messages with calls, unless it is signed. */
 function messageOf(says: readonly Said[], fields: Loose, calls: Loose[]): Loose {
   const { reasoning_content, ...signed } = fields;
   const content = says.map((said) => ("text" in said ? said.text : "")).join("");

@@ -4,23 +4,23 @@ import { argsText, createIds, piecesOf, Refusal, sealOf, sse, unknownKey } from 
 
 export interface ClaudeOptions {
   readonly model?: string;
-  /** Which way of asking for thinking the model takes. @defaultValue adaptive */
+  /** The form of thinking that the model accepts. @defaultValue adaptive */
   readonly thinking?: "adaptive" | "enabled";
-  /** The most tokens that a reply may have. @defaultValue 128,000 */
+  /** Most tokens in a reply. @defaultValue 128,000 */
   readonly maxOutput?: number;
-  /** Whether thinking is bound to what came before it, as from 5.1 on. @defaultValue true for adaptive models */
+  /** Whether thinking is bound to the conversation before it, as from 5.1 on. @defaultValue true for adaptive models */
   readonly bound?: boolean;
 }
 
-/** A Claude, and how many blocks each request that was answered read from the cache. */
+/** A Claude server, and the number of blocks that each answered request read from the cache. */
 export function createClaude(options: ClaudeOptions = {}): Vendor & { readonly cacheReads: number[] } {
   const { model = "claude-opus-5-5", thinking = "adaptive", maxOutput = 128_000 } = options;
   const { bound = thinking === "adaptive" } = options;
   const ids = createIds();
-  /** Signature, or data of a redacted block -> the reply it was in, and what that reply followed. */
+  /** Signature, or data of a redacted block -> its reply, and the conversation before that reply. */
   const signed = new Map<string, { blocks: Loose[]; index: number; after: string }>();
   const sent: Loose[] = [];
-  /** The reply that was paused last: a request may end with it, as it is, and what is answered goes on with it. */
+  /** The last paused reply. A request may end with it unchanged, and the answer then continues it. */
   let paused: { blocks: Loose[]; after: string } | null = null;
   const cached = new Set<string>();
   const cacheReads: number[] = [];
@@ -200,8 +200,8 @@ function checkThinking(
 }
 
 /**
- * A paused reply is sent back as it is (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons#pause-turn); any
- * other words put into the model's mouth are refused (https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-6).
+ * A request may end with an unchanged paused reply (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons#pause-turn)
+ * and with no other words of the model (https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-6).
  */
 function checkEnd({ messages }: Loose, paused: { blocks: Loose[]; after: string } | null): typeof paused {
   const { role, content } = messages.at(-1);
@@ -211,7 +211,7 @@ function checkEnd({ messages }: Loose, paused: { blocks: Loose[]; after: string 
   return paused;
 }
 
-/** A text of blanks is refused though models write them, and so is thinking that nothing follows. */
+/** The vendor refuses a blank text, although models write them, and thinking at the end of a message. */
 function sendable(blocks: Loose[]): Loose[] {
   const last = blocks.findLastIndex((block) => (block.type === "text" ? block.text.trim() : block.type === "tool_use"));
   return blocks.slice(0, last + 1).filter((block) => block.type !== "text" || block.text.trim());
@@ -221,14 +221,14 @@ function bare({ cache_control: _mark, ...block }: Loose): Loose {
   return block;
 }
 
-/** Everything before a message; where a cache mark stands does not matter. */
+/** Everything before a message, without the cache marks. */
 function digestOf({ system, tools, messages }: Loose, upTo: number): string {
   const said = messages.slice(0, upTo).map(({ role, content }: Loose) => [role, content.map(bare)]);
   return sealOf(system?.map(bare), tools, said);
 }
 
 /**
- * How many blocks a request reads from the cache: what an earlier one marked, found within 20 blocks before a mark of this one
+ * How many blocks a request reads from the cache: up to a mark of an earlier request, within 20 blocks before a mark of this one
  * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching#how-automatic-prefix-checking-works).
  */
 function readCache({ system = [], tools, messages }: Loose, cached: Set<string>): number {
@@ -245,7 +245,7 @@ function readCache({ system = [], tools, messages }: Loose, cached: Set<string>)
   return Math.max(0, ...hits);
 }
 
-/** A model that is given a budget begins with thinking: https://platform.claude.com/docs/en/build-with-claude/extended-thinking */
+/** A model with a budget begins with thinking: https://platform.claude.com/docs/en/build-with-claude/extended-thinking */
 function thinkingFirst(reply: ModelReply, { thinking }: Loose): ModelReply {
   const [first] = reply.says;
   if (thinking?.type !== "enabled" || (first && ("reasoning" in first || "hidden" in first))) return reply;
@@ -259,7 +259,7 @@ function blockOf(said: Said, ids: (prefix: string) => string): Loose {
   return { type: "tool_use", id: ids("toolu_"), name: said.call, input: parsed(argsText(said.args)) };
 }
 
-/** A call whose arguments are not JSON is kept as the client must send it back. */
+/** Keeps a call whose arguments are not JSON in the form in which the client must send it back. */
 function parsed(text: string): Loose {
   try {
     return JSON.parse(text);

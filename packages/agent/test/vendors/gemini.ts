@@ -16,7 +16,7 @@ export function createGemini({
   callIds = false,
 }: GeminiOptions = {}): Vendor {
   const ids = createIds();
-  /** Signature -> the part that it came with. */
+  /** Signature -> its part. */
   const signed = new Map<string, Loose>();
   const sent: Loose[] = [];
   return {
@@ -74,7 +74,7 @@ function checkFields(body: Loose, third: boolean): void {
   });
 }
 
-/** What the JSON of a request is read with knows its names. */
+/** The vendor refuses unknown field names. */
 function checkNames(value: object, known: readonly string[], where: string): void {
   const extra = unknownKey(value, known);
   if (extra) invalid(`Invalid JSON payload received. Unknown name "${extra}" at '${where}': Cannot find field.`);
@@ -124,7 +124,7 @@ function sortedPart({ text, thought, thoughtSignature, functionCall }: Loose): L
   return [text, thought, thoughtSignature, functionCall?.id, functionCall?.name, functionCall?.args];
 }
 
-/** Thoughts nobody signed do not come back, and of texts nobody signed nobody can say where one ends. */
+/** Unsigned thoughts do not come back, and neighbouring unsigned texts cannot be distinguished. */
 function asSent(parts: Loose[]): Loose[] {
   const back: Loose[] = [];
   for (const part of parts) {
@@ -146,7 +146,7 @@ interface Making {
   readonly callIds: boolean;
 }
 
-/** Only the first of parallel calls is signed; a reply without calls has its signature on its text, or on an empty one after it. */
+/** Only the first of parallel calls is signed. A reply without calls has its signature on its text, or on an empty text after it. */
 function partsOf(says: readonly Said[], { ids, third, callIds }: Making): Loose[] {
   let signed = false;
   const sign = () => {
@@ -193,7 +193,7 @@ function streamOf({ stop = "end" }: ModelReply, parts: Loose[], body: Loose): st
     });
   const shown = parts.filter((part) => isShown(part, body));
   const chunks = shown.flatMap((part) => {
-    // A signed part comes in one piece, so that it can go back as it came.
+    // A signed part comes in one piece, so that it can go back unchanged.
     if (part.functionCall || part.thoughtSignature) return [chunk(part)];
     return piecesOf(part.text).map((text) => chunk({ ...part, text }));
   });

@@ -63,7 +63,7 @@ function checkFields(body: Loose, capabilities: readonly string[], levels: boole
     refuse(400, `think value "${body.think}" is not supported for this model`);
 }
 
-/** https://github.com/ollama/ollama/blob/main/api/types.go: what messages are read into */
+/** https://github.com/ollama/ollama/blob/main/api/types.go: the types of messages */
 function checkMessage({ role, content, images, tool_calls, tool_name }: Loose): void {
   const wrong = (what: string) =>
     refuse(400, `json: cannot unmarshal into Go struct field ChatRequest.messages.${what}`);

@@ -10,11 +10,11 @@ export interface ResponsesOptions {
   readonly path?: string;
   /** The header of the key. @defaultValue authorization */
   readonly keyHeader?: string;
-  /** What answers at other paths, as the chat endpoint that refuses tools. */
+  /** Answers at other paths, such as the chat endpoint that refuses tools. */
   readonly elsewhere?: Vendor;
-  /** What the model may be asked for besides an answer. @defaultValue both */
+  /** What the model accepts requests for, in addition to an answer. @defaultValue both */
   readonly offers?: readonly ("reasoning" | "summary")[];
-  /** The efforts that the model knows. @defaultValue all */
+  /** The efforts that the model accepts. @defaultValue all */
   readonly efforts?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export function createResponses(options: ResponsesOptions = {}): Vendor {
   const { model = "gpt-5.6-sol", path: served = "/v1/responses", keyHeader = "authorization", elsewhere } = options;
   const offers = options.offers ?? ["reasoning", "summary"];
   const ids = createIds();
-  /** Item id -> the items of its reply, and where it stood among them. */
+  /** Item id -> the items of its reply, and its index among them. */
   const known = new Map<string, { items: Loose[]; index: number }>();
   const sent: Loose[] = [];
   return {
@@ -55,7 +55,7 @@ export function createResponses(options: ResponsesOptions = {}): Vendor {
   };
 }
 
-/** Azure is the same at another address (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses). */
+/** Azure serves the same at another address (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses). */
 export function createAzure(options: Pick<ResponsesOptions, "efforts"> = {}): Vendor {
   return createResponses({
     ...options,
@@ -139,7 +139,7 @@ function checkReasoning(item: Loose, following: Loose, sent: Map<string, { items
     invalid(`Item '${item.id}' of type 'reasoning' was provided without its required following item.`);
 }
 
-/** An item that a reasoning item led to does not stand without it. */
+/** An item after a reasoning item must come back together with it. */
 function checkNeighbour(item: Loose, before: Loose, sent: Map<string, { items: Loose[]; index: number }>): void {
   const known = item.id !== undefined && item.type !== "reasoning" ? sent.get(item.id) : undefined;
   if (!known) return;
@@ -155,7 +155,7 @@ function isSame(original: Loose, item: Loose): boolean {
   if (original.type === "function_call")
     return ["call_id", "name", "arguments"].every((key) => original[key] === item[key]);
   if (original.type === "reasoning") return original.id === item.id;
-  // What was said, and in which phase: https://platform.openai.com/docs/guides/latest-model#phase
+  // The text and its phase: https://platform.openai.com/docs/guides/latest-model#phase
   return textOf(original) === textOf(item) && original.phase === item.phase;
 }
 
@@ -164,12 +164,12 @@ function textOf({ content }: Loose): string {
   return content.map(({ text, refusal }: Loose) => text ?? refusal).join("\u0000");
 }
 
-/** Reasoning that led to nothing is refused. */
+/** The vendor refuses reasoning that no item follows. */
 function sendable(items: Loose[]): Loose[] {
   return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
 
-/** What of an item comes back: logprobs are the vendor's, and the status of a call says nothing. */
+/** The fields of an item that must come back: not logprobs, and not the status of a call. */
 function asSent(item: Loose): Loose {
   if (item.type === "message")
     return { ...item, content: item.content.map(({ logprobs: _logprobs, ...part }: Loose) => part) };

@@ -1,4 +1,4 @@
-/** The vendors refuse: a conversation that they answered, changed in one place and sent again. */
+/** Shows that the vendors are strict: they refuse a conversation that they answered before, changed in one place. */
 import { expect, it, onTestFinished } from "vitest";
 import { anthropicFirst, createAgent, createConversation } from "../../src/index.js";
 import { createModels } from "../../src/providers/index.js";
@@ -18,7 +18,7 @@ const replies: ModelReply[] = [
   { says: [{ text: "Done." }] },
 ];
 
-/** Has the conversation, then sends its last request again as it is, and changed; answers what the vendor said to the change. */
+/** Has the conversation, then sends its last request again unchanged and changed. Returns the answer to the change. */
 async function changed(vendor: Vendor, change: (body: Loose) => void): Promise<string> {
   const running = await startVendor(vendor, [...replies, { says: [{ text: "Again." }] }, { says: [{ text: "No." }] }]);
   onTestFinished(running.close);

@@ -1,18 +1,18 @@
 /**
- * Vendors on loopback, as strict as the real ones: each is given what its model will say, speaks its own format from a real HTTP
- * server, remembers what it sent, and refuses in its own words what the real service refuses. Every refusal names its source.
+ * Vendors on loopback, as strict as the real ones. Each gets the replies of its model, sends them in its own format from a real HTTP
+ * server, remembers them, and refuses with its own messages what the real service refuses. Every refusal names its source.
  */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-/** What a model says, in no vendor's words. */
+/** A model's reply, independent of the vendor's format. */
 export type Said =
   | { readonly reasoning: string }
-  /** Reasoning that only the vendor can read. */
+  /** Encrypted reasoning that only the vendor can read. */
   | { readonly hidden: true }
   | { readonly text: string }
-  /** `args` as text is sent as it stands, where the format has room for that. */
+  /** `args` as a string is sent unchanged, if the format allows that. */
   | { readonly call: string; readonly args: Record<string, unknown> | string };
 
 export interface ModelReply {
@@ -42,23 +42,23 @@ export interface Vendor {
   readonly model: string;
   /** Keys and addresses that lead to this vendor. */
   env(url: string): Record<string, string>;
-  /** What the vendor says of its models. @defaultValue nothing */
+  /** The vendor's list of models. @defaultValue none */
   models?(): unknown;
-  /** Replies in the form in which they are to come back, in order. */
+  /** Replies in the form in which they must come back, in order. */
   readonly sent: Loose[];
   /** The replies in a request, in the same form. */
   repliesIn(body: Loose): Loose[];
-  /** Answers a request; `next` takes the model's next reply, and is only called when nothing is refused. */
+  /** Answers a request. `next` takes the model's next reply, and is called only if the request is accepted. */
   answer(request: VendorRequest, next: () => ModelReply): VendorAnswer;
 }
 
 export interface RunningVendor {
   readonly url: string;
-  /** What was answered with a stream. */
+  /** The requests that were answered with a stream. */
   readonly answered: VendorRequest[];
-  /** What was refused, in the vendor's words. */
+  /** The vendor's messages for refused requests. */
   readonly refused: string[];
-  /** Replies that nobody has asked for yet. */
+  /** Replies that were not requested yet. */
   readonly left: () => number;
   close(): void;
 }
@@ -74,7 +74,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Starts a vendor whose model gives these replies, one per request that is accepted. */
+/** Starts a vendor whose model gives these replies, one per accepted request. */
 export async function startVendor(vendor: Vendor, replies: readonly ModelReply[]): Promise<RunningVendor> {
   const waiting = [...replies];
   const answered: VendorRequest[] = [];
@@ -130,7 +130,7 @@ export function sse(data: object, event?: string): string {
   return `${event ? `event: ${event}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A text in the pieces in which models stream it, no character torn. */
+/** Cuts a text into the pieces in which models stream it, without splitting a character. */
 export function piecesOf(text: string, size = 7): string[] {
   const characters = [...text];
   const pieces: string[] = [];
@@ -143,19 +143,19 @@ export function argsText(args: Record<string, unknown> | string): string {
   return typeof args === "string" ? args : JSON.stringify(args);
 }
 
-/** Something that only its maker can make: a signature, encrypted content. */
+/** A value that only the vendor can make: a signature, encrypted content. */
 export function sealOf(...of: unknown[]): string {
   return createHash("sha256").update(JSON.stringify(of)).digest("base64");
 }
 
-/** Ids that no other reply has. */
+/** Unique ids. */
 export function createIds(): (prefix: string) => string {
   let count = 0;
   return (prefix) =>
     `${prefix}${String(count++).padStart(4, "0")}${sealOf(prefix, count).replace(/\W/g, "").slice(0, 16)}`;
 }
 
-/** Refuses names that the vendor does not know. */
+/** Refuses field names that the vendor does not know. */
 export function unknownKey(value: object, known: readonly string[]): string | undefined {
   return Object.keys(value).find((key) => !known.includes(key));
 }

@@ -1,6 +1,6 @@
 /**
- * OpenAI Chat Completions, https://platform.openai.com/docs/api-reference/chat, and what compatible servers add to it: reasoning
- * that must come back in the field it came in, and data that belongs to a call or a text.
+ * OpenAI Chat Completions, https://platform.openai.com/docs/api-reference/chat, with the additions of compatible servers: reasoning that
+ * must go back in the field it came in, and data that belongs to a call or a text.
  */
 import type { Json } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
@@ -14,15 +14,15 @@ import { type Exchange, speaking } from "../wire.js";
 
 export interface ChatSettings extends Efforts {
   readonly model: string;
-  /** The most tokens of a reply, where that is known. */
+  /** Most tokens in a reply, if known. */
   readonly maxOutput?: number;
-  /** The field that says how long a reply may be; null where the server is left to decide. */
+  /** The field for the output limit; null lets the server decide. */
   readonly limitField: LimitField | null;
-  /** Whether the other field was refused. @defaultValue false */
+  /** Whether the server has refused the other field. @defaultValue false */
   readonly limitRefused?: boolean;
   /** Whether requests name their session, for the vendor's cache. */
   readonly cacheKey: boolean;
-  /** Whether messages that call have a `reasoning_content` even where another model made them. @defaultValue false */
+  /** Whether every message with calls gets a `reasoning_content`, also one by another model. @defaultValue false */
   readonly fillReasoning?: boolean;
 }
 
@@ -30,7 +30,7 @@ export const createChatModel = speaking<ChatSettings>({
   framing: "events",
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
   refusesSeal: /thought.?signature|reasoning_details|invalid `?signature/i,
-  // What a server does not know is left out from then on.
+  // A field that a server refuses is left out from then on.
   fallback(settings, said, request) {
     if (settings.cacheKey && /prompt_cache_key/.test(said)) return { ...settings, cacheKey: false };
     if (effortOf(request, settings) && /reasoning_effort/.test(said)) return { ...settings, efforts: false };
@@ -40,23 +40,23 @@ export const createChatModel = speaking<ChatSettings>({
   },
 });
 
-/** The body of a request; exported for the check against the vendor's own types. */
+/** The body of a request. Exported so that a test can check it against the vendor's types. */
 export type ChatBody = ReturnType<typeof bodyOf>;
 
 // --- internal ---
 
-/** The field, or how much of the window is asked for with it. */
+/** Matches a refusal of the limit field or of its number. */
 const LIMIT = /max_(?:completion_)?tokens|in the completion/i;
 
 const TOO_LARGE = /too large|too high|at most|maximum|exceed|range|less than/i;
 
-/** A server that does not know the one field gets the other; where the number is refused, it is left to decide. */
+/** Tries the other field when the server does not know this one. When it refuses the number, sends no limit. */
 function otherLimit({ limitField, limitRefused }: ChatSettings, said: string): Partial<ChatSettings> {
   if (limitRefused || TOO_LARGE.test(said)) return { limitField: null };
   return { limitField: limitField === "max_tokens" ? "max_completion_tokens" : "max_tokens", limitRefused: true };
 }
 
-// --- what goes out ---
+// --- the request ---
 
 function bodyOf(request: ModelRequest, settings: ChatSettings) {
   const { system, tools, messages, session } = request;
@@ -101,7 +101,7 @@ function wireMessage(message: ModelMessage, fillReasoning: boolean) {
 
 type ReplyMessage = Extract<ModelMessage, { role: "assistant" }>;
 
-/** A message has one field for each kind of part: how they were mixed is lost. */
+/** A message has one field for each kind of part, so the order between kinds is lost. */
 function wireReply(message: ReplyMessage, fillReasoning: boolean) {
   const calls = callsOf(message);
   return {
@@ -120,9 +120,8 @@ function wireReply(message: ReplyMessage, fillReasoning: boolean) {
 }
 
 /**
- * Servers that need their reasoning back need it on the messages that call; of the others they take what they want
- * (https://api-docs.deepseek.com/guides/thinking_mode). Details are for all messages
- * (https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks).
+ * Some servers need their reasoning back, but only on messages with calls (https://api-docs.deepseek.com/guides/thinking_mode).
+ * `reasoning_details` go back on all messages (https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks).
  */
 function reasoningOf({ parts }: ReplyMessage, calls: boolean): object {
   const thought = parts.filter((part) => part.type === "reasoning");
@@ -140,7 +139,7 @@ function isReasoningSeal(data: unknown): data is { field: ReasoningField; detail
   return isJsonObject(data) && REASONING_FIELDS.some((field) => data["field"] === field);
 }
 
-/** Data of the server's own, as Google's thought signatures: https://ai.google.dev/gemini-api/docs/thought-signatures. */
+/** The server's own data, such as Google's thought signatures: https://ai.google.dev/gemini-api/docs/thought-signatures. */
 function extraOf(seals: readonly unknown[]): object {
   for (const seal of seals)
     if (isJsonObject(seal) && "extra_content" in seal) return { extra_content: seal["extra_content"] };
@@ -152,7 +151,7 @@ function wirePart(part: PromptPart) {
   return { type: "image_url" as const, image_url: { url: `data:${part.mimeType};base64,${part.data}` } };
 }
 
-// --- what comes back ---
+// --- the reply ---
 
 interface WireDelta {
   content?: string | null;
@@ -210,7 +209,7 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
   const addCall = (fragment: WireCall, position: number): void => {
     const index = fragment.index ?? position;
     let call = open.get(index);
-    // Servers that send whole calls may give them all one index: a second id is a second call.
+    // Some servers send whole calls, all with the same index. A second id then means a second call.
     if (!call || (call.id && fragment.id && fragment.id !== call.id)) {
       call = { id: "", name: "", args: "", extra: undefined };
       calls.push(call);
@@ -250,7 +249,7 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
       }
       if (usage) reply.usage(usageOf(usage));
     },
-    // The usage comes after the finish, and what belongs to a part may come after the part.
+    // Wait for the end, because usage comes after the finish reason, and seals may come after their part.
     finish(reply) {
       const all = details.all();
       if (field || all) reply.end("reasoning", { field: field ?? "reasoning", ...(all && { details: all }) });
@@ -261,7 +260,7 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
   };
 }
 
-/** The pieces of OpenRouter's `reasoning_details`, which belong together by their index. */
+/** Joins the pieces of OpenRouter's `reasoning_details` by their index. */
 function createDetails() {
   const joined = new Map<unknown, JsonObject>();
   const add = (piece: unknown): void => {
@@ -275,7 +274,7 @@ function createDetails() {
     for (const [name, value] of Object.entries(piece)) {
       const before = whole[name];
       if (value === null || value === undefined) continue;
-      // What grows by pieces is text; what names the whole is said again, or for the first time.
+      // Append to the fields that arrive in pieces. The other fields are repeated, or come for the first time.
       const grows = GROWING.has(name) && typeof before === "string" && typeof value === "string";
       whole[name] = grows ? before + value : value;
     }
@@ -290,7 +289,7 @@ function createDetails() {
 
 const GROWING: ReadonlySet<string> = new Set(["text", "summary", "data"]);
 
-/** Of what a server adds, that which it wants back. */
+/** The server's extra data, if it must be sent back. */
 function signed(extra: unknown): Json | undefined {
   if (!isJsonObject(extra)) return undefined;
   const wanted = Object.values(extra).some((own) => isJsonObject(own) && "thought_signature" in own);

@@ -1,6 +1,6 @@
 /**
- * Gemini's own format, https://ai.google.dev/api/generate-content: a reply is parts, and a thought signature goes back on the very
- * part it came with (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ * Gemini's own format, https://ai.google.dev/api/generate-content: a reply is a list of parts, and a thought signature goes back on the
+ * part that it came with (https://ai.google.dev/gemini-api/docs/thought-signatures).
  */
 import type { Json } from "@chimera/acp-schema/events";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
@@ -13,9 +13,9 @@ import { type Exchange, speaking } from "../wire.js";
 
 export interface GeminiSettings extends Efforts {
   readonly model: string;
-  /** How the model is asked to think, or only asked to show it; null for one that cannot. */
+  /** How the model is asked to think; `shown` only asks it to show its thoughts; null for a model that cannot think. */
   readonly thinking: "level" | "budget" | "shown" | null;
-  /** Whether the first call of each reply must be signed, as from Gemini 3 on. */
+  /** Whether the first call of each reply must be signed, as Gemini 3 and later require. */
   readonly signed: boolean;
 }
 
@@ -32,12 +32,12 @@ export const createGeminiModel = speaking<GeminiSettings>({
   },
 });
 
-/** The body of a request; exported for the check against the vendor's own types. */
+/** The body of a request. Exported so that a test can check it against the vendor's types. */
 export type GeminiBody = ReturnType<typeof bodyOf>;
 
 // --- internal ---
 
-// --- what goes out ---
+// --- the request ---
 
 type WirePart = {
   text?: string;
@@ -79,7 +79,7 @@ function wireTool({ name, description, inputSchema }: ModelRequest["tools"][numb
   return { name, description, parametersJsonSchema: inputSchema };
 }
 
-/** The results of one reply are one content, right after it, and pictures come after the last of them. */
+/** All results of a reply go into one content right after it, followed by their pictures. */
 function contentsOf(messages: readonly ModelMessage[], signed: boolean): Content[] {
   const contents: Content[] = [];
   const called = calledBy(messages);
@@ -118,7 +118,7 @@ function partOf(part: PromptPart): WirePart {
   return part.type === "text" ? { text: part.text } : { inlineData: { mimeType: part.mimeType, data: part.data } };
 }
 
-/** Goes where a call has no signature that its model wants: it came from another model, or from before a summary. */
+/** Stands in for a missing signature of a call that came from another model or from before a summary. */
 const UNSIGNED = "skip_thought_signature_validator";
 
 function replyParts(parts: Said<"assistant">["parts"], signed: boolean): WirePart[] {
@@ -140,7 +140,7 @@ function replyParts(parts: Said<"assistant">["parts"], signed: boolean): WirePar
   });
 }
 
-// --- what comes back ---
+// --- the reply ---
 
 interface WireChunk {
   candidates?: readonly {
@@ -191,7 +191,7 @@ function createReader(): Pick<Exchange, "read"> {
   };
 }
 
-/** A text comes in pieces; a signed piece stays a part of its own, as it came. */
+/** Joins pieces of text, but keeps a signed piece as a part of its own. */
 function readPart(part: ReceivedPart, reply: Reply): void {
   const signature = asText(part.thoughtSignature);
   const { functionCall } = part;
@@ -211,7 +211,7 @@ function readPart(part: ReceivedPart, reply: Reply): void {
 
 function stopOf(reason: string, message: string | undefined): ModelStop {
   const stop = STOPS.get(reason);
-  // A call that the model did not manage to write, for one: asked again, it mostly does.
+  // For example a malformed call. Asked again, the model usually succeeds.
   if (!stop) throw providerError(0, "server_error", `the model stopped with ${reason}${message ? `: ${message}` : ""}`);
   return stop;
 }

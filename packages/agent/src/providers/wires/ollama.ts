@@ -1,4 +1,4 @@
-/** Ollama's own format, https://docs.ollama.com/api/chat: its compatible endpoint silently cuts at 4,096 tokens. */
+/** Ollama's own format, https://docs.ollama.com/api/chat. Its compatible endpoint would silently cut at 4,096 tokens. */
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { AgentError, isAgentError } from "../../errors.js";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
@@ -11,32 +11,32 @@ import { type Endpoint, type Exchange, speaking } from "../wire.js";
 
 export interface OllamaSettings extends Efforts {
   readonly model: string;
-  /** How much the model is asked to hold, in tokens. */
+  /** The context length that requests ask for, in tokens. */
   readonly contextWindow: number;
-  /** How the model is asked to think: by a level, or just to; null for one that cannot. */
+  /** How the model is asked to think: with a level, or just switched on; null for one that cannot think. */
   readonly thinking: "level" | "switch" | null;
 }
 
 export const createOllamaModel = speaking<OllamaSettings>({
   framing: "lines",
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
-  // Few models know levels, and some that think cannot be asked to.
+  // Few models accept levels, and some thinking models accept no request to think.
   fallback({ thinking, ...settings }, said) {
     if (!thinking || !/think/i.test(said)) return null;
     return { ...settings, thinking: thinking === "level" ? "switch" : null };
   },
 });
 
-/** What Ollama says of a model it has. */
+/** What Ollama reports about an installed model. */
 export interface OllamaFacts {
-  /** What the model was made for, in tokens, or what its file asks for. */
+  /** In tokens: the context length in the model's file, or else the one that the model was trained for. */
   readonly contextLength: number | null;
   readonly thinks: boolean;
-  /** undefined where the server does not say. */
+  /** Undefined when the server does not say. */
   readonly sees: boolean | undefined;
 }
 
-/** Asks about a model (https://docs.ollama.com/api-reference/show-model-details); a server that cannot say leaves it open. */
+/** Asks for a model's details (https://docs.ollama.com/api-reference/show-model-details). They stay unknown if the server cannot answer. */
 export async function showModel(
   { url, headers, model }: Pick<Endpoint, "url" | "headers" | "model">,
   post: Post,
@@ -62,24 +62,24 @@ export async function showModel(
   };
 }
 
-/** The body of a request; exported for the check against the vendor's own types. */
+/** The body of a request. Exported so that a test can check it against the vendor's types. */
 export type OllamaBody = ReturnType<typeof bodyOf>;
 
 // --- internal ---
 
-/** `num_ctx 32768` among the lines of a model's file. */
+/** Reads a line such as `num_ctx 32768` in a model's file. */
 function askedLength(parameters: unknown): number | null {
   return Number(/^num_ctx\s+(\d+)/m.exec(asText(parameters))?.[1]) || null;
 }
 
-/** `llama.context_length` and the like: the key begins with the model's architecture. */
+/** Reads `llama.context_length` or the like: the key begins with the model's architecture. */
 function madeFor(info: unknown): number | null {
   if (!isJsonObject(info)) return null;
   const length = info[`${asText(info["general.architecture"])}.context_length`];
   return typeof length === "number" && length > 0 ? length : null;
 }
 
-// --- what goes out ---
+// --- the request ---
 
 function bodyOf(request: ModelRequest, settings: OllamaSettings) {
   const { system, tools, messages } = request;
@@ -151,10 +151,10 @@ function replyOf(message: Extract<ModelMessage, { role: "assistant" }>): WireMes
   };
 }
 
-/** Thinking that came in the field it goes back in. */
+/** Marks thinking that arrived in the `thinking` field and must go back in it. */
 const SEAL = { field: "thinking" };
 
-// --- what comes back ---
+// --- the reply ---
 
 interface WireLine {
   message?: { content?: unknown; thinking?: unknown; tool_calls?: unknown };

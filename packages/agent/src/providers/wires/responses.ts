@@ -1,6 +1,6 @@
 /**
- * OpenAI Responses, https://platform.openai.com/docs/api-reference/responses: a reply is a list of items, and without storage on the
- * vendor's side the items go back as they came, encrypted reasoning included.
+ * OpenAI Responses, https://platform.openai.com/docs/api-reference/responses: a reply is a list of items. The vendor stores nothing, so
+ * the items go back unchanged, encrypted reasoning included.
  */
 import type { Json } from "@chimera/acp-schema/events";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
@@ -13,9 +13,9 @@ import { type Exchange, speaking } from "../wire.js";
 
 export interface ResponsesSettings extends Efforts {
   readonly model: string;
-  /** Whether the model is asked for its reasoning; one that has none refuses that. @defaultValue true */
+  /** Whether to ask for the model's reasoning, which a model without reasoning refuses. @defaultValue true */
   readonly reasoning?: boolean;
-  /** Whether it is asked for summaries of it, which not every account may have. @defaultValue true */
+  /** Whether to ask for summaries of the reasoning, which not every account may get. @defaultValue true */
   readonly summary?: boolean;
 }
 
@@ -35,14 +35,14 @@ export const createResponsesModel = speaking<ResponsesSettings>({
   },
 });
 
-/** The body of a request; exported for the check against the vendor's own types. */
+/** The body of a request. Exported so that a test can check it against the vendor's types. */
 export type ResponsesBody = ReturnType<typeof bodyOf>;
 
 // --- internal ---
 
 const REFUSES_EFFORT = /reasoning.?effort|unsupported value: '(?:low|medium|high)'/i;
 
-// --- what goes out ---
+// --- the request ---
 
 function bodyOf(request: ModelRequest, settings: ResponsesSettings) {
   const { system, tools, messages, session } = request;
@@ -126,7 +126,7 @@ function replyItems(parts: Extract<ModelMessage, { role: "assistant" }>["parts"]
     const id = asText(own["id"]);
     return [{ type: "function_call", ...(id && { id }), call_id: part.id, name, arguments: args }];
   });
-  // Reasoning is refused without the item that it led to, which a reply that was cut may lack.
+  // The vendor refuses reasoning without the item that followed it, which an interrupted reply may lack.
   return items.slice(0, items.findLastIndex((item) => !("type" in item) || item.type !== "reasoning") + 1);
 }
 
@@ -147,7 +147,7 @@ function isReasoning(item: unknown): item is ReasoningItem {
   return isJsonObject(item) && item["type"] === "reasoning" && typeof item["id"] === "string";
 }
 
-// --- what comes back ---
+// --- the reply ---
 
 interface WireEvent {
   type?: string;
@@ -176,11 +176,11 @@ function createReader(): Pick<Exchange, "read"> {
   let refused = false;
   let called = false;
   let items = 0;
-  /** Whether pieces of the current item came: a server may send items whole. */
+  /** Whether the current item arrived in pieces. A server may also send items whole. */
   let streamed = false;
 
   const close = (reply: Reply, { response }: WireEvent, stop: ModelStop | null): void => {
-    // Some servers only send the whole.
+    // Some servers send only the whole output at the end.
     const output = items === 0 && Array.isArray(response?.output) ? response.output : [];
     for (const item of output) if (isJsonObject(item)) endItem(item, reply);
     if (response?.usage) reply.usage(usageOf(response.usage));
@@ -208,7 +208,7 @@ function createReader(): Pick<Exchange, "read"> {
   };
 
   const read = (event: WireEvent, reply: Reply): void => {
-    // In the order of how often they come: a name that was just parsed is cheaper to compare than to look up.
+    // The most frequent types come first, because comparing a freshly parsed string is cheaper than a lookup.
     switch (event.type) {
       case "response.output_text.delta":
       case "response.refusal.delta":
@@ -258,7 +258,7 @@ function messageSeal({ id, phase, status, content }: JsonObject): Json | undefin
   };
 }
 
-/** What the text alone can be put together from again. */
+/** Whether the content can be rebuilt from its text alone. */
 function isOneText(content: unknown): boolean {
   if (!Array.isArray(content)) return true;
   const [one] = content as unknown[];
@@ -266,7 +266,7 @@ function isOneText(content: unknown): boolean {
   return !Array.isArray(one["annotations"]) || one["annotations"].length === 0;
 }
 
-/** An id alone names nothing where nothing is stored. */
+/** The seal of a reasoning item; none for a bare id, which means nothing to a vendor that stores nothing. */
 function reasoningSeal({ id, summary, content, encrypted_content }: JsonObject): Json | undefined {
   const texts = Array.isArray(content) && content.length > 0 ? { content } : {};
   const encrypted = typeof encrypted_content === "string" ? { encrypted_content } : {};

@@ -1,4 +1,4 @@
-/** A change of a text file: shown before it is made, announced to undo, written, and remembered as what the model knows of the file. */
+/** Changes a text file: shows the change first, announces it to undo, writes it, and notes the text that the model now knows. */
 import { createHash } from "node:crypto";
 import type { Workspace } from "@chimera/acp-schema/agent";
 import type { ToolContent } from "@chimera/acp-schema/events";
@@ -13,13 +13,13 @@ export type Whereabouts = Pick<ToolContext, "workspace" | "signal">;
 export interface Change {
   /** Null for a new file. */
   readonly before: string | null;
-  /** Null for a file that goes. */
+  /** Null for a deleted file. */
   readonly after: string | null;
 }
 
 /**
- * A tool that changes one file, which it names by `path`. The change is shown as a diff before it is made; what lies outside of the
- * workspace is not read before somebody allows it: then the arguments have to do.
+ * Makes a tool that changes the file at `path`. The person sees a diff before the change is made, except for a file outside the
+ * workspace: it is not read before the person allows it, so they see only the arguments.
  */
 export function defineChange<I extends { path: string }, C extends Change>(
   parts: Pick<ToolParts<I>, "name" | "aliases" | "description" | "input"> & ChangeParts<I, C>,
@@ -45,11 +45,11 @@ export function defineChange<I extends { path: string }, C extends Change>(
 
 /** What differs between tools that change a file. */
 interface ChangeParts<I, C> {
-  /** In the title of a call, before the name of the file. */
+  /** Stands before the file's name in the title of a call. */
   readonly verb: string;
-  /** Works the change out, or throws why it cannot be made. */
+  /** Computes the change. Throws when it cannot be made. */
   change(input: I, file: RealPath, place: Whereabouts): Promise<C>;
-  /** What the model reads of a change that was made. */
+  /** The result for the model. */
   done(file: RealPath, change: C, context: ToolContext): string;
 }
 
@@ -62,7 +62,7 @@ export function diffOf({ path }: RealPath, { before, after }: Change): ToolConte
   return isShown ? [{ type: "diff", path, old_text: before, new_text: after ?? "" }] : [];
 }
 
-/** Makes the change so that undo has what was there and readers see it. */
+/** Writes the change. Undo gets the old content first, and readers of the session see the diff. */
 export async function publish(file: RealPath, change: Change, context: ToolContext): Promise<ToolContent[]> {
   const { workspace } = context;
   const { before, after } = change;
@@ -77,7 +77,7 @@ export async function publish(file: RealPath, change: Change, context: ToolConte
   return diffOf(file, change);
 }
 
-/** What stands in a file; null when there is none. A binary or oversized file may be replaced, but has no text to compare with. */
+/** The text of a file; null when it does not exist. "" for a binary or oversized file, which may be replaced but has no text to compare. */
 export async function currentText(path: string, workspace: Workspace): Promise<string | null> {
   try {
     return await workspace.readText(path);
@@ -88,7 +88,7 @@ export async function currentText(path: string, workspace: Workspace): Promise<s
   }
 }
 
-/** The model has this text of a file before it. */
+/** Remembers that the model knows this text of a file. */
 export function noteSeen(workspace: Workspace, path: string, text: string): void {
   const files = seen.get(workspace) ?? new Map<string, string>();
   seen.set(workspace, files);
@@ -97,17 +97,17 @@ export function noteSeen(workspace: Workspace, path: string, text: string): void
   if (files.size > MOST_FILES) files.delete(files.keys().next().value as string);
 }
 
-/** The conversation is another than the model's last one: turns were undone, and with them what was read and written. */
+/** Forgets the files that the model knows. Called when turns were undone, because their reads and writes left the conversation. */
 export function forgetSeen(workspace: Workspace): void {
   seen.delete(workspace);
 }
 
-/** Why an edit or a patch is not made, for the model to read. */
+/** The error of an edit or a patch that does not fit, with a message for the model. */
 export function refusal(message: string): AgentError {
   return new AgentError("edit_no_match", message);
 }
 
-/** Throws `file_changed` for a file that somebody else changed since the model saw it: what they did would be lost. */
+/** Throws `file_changed` if the file has changed since the model saw it, because writing would lose that change. */
 export function requireCurrent({ path, shown }: RealPath, text: string, workspace: Workspace): void {
   if (knowledge(workspace, path, text) !== "stale") return;
   throw new AgentError(
@@ -118,11 +118,11 @@ export function requireCurrent({ path, shown }: RealPath, text: string, workspac
 
 // --- internal ---
 
-/** Beyond this many characters a change is described, not shown. */
+/** Most characters of both texts together in a diff that is shown. */
 const MAX_SHOWN = 256 * 1024;
 const MOST_FILES = 1000;
 
-/** Digests of what a session's model read or wrote last, by path. After a restart nothing is known, and nothing is refused for it. */
+/** Path -> digest of the text that the session's model last read or wrote. Empty after a restart; an unknown file is not refused. */
 const seen = new WeakMap<Workspace, Map<string, string>>();
 
 function knowledge(workspace: Workspace, path: string, text: string): "none" | "current" | "stale" {

@@ -1,4 +1,4 @@
-/** What takes a passage's place: the new lines, with the line endings and the indentation of the lines that stand there. */
+/** Makes the text that replaces a passage: the new lines, with the line endings and the indentation of the file. */
 import { refusal } from "./change.js";
 import { type Indent, leadOf, learnIndentation } from "./indentation.js";
 import type { Found, FoundPassage, Rung } from "./place.js";
@@ -8,7 +8,7 @@ export interface Splice extends FoundPassage {
   readonly rung: Rung;
 }
 
-/** The text with all of them made; throws when two are about the same text. */
+/** Applies all splices to a text. Throws when two of them overlap. */
 export function spliced(text: string, splices: readonly Splice[]): string {
   const sorted = splices.toSorted((a, b) => a.start - b.start);
   let result = "";
@@ -22,7 +22,7 @@ export function spliced(text: string, splices: readonly Splice[]): string {
   return result + text.slice(at);
 }
 
-/** The text for one place. Throws where the new lines cannot be fitted without a guess. */
+/** Makes the new text for one place. Throws when that would need a guess. */
 export async function fitPassage(
   text: string,
   place: FoundPassage,
@@ -37,7 +37,7 @@ export async function fitPassage(
     : wholeLines(old, replacement, found, isBeforeBlank);
   const olds = was.split("\n");
   const news = now.split("\n");
-  // Who changes nothing but line endings means them.
+  // The two differ only in line endings, so the line endings are the intended change.
   if (found.rung === "exact" && was === now) return replacement;
   if (!isWithin && now === "") return "";
   if (!isWithin && olds.length === news.length && was.replace(/\s+/g, "") === now.replace(/\s+/g, ""))
@@ -78,8 +78,8 @@ function flat(part: string): string {
 }
 
 /**
- * Both without the blank lines that the file does not have. Whole lines stay whole; only where a blank line follows may the last line
- * ending stand for that.
+ * Removes the blank lines that the file does not have from both texts. Whole lines stay whole, except that the last line ending may
+ * stand for a blank line that follows in the file.
  */
 function wholeLines(old: string, replacement: string, { lead, trail }: Found, isBeforeBlank: boolean) {
   const was = flat(old);
@@ -95,12 +95,12 @@ function wholeLines(old: string, replacement: string, { lead, trail }: Found, is
   return { was: kept, now: now === "" ? "" : lines.join("\n") + end };
 }
 
-/** The lines of a passage and what ends each but the last; `count` also counts the empty one after a last line ending. */
+/** The lines of a passage and their endings, except for the last. `count` includes the empty line after a final line ending. */
 function splitLines(passage: string, count: number): { lines: string[]; ends: string[] } {
   const parts = passage.split(/(\r?\n)/);
   const lines = parts.filter((_, at) => at % 2 === 0);
   const ends = parts.filter((_, at) => at % 2 === 1);
-  // The file ends without the line ending that the passage has.
+  // The file ends without the final line ending of the passage.
   if (lines.length < count) {
     lines.push("");
     ends.push("");
@@ -108,7 +108,7 @@ function splitLines(passage: string, count: number): { lines: string[]; ends: st
   return { lines, ends };
 }
 
-/** What ends the line a place is on, or the one before it. */
+/** The line ending at a place, or of the line before it. */
 function neighbouring(text: string, { start, end }: FoundPassage): string {
   const after = text.indexOf("\n", end);
   const at = after === -1 ? text.lastIndexOf("\n", start - 1) : after;
@@ -116,7 +116,7 @@ function neighbouring(text: string, { start, end }: FoundPassage): string {
 }
 
 interface LinePair {
-  /** The old line that a new one stands for; null for one that was added. */
+  /** Index of the old line that the new line replaces; null for an added line. */
   readonly from: number | null;
   readonly same: boolean;
 }
@@ -151,13 +151,13 @@ function indented(
   if (bare === "") return "";
   const lead = indent(line);
   if (lead !== null) return lead + bare;
-  // One line for one line, both indented alike by the model: it goes where the other stood.
+  // The new line replaces one old line, and the model indented both the same way: use the indentation of the file's line.
   if (there !== undefined && from !== null && leadOf(olds[from] as string) === leadOf(line))
     return leadOf(there) + bare;
   throw unclear();
 }
 
-/** A line that the passage has several times, at depths that the model wrote alike. */
+/** Whether the passage repeats a line that the model indented the same way, but the file indents differently. */
 function isUnclear(line: string, indent: Indent, olds: readonly string[]): boolean {
   return line.trim() !== "" && olds.indexOf(line) !== olds.lastIndexOf(line) && indent(line) === null;
 }

@@ -1,17 +1,17 @@
-/** How lines that a model indented its own way are indented where they go. */
+/** Translates the indentation of a model's lines into that of the file. */
 
-/** A line of the passage as the model wrote it and as it stands in the file. */
+/** A line of the passage as the model wrote it, and the same line in the file. */
 export interface Pair {
   readonly old: string;
   readonly file: string;
 }
 
-/** The indentation of a new line in the file; null where it cannot be known. */
+/** Returns the indentation of a new line in the file; null when that is not clear. */
 export type Indent = (line: string) => string | null;
 
 /**
- * Learns from the pairs how the model's indentation becomes the file's: by the same number of levels for every line, whether a level
- * is a tab or some blanks. `text` shows what a level is in the file.
+ * Learns from the pairs how to translate the model's indentation: every line moves by the same number of levels, whether a level is a tab
+ * or some spaces. `text` shows what one level is in the file.
  */
 export function learnIndentation(pairs: readonly Pair[], added: readonly string[], text: string): Indent {
   const known = pairs
@@ -20,7 +20,7 @@ export function learnIndentation(pairs: readonly Pair[], added: readonly string[
   const kept = new Set(pairs.map(({ old }) => old));
   const leads = {
     all: added.filter((line) => line.trim() !== "").map(leadOf),
-    // New lines that repeat none of the old ones may be written in the file's own manner.
+    // If no new line repeats an old one, the model may have used the file's own style for them.
     mayBeFiles: !added.some((line) => leadOf(line) !== "" && kept.has(line)),
   };
   const moved = movement(known, leads, text);
@@ -30,12 +30,12 @@ export function learnIndentation(pairs: readonly Pair[], added: readonly string[
     const lead = leadOf(line);
     const files = new Set(known.filter(({ old }) => old === lead).map(({ file }) => file));
     if (files.size > 0) return files.size === 1 ? ([...files][0] as string) : null;
-    // A passage often begins in the middle of its first line, whose indentation then says nothing; or one line of many is off.
+    // The first line may be misleading, because a passage often begins in the middle of a line; or a single other line may be off.
     const parts = isMixed
       ? [known.filter(({ old }) => kindOf([old]) === kindOf([lead]))]
       : [known.slice(1), mostAlike(known)];
     for (const part of parts) {
-      // Where lines of several depths do not fit, what the others have in common is chance; and it says nothing of what is less deep.
+      // If lines of several depths do not fit, the rest agrees only by chance. And deeper lines say nothing about a shallower one.
       const off = new Set(known.filter((pair) => !part.includes(pair)).map(({ old }) => old));
       const isShallow = part.every(({ old }) => lead.length < old.length);
       if (!isMixed && (off.size > 1 || isShallow)) continue;
@@ -60,7 +60,7 @@ function kindOf(leads: readonly string[]): Kind {
   return /^\t+$/.test(all) ? "tab" : /^ +$/.test(all) ? "blank" : "mixed";
 }
 
-/** Null where the pairs do not agree on one. */
+/** The translation on which all pairs agree; null if they disagree. */
 function movement(
   known: readonly Pair[],
   { all: added, mayBeFiles }: { readonly all: readonly string[]; readonly mayBeFiles: boolean },
@@ -85,7 +85,7 @@ function movement(
       : null;
   const found = scale(known, unit, own === "blank", [common, sizeOf(olds)]);
   const isSameKind = own === theirs || own === "none";
-  // One character is not a level that lines could have moved by.
+  // A shift by a single character is not a level of indentation.
   if (!found && (shift === null || Math.abs(shift) === 1 || !isSameKind)) return null;
   const inFile = added.filter((lead) => lead !== "" && kindOf([lead]) !== "mixed");
   const isFileStyle =
@@ -93,7 +93,7 @@ function movement(
     own === theirs &&
     inFile.some((lead) => lead.length % (found?.size ?? 1) !== 0) &&
     inFile.every((lead) => lead.length % unit.length === 0);
-  // A model that takes larger steps than the file means one level by each of them.
+  // If the model uses larger steps than the file, each step means one level.
   const isPlain = isSameKind && shift !== null && !(found && common > unit.length);
   return (lead) => {
     const kind = kindOf([lead]);
@@ -107,12 +107,12 @@ function movement(
   };
 }
 
-/** Lines without any indentation say nothing of how deep another one belongs. */
+/** The pairs, or none if no line is indented, because they then say nothing about an indented line. */
 function telling(known: readonly Pair[]): readonly Pair[] {
   return known.some(({ old, file }) => old !== "" || file !== "") ? known : [];
 }
 
-/** The lines that moved by the same number of characters, where most did. */
+/** The lines that moved by the same number of characters as most lines. */
 function mostAlike(known: readonly Pair[]): readonly Pair[] {
   const counts = new Map<number, number>();
   for (const pair of known) counts.set(moveOf(pair), (counts.get(moveOf(pair)) ?? 0) + 1);
@@ -123,11 +123,11 @@ function moveOf({ old, file }: Pair): number {
   return file.length - old.length;
 }
 
-/** How many characters one level of the model has, and by how many levels the file is deeper. */
+/** How many characters the model uses per level, and by how many levels the file's lines are deeper. */
 function scale(known: readonly Pair[], unit: string, isBlank: boolean, sizes: readonly number[]) {
   const lengths = known.map(({ old, file }) => [old.length, file.length / unit.length] as const);
   if (lengths.some(([, level]) => !Number.isInteger(level))) return null;
-  // Blanks that stand for tabs: as many for each tab, where every line agrees on it.
+  // Spaces instead of tabs: find the number of spaces per tab, if every line agrees on it.
   const ratio = sameValue(
     lengths.filter(([length, level]) => length + level > 0).map(([length, level]) => length / level),
   );
@@ -156,7 +156,7 @@ function gcd(a: number, b: number): number {
 
 const MAX_LOOKED_AT = 256 * 1024;
 
-/** One level of indentation: a tab, or the blanks by which a line is most often deeper than the one before. */
+/** One level of indentation in a text: a tab, or the most frequent number of spaces by which a line is deeper than the one before. */
 function levelIn(text: string): string {
   const leads = text
     .slice(0, MAX_LOOKED_AT)

@@ -1,11 +1,11 @@
-/** The line numbers that Read puts before each line, and models paste back. */
+/** The line numbers that Read puts before lines, and their removal when a model pastes them back. */
 
-/** A line as Read shows it. */
+/** Formats a line for Read. */
 export function numbered(line: string, number: number): string {
   return `${number}\t${line}`;
 }
 
-/** The passage and its replacement without them, and the number of the first line; null where they do not all count up. */
+/** Removes line numbers from a passage and its replacement. Null unless every line has one and they count up. */
 export function withoutNumbers(
   old: string,
   replacement: string,
@@ -18,7 +18,7 @@ export function withoutNumbers(
   const now = replacement.split("\n").map(parse);
   const some = now.filter(({ isBlank }) => !isBlank);
   const isNumbered = some.every(({ number }) => number !== undefined);
-  // A replacement of which some lines have numbers cannot be understood.
+  // If only some lines of the replacement have numbers, they may be part of the text.
   if (!isNumbered && some.some(({ number }) => number !== undefined)) return null;
   return {
     old: was.map(({ rest }) => rest).join("\n"),
@@ -35,7 +35,7 @@ interface NumberedLine {
   readonly isBlank: boolean;
 }
 
-/** Read's own form, and those of other programs: `12→`, `12|`, `12: `. */
+/** Parses Read's own format and those of other programs: `12→`, `12|`, `12: `. */
 function parse(line: string): NumberedLine {
   const found = /^\s*(\d{1,7})(?:\t|\u2192|\s*\|\s?|:\s?|$)(.*)$/s.exec(line);
   if (!found) return { number: undefined, rest: line, isBlank: line.trim() === "" };

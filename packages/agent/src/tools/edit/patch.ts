@@ -1,13 +1,13 @@
-/** The patch language that some models are trained on: files added, deleted, and updated by hunks of lines with their context. */
+/** Parses the patch language that some models are trained on: it adds and deletes files, and updates them with hunks in their context. */
 import { AgentError } from "../../errors.js";
 import { refusal } from "./change.js";
 import type { Splice } from "./fit.js";
 
-/** What a patch does to one file. */
+/** The part of a patch for one file. */
 export interface FilePatch {
   readonly kind: "add" | "delete" | "update";
   readonly path: string;
-  /** Where an updated file goes, if not to its own path. */
+  /** The new path of a file that moves; otherwise null. */
   readonly to: string | null;
   /** The content of an added file. */
   readonly text: string;
@@ -15,15 +15,15 @@ export interface FilePatch {
 }
 
 interface Hunk {
-  /** Lines that stand somewhere before it, outermost first. */
+  /** Lines that occur somewhere before the hunk, outermost first. */
   readonly anchors: readonly string[];
   readonly old: readonly string[];
   readonly now: readonly string[];
-  /** Whether it is about the last lines. */
+  /** Whether the hunk is for the last lines of the file. */
   readonly atEnd: boolean;
 }
 
-/** Throws `bad_pattern` for what is not a patch, naming the line. */
+/** Parses a patch. Throws `bad_pattern`, which names the line that cannot be read. */
 export function parsePatch(patch: string): FilePatch[] {
   const files: OpenPatch[] = [];
   for (const [at, line] of patch.replaceAll("\r\n", "\n").split("\n").entries()) {
@@ -44,7 +44,7 @@ export function parsePatch(patch: string): FilePatch[] {
   });
 }
 
-/** The text after the hunks, which stand in it in their order; each has to be found at exactly one place after its anchors. */
+/** Applies hunks, which must be in the order of the text. Each must match exactly one place, or the first place after its anchors. */
 export async function applyHunks(
   text: string,
   hunks: readonly Hunk[],
@@ -78,7 +78,7 @@ interface OpenPatch {
   readonly hunks: { anchors: string[]; old: string[]; now: string[]; atEnd: boolean }[];
 }
 
-/** False for a line that has no business there. */
+/** Adds a line to the file's part of the patch. False for a line that is not allowed there. */
 function takeLine(file: OpenPatch, line: string): boolean {
   if (file.kind === "delete") return line.trim() === "";
   if (file.kind === "add") {
@@ -92,12 +92,12 @@ function takeLine(file: OpenPatch, line: string): boolean {
   }
   const anchor = /^@@(.*?)(?:@@\s*)?$/s.exec(line)?.[1]?.trim();
   if (anchor !== undefined || !hunk) {
-    // Anchors that follow each other lead to one hunk.
+    // Several anchors in a row belong to one hunk.
     if (!hunk || hunk.old.length + hunk.now.length > 0) {
       hunk = { anchors: [], old: [], now: [], atEnd: false };
       file.hunks.push(hunk);
     }
-    // The line numbers of a unified diff are not lines of the file.
+    // Ignore the line numbers of a unified diff, which are not lines of the file.
     if (anchor && !/^-\d+(,\d+)? \+\d+(,\d+)?$/.test(anchor)) hunk.anchors.push(anchor);
     if (anchor !== undefined) return true;
   }
@@ -111,7 +111,7 @@ function takeLine(file: OpenPatch, line: string): boolean {
   return " -+".includes(sign);
 }
 
-/** Empty lines between a hunk and the next header are not its context. */
+/** Removes empty lines at the end of a hunk, which only separate it from the next header. */
 function trimmed({ anchors, old, now, atEnd }: Hunk): Hunk {
   let end = 0;
   while (old.length > end && now.length > end && old.at(-1 - end) === "" && now.at(-1 - end) === "") end += 1;
@@ -126,7 +126,7 @@ function unreadable(number: number, line: string): AgentError {
   );
 }
 
-/** Where the text goes on after the first line that reads like the anchor. */
+/** The position after the first line that equals the anchor. */
 function afterLine(text: string, anchor: string, from: number, name: string): number {
   for (let at = from; at < text.length; ) {
     const end = text.indexOf("\n", at) + 1 || text.length;
@@ -156,7 +156,7 @@ async function spliceOf(text: string, hunk: Hunk, from: number, name: string, si
     const near = found.near === "" ? "" : ` What stands there instead:\n${found.near}`;
     throw refusal(`The lines of a hunk do not occur in ${name}:\n${old.slice(0, 5).join("\n")}\n${near}`);
   }
-  // After an anchor the nearest place is meant; without one it has to be the only one.
+  // After an anchor the first place is right. Without one, the place must be unique.
   if (found.places.length > 1 && anchors.length === 0 && !atEnd) {
     const lines = found.places.map(({ line }) => lineOf(from) + line - 1).join(", ");
     throw new AgentError(

@@ -1,42 +1,42 @@
 /**
- * Where a passage stands in a text. It is looked for exactly, then as whole lines that are equal but for one more thing on each
- * rung. The first rung that finds anything decides, and nothing is found by similarity: nearly the same is another thing.
+ * Finds a passage in a text: first exactly, then as whole lines, where each rung ignores one more difference. The first rung that finds
+ * any place decides. Similarity is never enough, because a similar passage may be a different one.
  */
 import { AgentError } from "../../errors.js";
 import { offThread } from "../off-thread.js";
 
-/** What the text and the passage differ in. */
+/** How the text and the passage may differ. */
 export type Rung = "exact" | "endings" | "ends" | "trailing" | "lookalikes" | "indentation" | "blanks";
 
 export interface FoundPassage {
   readonly start: number;
   readonly end: number;
-  /** Of its first line, counted from 1. */
+  /** Number of its first line, from 1. */
   readonly line: number;
 }
 
 export interface Found {
   readonly rung: Rung;
-  /** At most one more than asked for; they may overlap. */
+  /** At most `most + 1` places, which may overlap. */
   readonly places: readonly FoundPassage[];
-  /** Whether the places are parts of lines, and not whole ones. */
+  /** Whether the places may begin and end within lines. */
   readonly isWithin: boolean;
-  /** Blank lines at the beginning and end of the passage that the text does not have; the places are without them. */
+  /** Number of blank lines at the start and the end of the passage that the text does not have. The places leave them out. */
   readonly lead: number;
   readonly trail: number;
-  /** Where no place is found: what stands where most of its lines do, with line numbers. */
+  /** If there is no place: the most similar lines of the text, with line numbers. */
   readonly near: string;
 }
 
 export interface SearchOptions {
-  /** How many places are of interest. */
+  /** How many places the caller can use. */
   readonly most: number;
-  /** Whether only whole lines count. */
+  /** Whether to find only whole lines. */
   readonly whole?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Throws `too_slow` for a text that takes too long. */
+/** Throws `too_slow` when the search reaches its time limit. */
 export async function findPassage(text: string, old: string, options: SearchOptions): Promise<Found> {
   const { most, whole = false, signal } = options;
   if (text.length <= SHORT_TEXT) return climb(text, old, most, whole, LONGEST_CLIMBED);
@@ -50,13 +50,13 @@ export async function findPassage(text: string, old: string, options: SearchOpti
 
 // --- internal ---
 
-/** A longer text is searched on another thread. */
+/** Characters above which a text is searched on another thread. */
 const SHORT_TEXT = 64 * 1024;
 const LIMIT_MS = 5_000;
-/** In a longer text only exact places are looked for: it may have millions of lines. */
+/** Characters above which only exact places are searched, because the text may have millions of lines. */
 const LONGEST_CLIMBED = 4 * 1024 * 1024;
 
-/** May run on another thread: it uses nothing from outside. */
+/** Runs on another thread for long texts, so it must not use anything from outside. */
 function climb(text: string, old: string, most: number, isWhole: boolean, longest: number): Found {
   const marks: readonly (readonly [RegExp, string])[] = [
     [/[\u2018-\u201b\u2032\u02bc\uff07]/g, "'"],
@@ -69,7 +69,7 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
   const isAscii = (line: string) => !/[^\0-\x7f]/.test(line);
   const fold = (line: string) =>
     isAscii(line) ? line : marks.reduce((folded, [mark, plain]) => folded.replace(mark, plain), line.normalize("NFC"));
-  // Blanks in a literal count, and so do those between two words or two operators; around brackets and operators they do not.
+  // Blanks matter in a literal, between two words and between two operators. They do not matter around brackets and operators.
   const squeeze = (line: string) =>
     line
       .split(/("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)/)
@@ -89,7 +89,7 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
   ];
   const flatten = (part: string) => part.replaceAll("\r\n", "\n");
 
-  /** Where a part stands, and on which line. */
+  /** The places of a part, with their lines. */
   const occurrences = (within: string, part: string): FoundPassage[] => {
     const found: FoundPassage[] = [];
     let line = 1;
@@ -100,7 +100,7 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
     }
     return found;
   };
-  // Not between the two characters of one line ending.
+  // A place must not begin between the two characters of a line ending.
   const exact = (isWhole ? [] : occurrences(text, old)).map((place) =>
     old.startsWith("\n") && text[place.start - 1] === "\r" ? { ...place, start: place.start - 1 } : place,
   );
@@ -108,7 +108,7 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
 
   const flatOld = flatten(old);
   const flat = flatten(text);
-  // Each line lost the carriage return at its end, so a place moves by those before it.
+  // Flattening removed carriage returns, so add the number of those before the place.
   const unflatten = (at: number): number => {
     let [seen, from] = [0, 0];
     for (let next = text.indexOf("\r\n"); next !== -1 && next - seen < at; next = text.indexOf("\r\n", from)) {
@@ -134,7 +134,7 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
   const last = whole.findLastIndex((line) => key(line) !== "");
   if (first === -1) return nothing;
 
-  /** The first lines of the passages whose words are those of the wanted lines, in whatever white space. */
+  /** The first lines of all passages that equal the wanted lines except for white space. */
   const alike = (wanted: readonly string[]): number[] => {
     const words = wanted.map(key);
     const anchor = words.findIndex((word) => word !== "");
@@ -162,7 +162,7 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
       const places = fit.slice(0, most + 1).map((start) => {
         const after = start + wanted.length;
         const end = (offsets[after - 1] as number) + (lines[after - 1] as string).length;
-        // The last line of a text may lack an end of its own.
+        // The last line of a text may have no line ending.
         const closed = takesEnd ? (offsets[after] ?? text.length) : end;
         return { start: offsets[start] as number, end: closed, line: start + 1 };
       });
@@ -177,14 +177,14 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
       };
     }
   }
-  // A part of a line whose characters look alike, one for one, so that places stay what they are.
+  // Search within lines, replacing only look-alikes of one character, so that positions stay the same.
   const same = marks.filter(([, plain]) => plain.length === 1);
   const alikeFold = (part: string) => same.reduce((folded, [mark, plain]) => folded.replace(mark, plain), part);
   const within = isWhole ? [] : occurrences(alikeFold(text), alikeFold(old));
   if (within.length > 0) return { ...nothing, rung: "lookalikes", isWithin: true, places: within };
   return { ...nothing, near: nearest() };
 
-  /** For people and models to look at, never to edit: the place with most of the same lines, else the line most like the longest. */
+  /** The place with most of the same lines, or else the line most similar to the longest wanted one. For display, never for an edit. */
   function nearest(): string {
     const wanted = bare.map(key);
     const votes = new Map<number, number>();

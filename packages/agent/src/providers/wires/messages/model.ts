@@ -1,4 +1,4 @@
-/** Anthropic Messages, https://platform.claude.com/docs/en/api/messages: blocks in order, thinking that is signed. */
+/** Anthropic Messages, https://platform.claude.com/docs/en/api/messages: ordered blocks, with signed thinking. */
 import type { AgentError } from "../../../errors.js";
 import { asText } from "../../../json.js";
 import { oddEnding, type Reply } from "../../exchange.js";
@@ -21,7 +21,7 @@ export const createMessagesModel = speaking<MessagesSettings>({
 
 // --- internal ---
 
-/** `after` is the digest of the request whose answer is read. */
+/** `after` is the digest of the request to which this is the reply. */
 function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> {
   const open = new Map<number, OpenBlock>();
   let usage: ModelUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
@@ -33,7 +33,7 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
     else if (type === "redacted_thinking") reply.end("reasoning", { type, data, after });
   };
 
-  /** Blocks come one after the other, but compatible servers do not always say where one ends. */
+  /** Closes the blocks whose end was not reported: some compatible servers leave it out, although blocks follow each other. */
   const closeAll = (reply: Reply): void => {
     for (const block of open.values()) close(block, reply);
     open.clear();
@@ -60,7 +60,7 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
     reply.usage(usage);
   };
   const read = (event: WireEvent, reply: Reply): void => {
-    // In the order of how often they come: a name that was just parsed is cheaper to compare than to look up.
+    // The most frequent types come first, because comparing a freshly parsed string is cheaper than a lookup.
     switch (event.type) {
       case "content_block_delta":
         addDelta(event, reply);
@@ -98,15 +98,15 @@ const ASKED = "\\b(?:thinking|adaptive|budget_tokens|output_config|effort)\\b";
 const REFUSED =
   "(?:not support(?:ed)?|unsupported|not (?:permitted|allowed|recognized)|not match any|input should be|unknown|unrecognized|unexpected)";
 /**
- * How Anthropic and servers that imitate it say that they do not take a way of asking for thinking: `"thinking.type.enabled" is not
- * supported for this model`, `output_config: Extra inputs are not permitted`, `claude-3-5-haiku does not support thinking`,
- * `Input tag 'adaptive' … does not match any of the expected tags`, `unknown field "thinking"`.
+ * Messages with which Anthropic and compatible servers refuse a form of thinking: `"thinking.type.enabled" is not supported for this
+ * model`, `output_config: Extra inputs are not permitted`, `claude-3-5-haiku does not support thinking`, `Input tag 'adaptive' … does
+ * not match any of the expected tags`, `unknown field "thinking"`.
  */
 const REFUSES_THINKING = new RegExp(`${ASKED}.{0,120}${REFUSED}|${REFUSED}.{0,60}${ASKED}`, "is");
-/** A refusal of what was said before, though it may name thinking too. */
+/** Matches a refusal of an earlier message, which may mention thinking too. */
 const ABOUT_A_MESSAGE = /\bmessages\.\d/;
 
-/** A model that does not take one way of asking for thinking gets the other one, then none; one that can say less is asked for less. */
+/** After a refused form of thinking, tries the other form and then none. Lowers the output limit when that was refused. */
 function askOtherwise(settings: MessagesSettings, said: string): MessagesSettings | null {
   const most = Number(/max_tokens: \d+ > (\d+)/.exec(said)?.[1]);
   if (most > 0 && most < settings.maxOutput) return { ...settings, maxOutput: most };

@@ -1,4 +1,4 @@
-/** What goes out to Anthropic Messages: blocks in order, marks for the cache, thinking where it still holds. */
+/** Makes requests to Anthropic Messages: ordered blocks, marks for the cache, and the thinking that is still valid. */
 import { createHash } from "node:crypto";
 import type { ReasoningPart } from "@chimera/acp-schema/events";
 import { isJsonObject } from "../../../json.js";
@@ -11,22 +11,22 @@ export interface MessagesSettings extends Efforts {
   readonly model: string;
   readonly maxOutput: number;
   /**
-   * How the model is asked to think; null for one that cannot. Models from 4.6 on decide how much, within an effort; older ones are
-   * given a number of tokens (https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking).
+   * How the model is asked to think; null for one that cannot. Models from 4.6 on decide within an effort; older ones get a number of
+   * tokens (https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking).
    */
   readonly thinking: "adaptive" | "budget" | null;
-  /** Whether the other way was refused. @defaultValue false */
+  /** Whether the model has refused the other form. @defaultValue false */
   readonly refused?: boolean;
 }
 
-/** The body of a request, and the digest of the conversation in it, which the thinking of the answer is bound to. */
+/** Makes the body of a request, and the digest of its conversation, to which the thinking in the reply is bound. */
 export function messagesRequest(conversation: ModelRequest, settings: MessagesSettings) {
   const thinking = thinkingFor(conversation, settings);
   const { wire, digest } = wireMessages(conversation, thinking?.form !== "budget");
   return { body: bodyOf(conversation, settings, thinking, wire), digest };
 }
 
-/** For the check against the vendor's own types. */
+/** Exported so that a test can check it against the vendor's types. */
 export type MessagesBody = ReturnType<typeof bodyOf>;
 
 // --- internal ---
@@ -57,7 +57,7 @@ type ReplyBlock = TextBlock | ThinkingBlock | { type: "tool_use"; id: string; na
 type WireMessage = { role: "user"; content: UserBlock[] } | { role: "assistant"; content: ReplyBlock[] };
 
 const CACHED = { type: "ephemeral" } as const;
-/** Four marks are allowed, and the system text has one. */
+/** The vendor allows four marks, and the system text has one. */
 const MARKED_MESSAGES = 3;
 
 function bodyOf(
@@ -80,8 +80,8 @@ function bodyOf(
 }
 
 /**
- * What is marked is read from the cache by the next request that begins with the same words, and a mark is looked for within twenty
- * blocks only: a step of fifteen calls and their results is longer. So the ends of the last messages of the user's side are marked
+ * Marks the ends of the last messages on the user's side. The next request that begins with the same text reads everything up to a mark
+ * from the cache, but the vendor searches only twenty blocks back for a mark. A step with fifteen calls and their results has more
  * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
  */
 function markForCache(wire: readonly WireMessage[]): void {
@@ -96,7 +96,7 @@ type Thinking =
   | { readonly form: "adaptive"; readonly effort: Effort | null }
   | { readonly form: "budget"; readonly tokens: number };
 
-/** A model that decides by itself may think unless the person says no; one that needs a number does when it is asked to. */
+/** An adaptive model may think unless the person has switched it off. A model with a budget thinks only when asked to. */
 function thinkingFor(request: ModelRequest, settings: MessagesSettings): Thinking | null {
   const { thinking, effort: usual, maxOutput } = settings;
   const effort = effortOf(request, settings);
@@ -118,12 +118,12 @@ function wireTool({ name, description, inputSchema }: ModelRequest["tools"][numb
 }
 
 /**
- * Roles must alternate and results belong to the user's side, so neighbours of one side are joined.
+ * Joins neighbouring messages of one side, because roles must alternate and results belong to the user's side.
  *
- * Thinking is bound to everything before it (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking): sent back
- * after anything else than what it came after, it is refused, while thinking that is left out is always accepted. So each seal
- * names the digest of the request that was answered, and counts only where what is sent now has the same one. Models that are given
- * a budget are not `bound`, and refuse a turn of calls that does not begin with thinking.
+ * Thinking is bound to everything before it (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking). The vendor
+ * refuses thinking after a changed conversation, but accepts a conversation without the thinking. So each seal has the digest of the
+ * request that was answered, and is sent only if the conversation before it still has the same digest. Models with a budget are not
+ * `bound`, and refuse a turn with calls that does not begin with thinking.
  */
 function wireMessages(
   { system, tools, messages }: ModelRequest,
@@ -160,16 +160,16 @@ function replyBlocks(parts: Parts, digestNow: (() => string) | null): ReplyBlock
   const digest = digestNow && parts.some((part) => part.type === "reasoning" && part.seal) ? digestNow() : null;
   const blocks = parts.flatMap((part): ReplyBlock[] => {
     if (part.type === "reasoning") return thinkingBlocks(part, digest);
-    // A text of blanks only is refused.
+    // The vendor refuses a text that is only white space.
     if (part.type === "text") return part.text.trim() ? [textBlock(part.text)] : [];
     const { name, input } = writtenCall(part);
     return [{ type: "tool_use", id: part.id, name, input }];
   });
-  // Thinking is refused as the last block, where a reply was cut or cancelled.
+  // The vendor refuses thinking as the last block, which an interrupted reply may have.
   return blocks.slice(0, blocks.findLastIndex((block) => !block.type.endsWith("thinking")) + 1);
 }
 
-/** Without a digest, whatever came before. */
+/** Returns the block if its digest matches. Without a digest to compare, any digest matches. */
 function thinkingBlocks({ text, seal }: ReasoningPart, digest: string | null): ThinkingBlock[] {
   if (!isJsonObject(seal?.data) || (digest !== null && seal.data["after"] !== digest)) return [];
   const { type, signature, data } = seal.data as Record<string, unknown>;
