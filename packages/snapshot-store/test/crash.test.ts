@@ -17,7 +17,7 @@ function run(f: Fixture, what: string, env: Record<string, string> = {}) {
 async function killEverywhere(f: Fixture, calls: string, stride: number) {
   const turn = await fiftyFiles(f);
   const clean = run(f, "undo", { DIE_IN: calls });
-  expect(f.tree()).toEqual(turn.old);
+  expect(f.tree()).toEqual(turn.to);
   const total = Number(/calls (\d+)/.exec(clean.stdout)?.[1]);
   const ends = { old: 0, new: 0 };
   // The last call is the one that removes the journal, after the record.
@@ -26,7 +26,7 @@ async function killEverywhere(f: Fixture, calls: string, stride: number) {
     expect(run(f, "undo", { DIE_IN: calls, DIE_AT: String(at) }).signal).toBe("SIGKILL");
     const recorded = existsSync(join(f.root, "recorded"));
     const report = await f.reopened(async () => recorded).settle();
-    expect(f.tree()).toEqual(recorded ? turn.old : turn.new);
+    expect(f.tree()).toEqual(recorded ? turn.to : turn.from);
     if (report !== null) expect(report.result).toBe(recorded ? "kept" : "taken_back");
     ends[recorded ? "old" : "new"] += 1;
   }
@@ -57,7 +57,7 @@ describe("an interrupted restore that cannot be taken back", () => {
     rmSync(blobs, { recursive: true });
     renameSync(away, blobs);
     expect(await session.list()).toHaveLength(1);
-    expect(f.tree()).toEqual(turn.new);
+    expect(f.tree()).toEqual(turn.from);
   });
 
   test("is named though it cannot even be looked at", async () => {
@@ -81,7 +81,7 @@ test("a kill while a restore is taken back: the next attempt takes it back to th
     expect(run(f, "undo", { DIE_IN: "renameSync", DIE_AT: at }).signal).toBe("SIGKILL");
     expect(run(f, "undo", { DIE_IN: "renameSync", DIE_AT: again }).signal).toBe("SIGKILL");
     expect(await f.reopened(async () => true).settle()).toMatchObject({ result: "taken_back" });
-    expect(f.tree()).toEqual(turn.new);
+    expect(f.tree()).toEqual(turn.from);
   }
 });
 
@@ -148,9 +148,9 @@ test("a call that fails on the way: what was restored is taken back, and undo wo
     const failed = run(f, "undo", { DIE_IN: calls, FAIL_AT: String(at) });
     expect(failed.status).toBe(1);
     expect(failed.stderr).toMatch(/EIO: injected/);
-    expect(f.tree()).toEqual(turn.new);
+    expect(f.tree()).toEqual(turn.from);
     expect(await f.reopened().undo()).toMatchObject({ conflicts: [] });
-    expect(f.tree()).toEqual(turn.old);
+    expect(f.tree()).toEqual(turn.to);
   }
 });
 

@@ -2,7 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Direction } from "../../src/index.js";
 import { fiftyFiles } from "../fifty-files.js";
 import { type Fixture, fixture } from "../workspace.js";
 import { tally } from "./tally.js";
@@ -14,8 +15,8 @@ beforeAll(() => {
   execFileSync("apt-get", ["install", "-y", "-q", "strace"], { stdio: "inherit" });
 });
 
-/** Runs one undo under strace; with `inject`, a fault at one system call. One pool thread, since strace counts per thread. */
-function traced(f: Fixture, syscall: string, inject?: string) {
+/** Runs one undo or redo under strace; with `inject`, a fault at one system call. One pool thread, since strace counts per thread. */
+function traced(f: Fixture, direction: Direction, syscall: string, inject?: string) {
   const log = join(f.base, "strace.log");
   const rules = inject === undefined ? [] : ["-e", `inject=${syscall}:${inject}`];
   const args = [
@@ -30,7 +31,7 @@ function traced(f: Fixture, syscall: string, inject?: string) {
     script,
     f.root,
     f.ws,
-    "undo",
+    direction,
   ];
   const result = spawnSync("strace", args, {
     env: { PATH: process.env["PATH"], UV_THREADPOOL_SIZE: "1" },
@@ -46,69 +47,71 @@ function traced(f: Fixture, syscall: string, inject?: string) {
   return { ...result, injected, calls: Math.max(0, ...perThread.values()) };
 }
 
-for (const syscall of ["rename", "unlink", "rmdir", "mkdir", "fsync"]) {
-  test(`kill at every ${syscall} of a fifty-file undo: what the log says after the next start`, async () => {
-    const f = fixture();
-    const turn = await fiftyFiles(f);
-    const total = traced(f, syscall).calls;
-    expect(f.tree()).toEqual(turn.old);
-    const cases = tally(`kill at ${syscall}`, total);
-    const ends = { undone: 0, untouched: 0 };
-    for (let at = 1; at <= total; at += 1) {
-      turn.reset();
-      const killed = traced(f, syscall, `signal=SIGKILL:when=${at}`);
-      if (killed.signal !== "SIGKILL" && killed.status !== 137) continue;
-      const recorded = existsSync(join(f.root, "recorded"));
-      await f.reopened(async () => recorded).settle();
-      expect(f.tree(), `killed at ${syscall} ${at}`).toEqual(recorded ? turn.old : turn.new);
-      ends[recorded ? "undone" : "untouched"] += 1;
-      cases.done();
-    }
-    console.log(`kill at ${syscall}: ${ends.undone} kept, ${ends.untouched} taken back`);
-    cases.close();
-  });
-}
+describe.for(["undo", "redo"] as const)("%s", (direction) => {
+  for (const syscall of ["rename", "unlink", "rmdir", "mkdir", "fsync"]) {
+    test(`kill at every ${syscall} of a fifty-file ${direction}: what the log says after the next start`, async () => {
+      const f = fixture();
+      const turn = await fiftyFiles(f, direction);
+      const total = traced(f, direction, syscall).calls;
+      expect(f.tree()).toEqual(turn.to);
+      const cases = tally(`${direction}: kill at ${syscall}`, total);
+      const ends = { done: 0, untouched: 0 };
+      for (let at = 1; at <= total; at += 1) {
+        turn.reset();
+        const killed = traced(f, direction, syscall, `signal=SIGKILL:when=${at}`);
+        if (killed.signal !== "SIGKILL" && killed.status !== 137) continue;
+        const recorded = existsSync(join(f.root, "recorded"));
+        await f.reopened(async () => recorded).settle();
+        expect(f.tree(), `killed at ${syscall} ${at}`).toEqual(recorded ? turn.to : turn.from);
+        ends[recorded ? "done" : "untouched"] += 1;
+        cases.done();
+      }
+      console.log(`${direction}: kill at ${syscall}: ${ends.done} kept, ${ends.untouched} taken back`);
+      cases.close();
+    });
+  }
 
-for (const [syscall, error] of [
-  ["rename", "EIO"],
-  ["rename", "EACCES"],
-  ["unlink", "EROFS"],
-  ["mkdir", "ENOSPC"],
-  ["fchmod", "EPERM"],
-] as const) {
-  test(`${syscall} failing with ${error} at every call: nothing is restored, and undo works afterwards`, async () => {
+  for (const [syscall, error] of [
+    ["rename", "EIO"],
+    ["rename", "EACCES"],
+    ["unlink", "EROFS"],
+    ["mkdir", "ENOSPC"],
+    ["fchmod", "EPERM"],
+  ] as const) {
+    test(`${syscall} failing with ${error} at every call: nothing is restored, and ${direction} works afterwards`, async () => {
+      const f = fixture();
+      const turn = await fiftyFiles(f, direction);
+      const total = traced(f, direction, syscall).calls;
+      const cases = tally(`${direction}: ${syscall} fails with ${error}`, total);
+      for (let at = 1; at <= total; at += 1) {
+        turn.reset();
+        const failed = traced(f, direction, syscall, `error=${error}:when=${at}`);
+        const recorded = existsSync(join(f.root, "recorded"));
+        const tree = f.tree();
+        const report = await f.reopened(async () => recorded).settle();
+        const after = f.tree();
+        if (report === null) expect(tree).toEqual(after);
+        expect(after, `${syscall} ${at}: ${failed.stderr}`).toEqual(recorded ? turn.to : turn.from);
+        if (!recorded) expect(await f.reopened()[direction]()).toMatchObject({ conflicts: [] });
+        expect(f.tree()).toEqual(turn.to);
+        if (failed.injected) cases.done();
+      }
+      cases.close();
+    });
+  }
+
+  test("fsync failing at every call: nothing is restored on content that may not be on the disk", async () => {
     const f = fixture();
-    const turn = await fiftyFiles(f);
-    const total = traced(f, syscall).calls;
-    const cases = tally(`${syscall} fails with ${error}`, total);
+    const turn = await fiftyFiles(f, direction);
+    const total = traced(f, direction, "fsync").calls;
+    const cases = tally(`${direction}: fsync fails with EIO`, total);
     for (let at = 1; at <= total; at += 1) {
       turn.reset();
-      const failed = traced(f, syscall, `error=${error}:when=${at}`);
-      const undone = existsSync(join(f.root, "recorded"));
-      const tree = f.tree();
-      const report = await f.reopened(async () => undone).settle();
-      const after = f.tree();
-      if (report === null) expect(tree).toEqual(after);
-      expect(after, `${syscall} ${at}: ${failed.stderr}`).toEqual(undone ? turn.old : turn.new);
-      if (!undone) expect(await f.reopened().undo()).toMatchObject({ conflicts: [] });
-      expect(f.tree()).toEqual(turn.old);
+      const failed = traced(f, direction, "fsync", `error=EIO:when=${at}`);
+      const recorded = existsSync(join(f.root, "recorded"));
+      expect(f.tree(), `fsync ${at}: ${failed.stderr}`).toEqual(recorded ? turn.to : turn.from);
       if (failed.injected) cases.done();
     }
     cases.close();
   });
-}
-
-test("fsync failing at every call: nothing is restored on content that may not be on the disk", async () => {
-  const f = fixture();
-  const turn = await fiftyFiles(f);
-  const total = traced(f, "fsync").calls;
-  const cases = tally("fsync fails with EIO", total);
-  for (let at = 1; at <= total; at += 1) {
-    turn.reset();
-    const failed = traced(f, "fsync", `error=EIO:when=${at}`);
-    const undone = existsSync(join(f.root, "recorded"));
-    expect(f.tree(), `fsync ${at}: ${failed.stderr}`).toEqual(undone ? turn.old : turn.new);
-    if (failed.injected) cases.done();
-  }
-  cases.close();
 });

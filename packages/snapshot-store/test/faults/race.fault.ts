@@ -54,7 +54,7 @@ const flipBit = (path: string, i: number) => {
 test("1,500 bit flips in blobs, manifests and history: never a wrong byte in the workspace, never a crash", async () => {
   const f = fixture();
   const turn = await fiftyFiles(f);
-  const good = new Set([...Object.values(turn.old), ...Object.values(turn.new)]);
+  const good = new Set([...Object.values(turn.to), ...Object.values(turn.from)]);
   const cases = tally("bit flips", 1500);
   const home = join(f.root, "otter-1");
   for (let i = 0; i < 1500; i += 1) {
@@ -99,7 +99,7 @@ test("500 bit flips in the journal of a killed undo: it is not followed, and the
     Object.assign(f.log, { undo: [0], redo: [] });
     expect((await f.reopened().undo()).conflicts).toEqual([]);
     const left = Object.entries(f.tree()).filter(([name]) => !name.startsWith(".chimera-restore-"));
-    expect(Object.fromEntries(left)).toEqual(turn.old);
+    expect(Object.fromEntries(left)).toEqual(turn.to);
     cases.done();
   }
   cases.close();

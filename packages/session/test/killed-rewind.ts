@@ -1,4 +1,4 @@
-/** A session whose last turn is undone by a process that can be killed at any call of the file system. */
+/** A session whose last turn is undone or redone by a process that can be killed at any call of the file system. */
 import { spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
-import { createSnapshotStore } from "@chimera/snapshot-store";
+import { createSnapshotStore, type Direction } from "@chimera/snapshot-store";
 import { expect, onTestFinished } from "vitest";
 import type { Agent } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt } from "./fixture.js";
@@ -43,18 +43,18 @@ const writing = (earlier: number): Agent =>
     yield { type: "step_end", metadata: { step: 0 } };
   };
 
-export interface KilledUndo {
-  /** The calls of an undo that nobody interrupts. */
+export interface KilledRewind {
+  /** The calls of an undo or redo that nobody interrupts. */
   readonly calls: readonly string[];
   /**
    * Kills the process at a call, starts over, and checks that files, log and visible conversation say the same and that undo
-   * and redo go on from there. Returns whether the undo stands.
+   * and redo go on from there. Returns whether the undo or redo stands.
    */
   killAt(call: number): Promise<boolean>;
 }
 
-export async function killedUndo({ earlier = 0 } = {}): Promise<KilledUndo> {
-  const base = realpathSync(mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "killed-undo-")));
+export async function killedRewind(direction: Direction, { earlier = 0 } = {}): Promise<KilledRewind> {
+  const base = realpathSync(mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "killed-rewind-")));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
   const [root, cwd, saved] = ["root", "work", "saved"].map((name) => join(base, name)) as [string, string, string];
   mkdirSync(cwd);
@@ -72,17 +72,19 @@ export async function killedUndo({ earlier = 0 } = {}): Promise<KilledUndo> {
   const { id } = await first.sessions.create({ cwd });
   const last = earlier + 1;
   for (let turn = 0; turn < last; turn++) await runPrompt(first.sessions, id, `turn ${turn}`);
-  const before = treeOf(cwd);
+  const back = { tree: treeOf(cwd), visible: last, redoable: [last] };
   await runPrompt(first.sessions, id, `turn ${last}`);
-  const after = treeOf(cwd);
+  const there = { tree: treeOf(cwd), visible: last + 1, redoable: [] };
+  if (direction === "redo") await first.sessions.find(id)!.undo();
   await first.close();
+  const [other, from, to] = direction === "undo" ? (["redo", there, back] as const) : (["undo", back, there] as const);
   for (const [place, name] of [
     [root, "root"],
     [cwd, "work"],
   ] as const)
     cpSync(place, join(saved, name), { recursive: true });
 
-  const undo = (env: Record<string, string>) => {
+  const rewind = (env: Record<string, string>) => {
     for (const [place, name] of [
       [root, "root"],
       [cwd, "work"],
@@ -91,38 +93,36 @@ export async function killedUndo({ earlier = 0 } = {}): Promise<KilledUndo> {
       cpSync(join(saved, name), place, { recursive: true, preserveTimestamps: true });
     }
     const fixture = (name: string) => join(import.meta.dirname, "fixtures", name);
-    const args = ["--import", fixture("dying-calls.mjs"), fixture("undoing.mjs"), root, id];
+    const args = ["--import", fixture("dying-calls.mjs"), fixture("rewinding.mjs"), root, id, direction];
     return spawnSync(process.execPath, args, { env: { PATH: process.env["PATH"], ...env }, encoding: "utf8" });
   };
   const list = join(base, "calls");
-  const clean = undo({ CALLS: list });
+  const clean = rewind({ CALLS: list });
   expect(clean.stderr).toBe("");
-  expect(treeOf(cwd)).toEqual(before);
+  expect(treeOf(cwd)).toEqual(to.tree);
 
   return {
     calls: readFileSync(list, "utf8").split("\n"),
     async killAt(call) {
-      expect(undo({ DIE_AT: String(call) }).signal, `call ${call}`).toBe("SIGKILL");
+      expect(rewind({ DIE_AT: String(call) }).signal, `call ${call}`).toBe("SIGKILL");
       const { sessions, snapshots, close } = open();
       try {
         const session = await sessions.load(id);
-        const undone = (await recordsOf(sessions, id)).some(({ type }) => type === "undo");
+        const isDone = (await recordsOf(sessions, id)).some(({ type }) => type === direction);
         const state = () => ({
           tree: treeOf(cwd),
           visible: session.conversation.seen(last + 1).length,
           redoable: session.conversation.redoable().map(({ number }) => number),
         });
-        const there = { tree: after, visible: last + 1, redoable: [] };
-        const back = { tree: before, visible: last, redoable: [last] };
-        expect(state(), `call ${call}`).toEqual(undone ? back : there);
+        expect(state(), `call ${call}`).toEqual(isDone ? to : from);
         expect(snapshots.unfinished()).toEqual([]);
-        expect(await session[undone ? "redo" : "undo"]()).toMatchObject({
+        expect(await session[isDone ? other : direction]()).toMatchObject({
           turns: 1,
           conflicts: [],
           files: { length: 3 },
         });
-        expect(state(), `call ${call}, then the other way`).toEqual(undone ? there : back);
-        return undone;
+        expect(state(), `call ${call}, then the other way`).toEqual(isDone ? from : to);
+        return isDone;
       } finally {
         await close();
       }
