@@ -53,6 +53,7 @@ async function fillingStore() {
     ...store,
     create: async (id, summary) => fill(await store.create(id, summary)),
     open: async (id) => fill(await store.open(id)),
+    copy: async (...asked) => fill(await store.copy(...asked)),
   };
   return { store: filling, disk };
 }
@@ -199,6 +200,18 @@ test("an undo that cannot be recorded did not happen: the files are as before, a
   expect(await session.undo()).toMatchObject({ turns: 1, conflicts: [] });
   expect(readFileSync(path, "utf8")).toBe("before");
   expect((await recordsOf(sessions, session.id)).filter(({ type }) => type === "undo")).toHaveLength(1);
+});
+
+test("a fork is acknowledged when its log is on the disk", async () => {
+  const { store, disk } = await fillingStore();
+  const sessions = makeSessions(speaking("well"), { store });
+  const session = await sessions.create({ cwd: "/" });
+  session.prompt({ text: "go" });
+  await session.idle();
+  disk.unsynced = true;
+  await expect(sessions.fork(session.id)).rejects.toMatchObject({ code: "storage_failed" });
+  disk.unsynced = false;
+  await expect(sessions.fork(session.id)).resolves.toMatchObject({ state: "idle" });
 });
 
 describe("a permission that cannot be recorded", () => {
