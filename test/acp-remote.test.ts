@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text as readAll } from "node:stream/consumers";
 import * as sdk from "@agentclientprotocol/sdk";
 import { createHttpStream } from "@agentclientprotocol/sdk/experimental/http-client";
 import { resumingFetch } from "@chimera/client/acp";
@@ -114,6 +115,21 @@ test("acp --connect without an address joins the server of this machine, and say
   expect(shared.status).toBe(200);
   const wrong = startProgram("otter", ["acp", "--connect", "not an address"], {}, { cwd, home });
   expect(await wrong.exited).toBe(2);
+});
+
+test("acp --connect answers what was piped in, although the pipe is closed at once", async () => {
+  const { cwd, home, script } = surroundings();
+  const server = startProgram("otter", ["serve", "--port", "0", "--model", `scripted:${script}`], {}, { cwd, home });
+  const relay = startProgram("otter", ["acp", "--connect", await addressOf(server)], {}, { cwd, home });
+  const line = (id: number, method: string, params: object) =>
+    `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`;
+  relay.child.stdin.end(
+    line(1, "initialize", { protocolVersion: 1 }) + line(2, "session/new", { cwd, mcpServers: [] }),
+  );
+  const answers = await readAll(relay.child.stdout);
+  const ids = answers.match(/^\{"jsonrpc":"2.0","id":\d,"result"/gm)?.map((start) => start.slice(22, 23));
+  expect(ids).toEqual(["1", "2"]);
+  expect(await relay.exited).toBe(0);
 });
 
 test("acp --connect takes a Unix socket, and ends with its client", async () => {

@@ -3,7 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
+import { startProgram } from "./program.js";
 import { repositoryRoot, scratchTree } from "./scratch.js";
 import { startServer, until } from "./server.js";
 
@@ -74,4 +76,21 @@ test("the server answers bad lines, unknown methods and names that lead out of n
   expect(replies).toHaveLength(8);
   if (child.exitCode === null) await once(child, "exit");
   expect(child.exitCode).toBe(0);
+});
+
+test("-p has one turn, which waits for a server that takes longer than a conversation would wait for it", async () => {
+  const server = join(repositoryRoot, "examples", "mcp-server", "server.mjs");
+  const late = scratchTree({
+    "late.mjs": `setTimeout(() => import(${JSON.stringify(pathToFileURL(server).href)}), 3500);`,
+  });
+  const servers = { packages: { command: process.execPath, args: [join(late, "late.mjs")] } };
+  const cwd = scratchTree({
+    "servers.json": { mcpServers: servers },
+    "node_modules/there/package.json": { version: "1.2.3" },
+  });
+  const ask = `call ${tool} with {"name": "there"}`;
+  const { child, exited } = startProgram("otter", ["--mode", "auto", "--mcp", "servers.json", "-p", ask], {}, { cwd });
+  child.stdin.end();
+  expect(await text(child.stdout)).toContain("there 1.2.3");
+  expect(await exited).toBe(0);
 });

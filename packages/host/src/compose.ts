@@ -58,6 +58,8 @@ export interface CoreOptions {
   readonly trace?: Trace;
   /** While a workspace is read for the first time: how many of its files are known; null when it is done. */
   readonly onIndexing?: (files: number | null) => void;
+  /** How long a turn waits for MCP servers that are new to it. @defaultValue a moment */
+  readonly mcpPatienceMs?: number;
 }
 
 export interface RunningCore extends Core {
@@ -301,23 +303,20 @@ function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, row
 }
 
 async function openCodingAgent(
-  { profile, env, config, trace }: CoreOptions,
+  { profile, env, config, trace, mcpPatienceMs }: CoreOptions,
   { confine, mcpNetwork, tools }: AgentParts,
   problems: (cwd: string) => Promise<readonly string[]>,
 ): Promise<CodingAgent> {
   const { paths, values, trust, under } = config;
   const isModelNamed = ["flag", "environment"].includes(settingOf(config, "model")?.layer ?? "");
   const standard = values.model ?? defaultModel(env, profile.chain);
+  const packages = { rows: values.providers, directory: paths.root };
   const [{ createCodingAgent }, { createModels }] = await Promise.all([
     import("@chimera/agent/agents"),
     import("@chimera/agent/models"),
   ]);
   return createCodingAgent({
-    resolveModel: createModels({
-      env,
-      chain: profile.chain,
-      packages: { rows: values.providers, directory: paths.root },
-    }),
+    resolveModel: createModels({ env, chain: profile.chain, packages }),
     home: paths.home,
     env,
     // Named for this start, or for a session in place of what it started with.
@@ -329,6 +328,7 @@ async function openCodingAgent(
     ...(mcpNetwork && { mcpNetwork }),
     ...(tools && { tools }),
     ...(trace && { trace }),
+    ...(mcpPatienceMs && { mcpPatienceMs }),
     ...(values.mcp !== null && { mcpFile: values.mcp }),
   });
 }

@@ -25,9 +25,12 @@ export interface OpenCore {
 /**
  * The caller closes `core`, which ends turns, writes their ends down and leaves no child behind.
  *
- * @param watch what a person who waits wants to hear of.
+ * @param more what a person who waits wants to hear of, and how long they wait.
  */
-export async function openCore(source: ConfigSource, watch: Pick<CoreOptions, "onIndexing"> = {}): Promise<OpenCore> {
+export async function openCore(
+  source: ConfigSource,
+  more: Pick<CoreOptions, "onIndexing" | "mcpPatienceMs"> = {},
+): Promise<OpenCore> {
   hideSecrets(source);
   const config = readConfig(source, IN_PROCESS);
   await requireNamed(config);
@@ -38,7 +41,7 @@ export async function openCore(source: ConfigSource, watch: Pick<CoreOptions, "o
   const { createCore } = await import("./compose.js");
   const { profile, process } = source;
   const answerAlone = answersOf({ profile, extensions, cwd: config.cwd, log });
-  const core = await createCore({ profile, env: process.env, config, extensions, log, answerAlone, ...watch });
+  const core = await createCore({ profile, env: process.env, config, extensions, log, answerAlone, ...more });
   return { core, config, log };
 }
 

@@ -67,6 +67,22 @@ test("turns that run or wait, and prompts of a minute, count for the person who 
   expect(counted(await Promise.all(many))).toEqual({ 202: 10 });
 });
 
+test("a session whose first prompt is refused is not there, and can be made with the same key later", async () => {
+  let now = Date.parse("2026-11-18T10:00:00Z");
+  const served = await serve({ people, clock: () => now, quotas: { each: { promptsPerMinute: 1 } } });
+  const make = (key: string) =>
+    served.call("POST", "/sessions", {
+      token: of(ANN),
+      headers: { "idempotency-key": key },
+      body: { prompt: "say a" },
+    });
+  expect([(await make("one")).status, (await make("two")).status]).toEqual([201, 429]);
+  expect((await served.call("GET", "/me", { token: of(ANN) })).body.used).toMatchObject({ sessions: 1 });
+  expect((await served.sessions.list()).sessions).toHaveLength(1);
+  now += 61_000;
+  expect((await make("two")).status).toBe(201);
+});
+
 test("the day's dollars end prompts with 402 until the next day", async () => {
   let now = Date.parse("2026-11-18T23:00:00Z");
   const served = await serve({ people, clock: () => now, quotas: { each: { usdPerDay: 1 } } });

@@ -39,6 +39,8 @@ export interface CodingAgentOptions
   readonly mcp?: boolean;
   /** Whether sessions in `cwd` may reach pages and MCP servers over the network. @defaultValue always */
   readonly mcpNetwork?: (cwd: string) => boolean;
+  /** How long a turn waits for MCP servers that are new to it, in milliseconds. @defaultValue 3000 */
+  readonly mcpPatienceMs?: number;
   /** A configuration file of MCP servers that the person named. */
   readonly mcpFile?: string;
   /** Whether the person named this model, which then wins over the model in an agent's file. @defaultValue never */
@@ -65,7 +67,7 @@ export interface CodingAgent {
 }
 
 export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
-  const { env = {}, confine, mcpNetwork: network } = options;
+  const { env = {}, confine, mcpNetwork: network, mcpPatienceMs: patienceMs } = options;
   const surroundings = createSurroundings(options);
   const tools = [...builtinTools({ bash: { env, ...(confine && { confine }) } }), ...(options.tools ?? [])];
   // A tool computes its schema in a getter, and every turn copies every tool. Plain copies compute it once, at the first turn.
@@ -74,7 +76,12 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     plain ??= tools.map((tool) => ({ ...tool }));
     return plain;
   };
-  const pool = createMcpPool({ env, ...(network && { network }), ...(confine && { confine }) });
+  const pool = createMcpPool({
+    env,
+    ...(network && { network }),
+    ...(confine && { confine }),
+    ...(patienceMs !== undefined && { patienceMs }),
+  });
   const known = createSessionFacts(env);
   const { outputsDirectory } = options;
   const jobs = new Map<string, Jobs>();

@@ -18,7 +18,7 @@ export async function print(invocation: Invocation): Promise<number> {
   const content = promptBlocks(text, files);
   const progress = createProgress(process.stderr, "files of the workspace read, once, for undo:");
   const onIndexing = (read: number | null) => (read === null ? progress.end() : progress.update(read));
-  const { core, config } = await openCore(invocation, { onIndexing });
+  const { core, config } = await openCore(invocation, { onIndexing, mcpPatienceMs: MCP_MS });
   try {
     requireHome(config);
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
@@ -41,6 +41,9 @@ export async function print(invocation: Invocation): Promise<number> {
 
 /** A server that is started again is back long before. */
 const LOST_MS = 30_000;
+
+/** There is no later turn, so this one waits until each MCP server is there or has failed, which is sooner. */
+const MCP_MS = 60_000;
 
 type PromptOf = Parameters<SessionClient["prompt"]>[0];
 

@@ -73,6 +73,14 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
   const questions = new Map<unknown, string>();
   let connection: string | null = null;
   let last: Promise<unknown> = Promise.resolve();
+  /** The ids of what the client asked and nobody has answered. */
+  const unanswered = new Set<unknown>();
+  let onAnswered = (): void => {};
+  const answer = (id: unknown, line: string): void => {
+    say(line);
+    unanswered.delete(id);
+    onAnswered();
+  };
 
   const headersFor = (session: string | null): Record<string, string> => ({
     ...own,
@@ -111,6 +119,7 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
       if (frame.kind === "request" && session !== null) questions.set(frame.id, session);
       const made = frame.kind === "response" ? Object(frame.result).sessionId : undefined;
       if (typeof made === "string") await listen(made);
+      if (frame.kind === "response") return answer(frame.id, line);
     }
     say(line);
   };
@@ -125,26 +134,33 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
     if (!response.ok) throw new Error(await describe(response));
     if (response.status === 202) return;
     connection = response.headers.get("acp-connection-id");
-    say((await response.text()).trim());
+    answer(Object(frame).id, (await response.text()).trim());
     await listen(null);
   };
 
   return {
     /** In the order in which they come. What cannot be delivered is answered here. */
     send(text: string, frame: Frame) {
+      if (frame.kind === "request") unanswered.add(frame.id);
       last = last
         .then(() => deliver(text, frame))
         .catch((error: Error) => {
-          if (frame.kind !== "request" || signal.aborted) return;
+          if (frame.kind !== "request" || signal.aborted || !unanswered.has(frame.id)) return;
           const why = error.cause instanceof Error ? error.cause.message || error.message : error.message;
           const message = `${url.origin}: ${why}`;
-          say(encodeError(frame.idText, { code: ErrorCode.internalError, message, data: { code: "unreachable" } }));
+          const data = { code: "unreachable" };
+          answer(frame.id, encodeError(frame.idText, { code: ErrorCode.internalError, message, data }));
         });
     },
+    /** Waits a moment for what was asked: a script writes its requests and closes the pipe. */
     async end(): Promise<void> {
-      if (connection === null) return;
       const late = AbortSignal.timeout(2000);
-      await Promise.race([last, new Promise((resolve) => late.addEventListener("abort", resolve))]);
+      await new Promise<void>((resolve) => {
+        late.addEventListener("abort", () => resolve());
+        onAnswered = () => (unanswered.size === 0 || signal.aborted) && void last.then(() => resolve());
+        onAnswered();
+      });
+      if (connection === null) return;
       await send(url, { method: "DELETE", headers: headersFor(null), signal: late }).catch(() => {});
     },
   };

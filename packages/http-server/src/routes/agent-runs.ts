@@ -36,11 +36,10 @@ export function agentRunRoutes({ deps, openSession, creations, streams }: Parts)
     await requireManifest(deps, agent_name);
     const text = input.flatMap((message) => message.parts.map((part) => part.content)).join("\n");
     if (text.trim() === "") throw new HttpError(400, "missing_prompt", "input has no text");
-    const { id } = await creations.once(key, async () => {
+    const { id } = await creations.once({ text, key }, async () => {
       const session = await sessions.create({ cwd: deps.defaultCwd });
       if (agent_name !== deps.name) await session.set({ agent: agent_name });
-      await session.prompt({ text, key }).durable;
-      return session.id;
+      return session;
     });
     const session = await sessions.load(id);
     if (session.conversation.turns[0]?.prompt.text === text) return session;

@@ -55,7 +55,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const change = await settingsChange(deps, cwd ?? deps.defaultCwd, body);
       const input = { ...promptOf([{ type: "text", text: prompt }, ...content]), key: keyOf(c) };
       let token: string | undefined;
-      const { id, isNew } = await creations.once(input.key, async () => {
+      const { id, isNew } = await creations.once(input, async () => {
         const settings = {
           ...change.made,
           ...(effort !== undefined && { options: { ...sessions.defaults.options, effort } }),
@@ -66,8 +66,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
         const { session, sessionToken } = await createSession({ ...where, persist, settings }, c.get("caller"));
         token = sessionToken;
         await change.finish(session);
-        await session.prompt(input).durable;
-        return session.id;
+        return session;
       });
       const session = await openSession(id);
       if (!isNew && session.conversation.turns[0]?.prompt.text !== input.text) {
