@@ -2,11 +2,12 @@
 import type { RunRow, SessionRow } from "@chimera/acp-schema/http";
 import { type CallOptions, type CallRoute, type ClientOptions, createSender } from "./send.js";
 import { createSession, type PromptOptions, type Session } from "./session.js";
-import { type Watched, type WatchOptions, watch } from "./stream.js";
+import { follow, type Watched, type WatchOptions, watch } from "./stream.js";
 import type { Input, Output } from "./types.js";
 
 type Query<N extends "GET /sessions" | "GET /runs"> =
   Input<N> extends { query?: infer Asked } ? NonNullable<Asked> : never;
+type RunBody = Input<"POST /runs">["body"] & { mode?: "sync" | "async" | undefined };
 type StartOptions = Omit<Input<"POST /sessions">["body"], "prompt"> & PromptOptions;
 
 /** A list, page after page: `for await` walks all of it. */
@@ -29,7 +30,8 @@ export interface Client {
   readonly runs: {
     list(query?: Query<"GET /runs">, options?: CallOptions): Pages<RunRow>;
     cost(query?: Query<"GET /runs">, options?: CallOptions): Promise<Output<"GET /runs/cost">>;
-    start(body: Input<"POST /runs">["body"], options?: CallOptions): Promise<Output<"POST /runs">>;
+    /** Waits for the end of the run, however long that takes, unless the mode is `async`. */
+    start(body: RunBody, options?: CallOptions): Promise<Output<"POST /runs">>;
   };
   /** Many sessions, and changes of the list, in one connection. */
   watch(options: WatchOptions): AsyncGenerator<Watched, void>;
@@ -49,12 +51,11 @@ export function createClient(options: ClientOptions): Client {
   const sender = createSender(options);
   const { call } = sender;
   /** A session that was made with its own token goes on with the client's, which opens more. */
-  const own = (id: string, token: string | null, from?: number) =>
+  const own = (id: string, token: string | null) =>
     createSession(
       token !== null && options.token === undefined ? createSender({ ...options, token }) : sender,
       id,
       token,
-      from,
     );
   return {
     call,
@@ -62,11 +63,11 @@ export function createClient(options: ClientOptions): Client {
       async start(prompt, { signal, idempotencyKey, retries, timeoutMs, ...body } = {}) {
         const given = { signal, idempotencyKey, retries, timeoutMs } as CallOptions;
         const made = await call("POST /sessions", { body: { prompt, ...body } }, given);
-        return own(made.session_id, made.session_token, 0);
+        return own(made.session_id, made.session_token);
       },
       async create(body = {}, given) {
         const made = await call("POST /session", { body }, given);
-        return own(made.session_id, made.session_token, 0);
+        return own(made.session_id, made.session_token);
       },
       open: (id, token) =>
         createSession(token === undefined ? sender : createSender({ ...options, token }), id, token ?? null),
@@ -83,7 +84,13 @@ export function createClient(options: ClientOptions): Client {
           return [runs, next];
         }),
       cost: (query = {}, given) => call("GET /runs/cost", { query }, given),
-      start: (body, given) => call("POST /runs", { body }, given),
+      async start({ mode, ...body }, given = {}) {
+        const run = await call("POST /runs", { body: { ...body, mode: "async" } }, given);
+        if (mode === "async") return run;
+        const { run_id, session_id } = run;
+        for await (const _ of follow(sender, session_id, { until: "turn", signal: given.signal }));
+        return call("GET /runs/{run_id}", { run_id }, given);
+      },
     },
     watch: (given) => watch(sender, given),
     health: (given) => call("GET /health", {}, given),

@@ -56,22 +56,17 @@ export interface Turn extends AsyncIterable<SessionRecord> {
   onPermission(decide: (asked: Metadata<"permission_request">) => Decision | Promise<Decision>): this;
 }
 
-/** @param from the number of a record before the first turn that is read through this session. */
-export function createSession(sender: Sender, id: string, token: string | null, from?: number): Session {
+export function createSession(sender: Sender, id: string, token: string | null): Session {
   const { call } = sender;
-  let known = from;
-  const turnFrom = (number: number, start: number) =>
-    createTurn(number, (signal) => follow(sender, id, { from: start, until: "never", signal }), session.answer);
   const session: Session = {
     id,
     token,
     async prompt(prompt, { signal, idempotencyKey, retries, timeoutMs, ...body } = {}) {
       const options = { signal, ...defined({ idempotencyKey, retries, timeoutMs }) };
-      known ??= (await call("GET /session/{id}", { id }, { signal })).event_count;
       const reply = await call("POST /sessions/{id}/turns", { id, body: { prompt, ...body } }, options);
-      return turnFrom(Number(reply.message_id.slice(4)), known);
+      return session.turn(Number(reply.message_id.slice(4)));
     },
-    turn: (number) => turnFrom(number, 0),
+    turn: (number) => createTurn(call, session, number),
     follow: (options = {}) => follow(sender, id, options),
     async cancel(options) {
       await call("POST /sessions/{id}/cancel", { id }, options);
@@ -100,23 +95,21 @@ export function createSession(sender: Sender, id: string, token: string | null, 
 
 // --- internal ---
 
-function createTurn(
-  number: number,
-  records: (signal?: AbortSignal) => AsyncGenerator<SessionRecord, void>,
-  answer: Session["answer"],
-): Turn {
+function createTurn(call: CallRoute, { id, follow, answer }: Session, number: number): Turn {
   let decide: Parameters<Turn["onPermission"]>[0] | null = null;
   const read = async function* (): AsyncGenerator<SessionRecord, void> {
-    const answered = new Set<string>();
-    for await (const record of records()) {
+    for await (const record of follow({ turn: number, until: "never" })) {
       if (record.turn !== number) continue;
       yield record;
       if (record.type === "agent_result" || record.type === "cancelled") return;
-      if (record.type !== "permission_request" || !decide || answered.has(record.metadata.permission_id)) continue;
-      answered.add(record.metadata.permission_id);
+      if (record.type !== "permission_request" || !decide) continue;
+      const { permission_id } = record.metadata;
+      // It may have been answered long ago.
+      const { permissions } = await call("GET /sessions/{id}/permissions", { id });
+      if (!permissions.some((one) => one.permission_id === permission_id)) continue;
       const decision = await decide(record.metadata);
       // Somebody else may have been first.
-      await answer(record.metadata.permission_id, decision).catch((error) => {
+      await answer(permission_id, decision).catch((error) => {
         if (error?.status !== 409 && error?.status !== 404) throw error;
       });
     }

@@ -8,6 +8,8 @@ import { type ServerEvent, serverEvents } from "./server-events.js";
 export interface FollowOptions {
   /** The last number you have; 0 for everything, `"live"` for what comes from now on. @defaultValue 0 */
   readonly from?: number | "live";
+  /** Begins with the prompt of this turn, where `from` says nothing. @defaultValue with the first record */
+  readonly turn?: number;
   /** When it ends: nothing runs any more, a turn has ended, or not by itself. @defaultValue "end" */
   readonly until?: "end" | "turn" | "never";
   readonly signal?: AbortSignal | undefined;
@@ -30,13 +32,14 @@ export type Watched =
   | { readonly type: "row"; readonly sessionId: string; readonly row: SessionRow | null };
 
 export async function* follow(sender: Sender, id: string, options: FollowOptions): AsyncGenerator<SessionRecord, void> {
-  const { until = "end", signal, onLoss } = options;
-  const path = `/sessions/${encodeURIComponent(id)}/events?until=${until}`;
-  const from = options.from === "live" ? await headOf(sender, id, signal) : (options.from ?? 0);
+  const { until = "end", turn, signal, onLoss } = options;
+  const query = turn === undefined ? "" : `&turn=${turn}`;
+  const path = `/sessions/${encodeURIComponent(id)}/events?until=${until}${query}`;
+  const from = options.from === "live" ? await headOf(sender, id, signal) : (options.from ?? (query ? null : 0));
   const cursor = createCursor(from, onLoss);
   let hasEnded = false;
   // A stream that broke off between the last record of a turn and its end is asked for that record again: at the head it would wait.
-  const lastId = () => String(cursor.seq - (hasEnded && cursor.seq > from ? 1 : 0));
+  const lastId = ({ seq } = cursor) => (seq === null ? "" : String(seq - (hasEnded && seq > (from ?? 0) ? 1 : 0)));
   for await (const { event, data } of connected(sender, () => [path, lastId()], signal)) {
     if (event === "end") {
       if (until !== "never") return;
@@ -102,8 +105,12 @@ async function* connected(
   }
 }
 
-/** Lets each record pass once and in order. Throws `gap` where one is missing and the server does not say that it is lost. */
-function createCursor(from: number, onLoss: ((loss: Loss) => void) | undefined) {
+/**
+ * Lets each record pass once and in order. Throws `gap` where one is missing and the server does not say that it is lost.
+ *
+ * @param from null where the first record says where it begins
+ */
+function createCursor(from: number | null, onLoss: ((loss: Loss) => void) | undefined) {
   let seq = from;
   return {
     get seq() {
@@ -112,6 +119,7 @@ function createCursor(from: number, onLoss: ((loss: Loss) => void) | undefined) 
     take(entry: SessionRecord | Loss): SessionRecord | null {
       const isLoss = "missing" in entry;
       const [first, last] = isLoss ? [entry.missing.first, entry.missing.last] : [entry.seq, entry.seq];
+      seq ??= first - 1;
       if (last <= seq) return null;
       if (first > seq + 1) throw new ClientError("gap", `records ${seq + 1} to ${first - 1} did not come`);
       seq = last;

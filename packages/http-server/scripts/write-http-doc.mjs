@@ -134,7 +134,8 @@ function rest() {
 
 A record is \`id\`, \`event\` and one line of \`data\`. \`id\` counts from 1 without gaps, per session, and is the same in both
 families, after a reconnect and after a restart. A stream replays what follows \`Last-Event-ID\` (absent, blank, negative or no
-whole number: everything; past the end: nothing), then goes on live; \`?from=live\` replays nothing. A comment comes every
+whole number: everything; past the end: nothing), then goes on live; \`?from=live\` replays nothing, and \`?turn=3\` without
+\`Last-Event-ID\` replays from the prompt of that turn (numbered from 0), or everything where there is no such turn yet. A comment comes every
 ${LIMITS.keepAliveMs / 1000} s. A peer that takes nothing for ${LIMITS.stallMs / 1000} s is dropped, and resumes where it was.
 Where records are damaged on disk stands a notice of the level \`error\` without an id, once, with their numbers in \`missing: {first, last}\`:
 \`event: notice\`, or a \`loop_event\` of that type. \`GET /sessions/{id}\` and a JSON transcript have it among their events, and a run's events have it as \`generic\`. A stream

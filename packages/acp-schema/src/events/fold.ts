@@ -8,6 +8,8 @@ import type { EngineOption, Json, StopReason } from "./value.js";
 
 export interface TurnView {
   readonly number: number;
+  /** The number of its prompt's record. */
+  readonly seq: number;
   readonly prompt: { readonly text: string; readonly content?: readonly { readonly type: string }[] };
   /** What its sender calls the prompt; null where it was not named. */
   readonly key: string | null;
@@ -155,10 +157,10 @@ const addPart: Handler<"text_delta" | "thought_delta" | "part_end"> = ({ reply }
 
 /** Record type -> what it changes. Types that are missing here change nothing. */
 const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
-  user_message({ turns, facts }, { text, content, key = null }, _turn, record) {
+  user_message({ turns, facts, seq }, { text, content, key = null }, _turn, record) {
     const number = record.turn ?? turns.length;
     facts.firstPrompt ??= text;
-    turns[number] = newTurn(number, content ? { text, content } : { text }, key);
+    turns[number] = newTurn(number, seq, content ? { text, content } : { text }, key);
   },
   turn_start(_fold, _metadata, turn) {
     if (turn) turn.started = true;
@@ -271,9 +273,10 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   },
 };
 
-function newTurn(number: number, prompt: TurnView["prompt"], key: string | null): TurnView {
+function newTurn(number: number, seq: number, prompt: TurnView["prompt"], key: string | null): TurnView {
   return {
     number,
+    seq,
     prompt,
     key,
     started: false,

@@ -7,9 +7,13 @@ import { SessionRow } from "./session.js";
 
 const seq = v.pipe(v.number(), v.integer(), v.minValue(1));
 
-/** The query of `/sessions/{id}/events`: `until` is `end` (nothing runs any more, the default), `turn` (a turn has ended) or `never`. */
+/**
+ * The query of `/sessions/{id}/events`: `turn` begins with the prompt of that turn, unless `Last-Event-ID` names a place; `until` is `end`
+ * (nothing runs any more, the default), `turn` (a turn has ended) or `never`.
+ */
 export const StreamQuery = plain(() => ({
   from: v.optional(text),
+  turn: v.optional(v.pipe(text, v.regex(/^\d{1,9}$/, "not a turn's number"))),
   until: v.optional(v.picklist(["end", "turn", "never"])),
 }));
 

@@ -1,7 +1,7 @@
 /** The event streams of both families, and the one for many sessions. */
 import { endsTurn, isLost } from "@chimera/acp-schema/events";
 import { parseCursor } from "@chimera/event-store";
-import { isSessionError } from "@chimera/session";
+import { foldLog, isSessionError } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
 import { readQuery } from "../request/query.js";
@@ -24,22 +24,31 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
     family: Family,
     route: "GET /sessions/{id}/events" | "GET /session/{id}/events",
   ): Promise<Response> => {
-    const { from, until = family.ends ? "end" : "never" } = readQuery(c, route);
+    const { from, turn, until = family.ends ? "end" : "never" } = readQuery(c, route);
     if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
+    const id = pathPart(c, "id");
+    const last = c.req.header("last-event-id");
+    const start = last === undefined && turn !== undefined ? await beforeTurn(id, Number(turn)) : parseCursor(last);
     const leave = await streams.enter(sessions, c.get("caller"));
     const sink = openSink(c);
     void sink.gone.then(leave);
     streams.open({
       sessions,
-      id: pathPart(c, "id"),
+      id,
       family,
-      from: from === "live" ? "live" : parseCursor(c.req.header("last-event-id")),
+      from: from === "live" ? "live" : start,
       until,
       name: nameOf(c),
       sink,
       life: c.get("caller").life,
     });
     return sink.response;
+  };
+
+  /** The number of the record before a turn; 0 for one that is not there yet, or whose prompt is lost. */
+  const beforeTurn = async (id: string, turn: number): Promise<number> => {
+    const { turns } = sessions.find(id)?.conversation ?? (await foldLog(sessions.logs, id, { keep: "state" }));
+    return (turns[turn]?.seq ?? 1) - 1;
   };
 
   /**
