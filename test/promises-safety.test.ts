@@ -188,11 +188,11 @@ describe("init", () => {
     expect(JSON.parse(stdout).problems).toEqual([]);
   });
 
-  test("what somebody wrote stays as it is", async () => {
+  test("an existing configuration stays unchanged", async () => {
     const home = scratchTree({ "config.json": '{"model": "offline"}' });
     const { code, stdout, stderr } = await run("otter", ["init"], home);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("is there already and stays as it is");
+    expect(stderr).toContain("exists already and stays unchanged");
     expect(readFileSync(join(home, "config.json"), "utf8")).toBe('{"model": "offline"}');
   });
 });

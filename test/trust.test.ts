@@ -65,7 +65,7 @@ test.each(["otter", "ferret"] as const)(
     // The answer is about this directory by its real path, and counts only in a file that nobody else may write.
     expect(
       (await run(name, ["doctor"], { ...place, given: { ...place.given, cwd: join(place.cwd, ".opencode") } })).stdout,
-    ).toContain("asks for nothing that takes trust");
+    ).toContain("asks for nothing that needs trust");
     symlinkSync(place.cwd, join(place.home, "link"));
     const linked = { ...place, given: { ...place.given, cwd: join(place.home, "link") } };
     expect((await run(name, ["doctor"], linked)).stdout).toContain("is trusted;");

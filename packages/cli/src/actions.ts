@@ -1,4 +1,4 @@
-/** How the code of a command is loaded: when it is chosen. Expected failures of it are reported in one line. */
+/** Loads the code of a command when the person runs it. Its expected failures become one line. */
 import { type Command, type Invocation, type RunCommand, UsageError } from "@chimera/host";
 
 /** Makes a row's `load`. */
@@ -10,12 +10,12 @@ export function loaded(code: () => Promise<RunCommand>): () => Promise<RunComman
 }
 
 export interface Action {
-  /** How many words it takes at most. @defaultValue 0 */
+  /** Most operands. @defaultValue 0 */
   readonly maxOperands?: number;
   load(): Promise<RunCommand>;
 }
 
-/** The same for a command whose first word says what to do, as in `sessions list`. Each action has its own number of words. */
+/** The same for a command whose first word names an action, as in `sessions list`. Each action has its own number of operands. */
 export function actionsOf(
   actions: Readonly<Record<string, Action>>,
   fallback: string,
@@ -35,7 +35,7 @@ export function actionsOf(
   return { maxOperands: Number.POSITIVE_INFINITY, load };
 }
 
-/** The operand that must be there. */
+/** The first operand; throws a usage error without one. */
 export function requireOperand({ operands }: Invocation, what: string): string {
   const [first] = operands;
   if (first !== undefined && first.trim() !== "") return first;

@@ -1,4 +1,4 @@
-/** Everything this package throws on purpose: one line for the person, and the exit code that goes with it. */
+/** The expected errors of this package: a line for the person, and a code that decides the exit code. */
 export type CliErrorCode = "failed" | "not_found" | "unreachable" | "unauthorized" | "conflict";
 
 const BRAND = Symbol.for("@chimera/cli/error");
@@ -19,8 +19,8 @@ export function isCliError(error: unknown): error is CliError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-/** The answer is there, and calls on the way to it were not permitted. */
+/** Exit code of a run that answered, although some of its calls were not permitted. */
 export const EXIT_DENIED = 3;
 
-/** What a shell expects of a program that Ctrl-C ended. */
+/** Exit code that shells expect from a program that Ctrl-C ended. */
 export const EXIT_INTERRUPTED = 130;

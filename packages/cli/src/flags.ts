@@ -2,7 +2,7 @@
 import { configFlags, type Flag, type Flags, type FlagValues, UsageError } from "@chimera/host";
 
 export const JSON_FLAG: Flags = { json: { type: "boolean", help: "Print JSON" } };
-/** Of every command that reads stored sessions. */
+/** For every command that reads stored sessions. */
 export const STORE_FLAG: Flags = configFlags("store");
 export const NO_COLOR_FLAG: Flags = { "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" } };
 export const SINCE_FLAG: Flags = {
@@ -12,7 +12,7 @@ export const ALL_PROGRAMS_FLAG: Flags = {
   "all-clis": { type: "boolean", help: "Sessions of the other programs too" },
 };
 
-/** The same flag under a second name, as older scripts spell it. */
+/** Adds each flag under a second name, which older scripts use. */
 export function alsoSpelled(flags: Flags, prefix: string): Flags {
   const twins = Object.entries(flags).map(([name, flag]): [string, Flag] => {
     const { short: _, ...rest } = flag;
@@ -21,7 +21,7 @@ export function alsoSpelled(flags: Flags, prefix: string): Flags {
   return { ...flags, ...Object.fromEntries(twins) };
 }
 
-/** The value of a flag, in whichever spelling it was given. */
+/** The value of a flag under either of its names. */
 export function textFlag(flags: FlagValues, name: string, prefix?: string): string | undefined {
   return (flags[name] ?? (prefix === undefined ? undefined : flags[`${prefix}-${name}`])) as string | undefined;
 }
@@ -30,7 +30,7 @@ export function isSet(flags: FlagValues, name: string, prefix?: string): boolean
   return flags[name] === true || (prefix !== undefined && flags[`${prefix}-${name}`] === true);
 }
 
-/** Zero and less mean no limit. */
+/** Zero and negative numbers mean no limit. */
 export function limitFlag(text: string | undefined, fallback: number): number {
   if (text === undefined) return fallback;
   if (!/^-?\d{1,9}$/.test(text)) throw new UsageError(`--limit takes a whole number, not ${JSON.stringify(text)}`);

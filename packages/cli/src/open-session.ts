@@ -1,4 +1,4 @@
-/** Which session a person means: a new one, one by its id, or the last one of this directory. */
+/** Opens the session that a person means: a new one, one by its id, or the last one of this directory. */
 import { type Invocation, type RunningCore, UsageError } from "@chimera/host";
 import type { Session, SettingChange } from "@chimera/session";
 import type { SessionClient } from "./client/client.js";
@@ -9,7 +9,7 @@ import { CliError } from "./errors.js";
 import { meantId } from "./store.js";
 import { plainLine } from "./terminal/text.js";
 
-/** What is typed as a setting of a session, and how a person switches it in one that a server has open. */
+/** Settings that have a flag, and how a person changes each in a session that a server holds. */
 const SWITCHES = { model: "; /model switches it", mode: "; /mode switches it", agent: "" } as const;
 type TypedSettings = Readonly<Partial<Record<keyof typeof SWITCHES, string>>>;
 
@@ -18,12 +18,12 @@ export interface SessionChoice {
   readonly resume?: string;
   readonly last: boolean;
   readonly persist: boolean;
-  /** Settings that were typed: they hold for a resumed session too, and for as long as it goes on. */
+  /** Settings from the command line. They also apply to a resumed session, and stay. */
   readonly typed?: TypedSettings;
   readonly title?: string;
 }
 
-/** One that a server on this machine has open is joined there, with the settings it has. */
+/** Opens the session here, or joins it at the server on this machine that holds it; it then keeps its settings. */
 export async function openSession(
   invocation: Invocation,
   core: RunningCore,
@@ -51,7 +51,7 @@ export async function lastSession({ sessions }: RunningCore, cwd: string): Promi
   throw new CliError("not_found", `there is no session of ${cwd} to continue`);
 }
 
-/** What the flags of a run mean, for `-p` and for the conversation. The settings among them are host's to read. */
+/** The flags of a run, for `-p` and for the conversation. The host package reads the settings among them. */
 export type RunFlags = ReturnType<typeof readRunFlags>;
 
 export function readRunFlags({ flags, operands }: Invocation) {
@@ -74,7 +74,7 @@ export function readRunFlags({ flags, operands }: Invocation) {
 
 // --- internal ---
 
-/** What a new session was started with would end with the program, but for its model: it holds when the session goes on without the flags. */
+/** Records the typed settings. A new session already has them, and keeps only its model when it is resumed without the flags. */
 async function keep(session: Session, typed: TypedSettings, isNew: boolean): Promise<void> {
   const now = { ...session.settings, mode: session.mode };
   for (const name of namesOf(typed)) {

@@ -1,4 +1,4 @@
-/** What commands print: lines for a person, or one JSON document for a program. */
+/** The output of commands: lines for a person, or one JSON document for a program. */
 import type { Invocation } from "@chimera/host";
 import { isSet } from "./flags.js";
 import { createStyle, type Style, wantsColor } from "./terminal/style.js";
@@ -12,27 +12,27 @@ export function printLines({ process }: Invocation, lines: readonly string[]): v
   process.stdout.write(lines.map((line) => `${line}\n`).join(""));
 }
 
-/** What a command did: JSON where it was asked for, lines otherwise. Gives the exit code of a success. */
+/** Prints a command's result as JSON or lines. Returns the exit code of a success. */
 export function printReport(invocation: Invocation, report: unknown, lines: readonly string[]): 0 {
   if (isSet(invocation.flags, "json", "sessions")) printJson(invocation, report);
   else printLines(invocation, lines);
   return 0;
 }
 
-/** Colours as the person and the stream want them. */
+/** Uses colours if the person's settings and the stream allow them. */
 export function styleFor({ flags, process }: Invocation, stream: NodeJS.WriteStream = process.stdout): Style {
   return createStyle(!isSet(flags, "no-color") && wantsColor(process.env, stream));
 }
 
 export interface Column<Row> {
   readonly title: string;
-  /** The column is this wide; longer texts are cut. Absent: as wide as it needs to be. */
+  /** Width of the column; longer texts are cut. @defaultValue the width of its longest text */
   readonly width?: number;
   readonly align?: "left" | "right";
   readonly cell: (row: Row) => string;
 }
 
-/** Header and rows in aligned columns, by how wide characters are shown: cut to the terminal, whole for a pipe's reader. */
+/** Prints a header and rows in aligned columns, measured by the width of characters. Cuts lines for a terminal, but not for a pipe. */
 export async function printTable<Row>(
   invocation: Invocation,
   columns: readonly Column<Row>[],
@@ -57,7 +57,7 @@ export async function printTable<Row>(
   printLines(invocation, [draw(columns.map(({ title }) => title)), ...cells.map(draw)]);
 }
 
-/** A list: JSON where it was asked for, a table otherwise. Gives the exit code of a success. */
+/** Prints a list as JSON or a table. Returns the exit code of a success. */
 export async function printList<Row>(
   invocation: Invocation,
   columns: readonly Column<Row>[],
@@ -71,7 +71,7 @@ export async function printList<Row>(
 
 export type Progress = ReturnType<typeof createProgress>;
 
-/** One line on stderr that says how far long work is, with a bar where its end is known; on anything but a terminal, nothing. */
+/** Shows the progress of long work on one line of stderr, with a bar if the end is known. Prints nothing unless stderr is a terminal. */
 export function createProgress(stderr: NodeJS.WriteStream, label: string, clock = Date.now) {
   let shownAt = clock();
   let shown = false;
@@ -85,7 +85,7 @@ export function createProgress(stderr: NodeJS.WriteStream, label: string, clock 
       const bar = total ? ` ${"█".repeat(filled)}${"░".repeat(BAR - filled)}` : "";
       stderr.write(`\r\u001b[K${label}${bar} ${done}${total ? ` of ${total}` : ""}`);
     },
-    /** Takes the line away. */
+    /** Removes the line. */
     end() {
       if (shown) stderr.write("\r\u001b[K");
       shown = false;
@@ -96,5 +96,5 @@ export function createProgress(stderr: NodeJS.WriteStream, label: string, clock 
 // --- internal ---
 
 const EVERY_MS = 100;
-/** Cells: with a label and two numbers it fits a narrow screen. */
+/** Width in cells. With a label and two numbers the line still fits a narrow screen. */
 const BAR = 24;

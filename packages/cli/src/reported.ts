@@ -1,4 +1,4 @@
-/** Wraps a command: an expected failure becomes one line on stderr and an exit code, a bug in this program is thrown on unchanged. */
+/** Wraps a command: an expected failure becomes one line on stderr and an exit code. A bug is thrown unchanged. */
 import type { Invocation, RunCommand } from "@chimera/host";
 import { plain } from "./terminal/text.js";
 
@@ -8,7 +8,7 @@ export function reported(run: RunCommand): RunCommand {
     try {
       return await run(invocation);
     } catch (error) {
-      // Knows the errors of every package below, which a command that succeeds need not load.
+      // Imported on demand, because it loads the errors of all lower packages.
       const { adviceOn, exitCodeOf } = await import("./exit-code.js");
       const code = exitCodeOf(error);
       if (code === null) throw error;
@@ -25,11 +25,11 @@ export function complain({ where, process }: Invocation, message: string): void 
 
 // --- internal ---
 
-/** `… | head -1` closes the pipe early: this is not an error. */
+/** Ends without an error when a reader such as `… | head -1` closes the pipe early. */
 function endQuietly({ process }: Invocation): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
-    // The terminal is gone. The signal that says so ends the program, with the turn's end written down.
+    // The terminal was closed. SIGHUP then ends the program after the end of the turn was recorded.
     if (error.code === "EIO") return;
     throw error;
   });

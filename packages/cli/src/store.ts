@@ -1,4 +1,4 @@
-/** The stored sessions, to be read: no core, no claim, nothing written. */
+/** Opens the stored sessions for reading, without a core and without claims. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { type EventStore, isSessionId, isStoreError } from "@chimera/event-store";
@@ -8,7 +8,7 @@ import { CliError } from "./errors.js";
 
 export type SessionStore = EventStore<SessionEvent, Summary>;
 
-/** From the setting, or from an address in its place. The caller closes the store. */
+/** Opens the store of the settings, or the one at an address. The caller closes it. */
 export async function openStore(
   invocation: Invocation,
   address?: string,
@@ -18,18 +18,18 @@ export async function openStore(
   return { paths, ...storage };
 }
 
-/** Fewer characters of an id are too easily another session's. */
+/** Fewer characters of an id could easily match another session. */
 const SHORTEST = 4;
 
 /**
- * The id that a person means: a whole one, or the beginning or the end of exactly one. What fits nothing stays as it was typed: where it
- * is looked for says that there is no such session.
+ * The id that a person means: a whole id, or the beginning or the end of exactly one. An id that matches nothing stays unchanged, so
+ * that the lookup reports the missing session.
  */
 export async function meantId(store: Pick<SessionStore, "list">, typed: string): Promise<string> {
   return chosenId(typed, async () => (await store.list()).sessions.map(({ id }) => id));
 }
 
-/** The same of ids that are asked for elsewhere. */
+/** The same for a given list of ids. */
 export async function chosenId(typed: string, list: () => Promise<readonly string[]>): Promise<string> {
   const isWhole: boolean = isSessionId(typed);
   const ids = isWhole ? [typed] : await list();
@@ -42,7 +42,7 @@ export async function chosenId(typed: string, list: () => Promise<readonly strin
   return fits[0] ?? typed;
 }
 
-/** The summary of a session that must be there. */
+/** The summary of a session. Throws `not_found` without one. */
 export async function requireSummary(store: Pick<SessionStore, "readSummary">, id: string): Promise<Summary> {
   const summary = await store.readSummary(id).catch((error: unknown) => {
     if (isStoreError(error) && error.code === "invalid_id") return null;

@@ -1,6 +1,6 @@
 import { type Invocation, type OpenCore, openCore } from "@chimera/host";
 
-/** Opens a core for as long as the work takes. */
+/** Opens a core, runs the work, and closes the core. */
 export async function withCore<T>(invocation: Invocation, work: (opened: OpenCore) => Promise<T>): Promise<T> {
   const opened = await openCore(invocation);
   try {

@@ -1,11 +1,11 @@
-/** Attaching to a running server, through pipes: the same stream for everybody, across lost connections. */
+/** Attaching to a running server through pipes: every client gets the same stream, across lost connections. */
 import { chmod, writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createPerson, ended, serve, TOKEN } from "./person.js";
 
-/** Passes bytes on, and cuts each connection after so many of the reply. */
+/** A proxy that cuts each connection after a number of bytes of the reply. */
 async function cuttingProxy(target: number, bytes: number): Promise<{ port: number; cuts: () => number }> {
   let cuts = 0;
   const sockets = new Set<Socket>();
@@ -39,7 +39,7 @@ async function cuttingProxy(target: number, bytes: number): Promise<{ port: numb
 
 const numbers = Array.from({ length: 60 }, (_, n) => `line ${n} of a long answer`);
 
-test("prompts go in, the log comes out; a second one joins and sees what came before", async () => {
+test("sends prompts and prints the log; a second client joins and sees the past", async () => {
   const person = await createPerson();
   const model = await person.script([
     { steps: [{ reply: [{ text: "first answer" }] }] },
@@ -54,7 +54,7 @@ test("prompts go in, the log comes out; a second one joins and sees what came be
   expect(two.stdout).toMatch(/> one\nfirst answer\n[\s\S]*second answer\n/);
 });
 
-test("a connection that is cut again and again loses nothing and repeats nothing", async () => {
+test("repeated cuts of the connection lose nothing and repeat nothing", async () => {
   const person = await createPerson();
   const model = await person.script([
     { steps: [{ reply: [{ text: `${numbers.join("\n")}\n`, chunks: 60, delayMs: 15 }] }] },
@@ -69,7 +69,7 @@ test("a connection that is cut again and again loses nothing and repeats nothing
   expect(proxy.cuts()).toBeGreaterThan(1);
 });
 
-test("what cannot work is said in one line", async () => {
+test("each failure is one line", async () => {
   const person = await createPerson();
   const port = await serve(person, "offline");
   const url = `http://127.0.0.1:${port}`;

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createPerson } from "./person.js";
 
-test("a backup that is made while a session is written to is restored whole, without claims and without tokens", {
+test("a backup made while a session is running is restored completely, without claims and tokens", {
   tags: ["needs-tar"],
 }, async () => {
   const person = await createPerson();
   await person.type(["-p", "list files"]);
   await person.type(["token", "add", "ann"]);
   const file = join(person.cwd, "all.tar.gz");
-  // Turns run while the archive is made.
+  // Turns run during the backup.
   const [made] = await Promise.all([
     person.type(["backup", file]),
     person.type(["-p", "list files"]),

@@ -1,11 +1,11 @@
-/** One person's day in a fresh home: every command once, what it prints compared. */
+/** Every command once in a fresh home, with its output compared. */
 import { existsSync } from "node:fs";
 import { lutimes, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createPerson, type Person, type Typed } from "./person.js";
 
-/** What differs from run to run: ids, times, places. */
+/** Replaces the parts that differ between runs: ids, times, paths. */
 function settled(person: Person, text: string): string {
   return text
     .replaceAll(person.home, "HOME")
@@ -121,7 +121,7 @@ test("sessions: list, show, cost, rename, search, gc", async () => {
   expect(await person.type(["sessions", "list", "--model", "other"])).toMatchObject({ code: 0 });
 }, 60_000);
 
-test("the beginning or the end of an id is enough, unless several begin or end so", async () => {
+test("the beginning or the end of an id is enough unless several sessions match", async () => {
   const person = await createPerson();
   const [first, second] = [await talk(person), await talk(person)];
   const tail = first.slice(-8);
@@ -140,7 +140,7 @@ test("the beginning or the end of an id is enough, unless several begin or end s
   expect(ok(await person.type(["sessions", "list"]))).toContain(second);
 }, 60_000);
 
-test("sessions gc keeps to an age, a number and a size, and tells before it removes", async () => {
+test("sessions gc applies limits of age, number and size, and a dry run shows what it would remove", async () => {
   const person = await createPerson();
   const ids: string[] = [];
   for (let at = 0; at < 4; at++) ids.push(await talk(person));
@@ -179,7 +179,7 @@ test("sessions gc keeps to an age, a number and a size, and tells before it remo
   expect(await person.type(["sessions", "gc", "--max-bytes", "much"])).toMatchObject({ code: 2 });
 }, 60_000);
 
-test("sessions gc removes only what the program wrote, wherever its directories point", async () => {
+test("sessions gc removes only the program's own files, wherever its directories point", async () => {
   const person = await createPerson();
   const [root, home] = [join(person.home, "pictures"), join(person.home, ".chimera")];
   const sha = "a".repeat(64);
@@ -354,7 +354,7 @@ test.each([
   [["-p", ""], 2],
   [["--resume", "a", "--continue"], 2],
   [["--resume", "nope"], 2],
-])("%j exits %i with one line, which begins with what was called", async (args, code) => {
+])("%j exits %i with one line, which begins with the command", async (args, code) => {
   const person = await createPerson();
   await writeFile(join(person.cwd, "bad.json"), "{");
   await writeFile(join(person.cwd, "other.json"), '{"schema":"something/else"}');
@@ -364,7 +364,7 @@ test.each([
   expect(run.stderr).toMatch(new RegExp(`^${called}: [^\n]+\n$`));
 });
 
-test("a data directory that cannot be written is one sentence, and nothing listens", {
+test("an unwritable data directory is reported in one sentence, and no server starts", {
   tags: ["needs-linux"],
 }, async () => {
   const person = await createPerson();
@@ -379,7 +379,7 @@ test("a data directory that cannot be written is one sentence, and nothing liste
   }
 });
 
-test("engines login takes the way to log in that is named, and says which there are", async () => {
+test("engines login uses the named way to log in, and lists the ways for an unknown one", async () => {
   const person = await createPerson();
   const agent = new URL("../../acp-engine/test/scripted-agent.mjs", import.meta.url).pathname;
   const login = (...way: string[]) =>

@@ -1,4 +1,4 @@
-/** The conversation through pipes: lines in, lines out, no colours, no cursor. What needs a terminal is in terminal.test.ts. */
+/** The conversation through pipes: plain lines without colours or cursor. terminal.test.ts has the tests that need a terminal. */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ test("each line is a prompt; answers come in order, without escape sequences", a
   );
 });
 
-test("nobody to ask: permissions are denied and the conversation goes on", async () => {
+test("without a person, permissions are denied and the conversation continues", async () => {
   const person = await createPerson();
   const model = await person.script([
     {
@@ -79,7 +79,7 @@ test("/new and /resume change the session; -c shows what came before", async () 
   expect(again.stdout).toMatch(/> one\nfirst answer\n[\s\S]*second answer\n/);
 });
 
-test("/new forgets what undo would restore; leaving does not", async () => {
+test("/new drops the files for undo; leaving does not", async () => {
   const person = await createPerson();
   await mkdir(join(person.home, ".chimera"), { recursive: true });
   const rules = { rules: [{ tool: "*", action: "allow" }] };
@@ -92,7 +92,7 @@ test("/new forgets what undo would restore; leaving does not", async () => {
   expect([kept(first), kept(second)]).toEqual([false, true]);
 });
 
-test("a turn that is interrupted ends cancelled in the log", async () => {
+test("an interrupted turn is cancelled in the log", async () => {
   const person = await createPerson();
   const model = await person.script([step({ text: "half\n" }, { stall: true })]);
   const child = person.start(["--model", model]);

@@ -1,11 +1,11 @@
-/** A session that a running server has open: what is asked of it goes to that server. */
+/** Commands on a session that a running server holds go to that server. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createServer, followSession } from "../src/client/remote.js";
 import { createPerson, type Person, serve, TOKEN } from "./person.js";
 
-/** One turn on the server has changed a file; the session stays open there. */
+/** Runs a turn that changes a file on a server, which keeps the session open. */
 async function openThere(person: Person): Promise<{ id: string; url: string; file: () => Promise<string> }> {
   const path = join(person.cwd, "a.txt");
   await writeFile(path, "before\n");
@@ -37,7 +37,7 @@ test("undo and redo, a prompt and a conversation reach it there", async () => {
   expect(await type(["undo", "--dry-run"])).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(
-      /^undo would take back 1 turn \(0 remaining\); nothing is changed yet\n {2}would be restored {2}.*a\.txt\n$/,
+      /^would undo 1 turn \(0 remaining\); nothing is changed yet\n {2}would be restored {2}.*a\.txt\n$/,
     ),
   });
   expect(await file()).toBe("after\n");
@@ -57,7 +57,7 @@ test("undo and redo, a prompt and a conversation reach it there", async () => {
   expect(await file()).toBe("before\n");
 });
 
-test("a new title is set there, and every list has it at once", async () => {
+test("a new title is set at the server, and every list has it at once", async () => {
   const person = await createPerson();
   const { id } = await openThere(person);
   const type = (args: string[], input = "") => person.type(args, { input, env: TOKEN });
@@ -74,7 +74,7 @@ test("a new title is set there, and every list has it at once", async () => {
   });
 });
 
-test("without the server's token one line says what to do", async () => {
+test("without the server's token, one line gives the remedy", async () => {
   const person = await createPerson();
   const { id, url } = await openThere(person);
   const refused = await person.type(["undo", id]);
@@ -84,7 +84,7 @@ test("without the server's token one line says what to do", async () => {
   );
 });
 
-test("a follower with little patience ends with the reason when its server does not come back", async () => {
+test("a client with a short patience ends with an error when its server does not come back", async () => {
   const said: string[] = [];
   const following = followSession(createServer("http://127.0.0.1:9", undefined), "otter-20260425T120300-aaaa1111", {
     from: 0,

@@ -1,4 +1,4 @@
-/** Sessions from outside: other layouts, older words, and files that mean no good. */
+/** Imported sessions: other layouts, old event names, and hostile files. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ function bundle(events: unknown[], more: object = {}): string {
   return JSON.stringify({ schema: "chimera.otter.session/1", summary: { ...summary, ...more }, events });
 }
 
-test("older events are translated, and what is not understood is counted, not stored", async () => {
+test("old events are translated, and unknown ones are counted and not stored", async () => {
   const person = await createPerson();
   const events = [
     { type: "user_message", metadata: { content: "hi there" }, timestamp: 1.5, idx: 0 },
@@ -49,7 +49,7 @@ test("older events are translated, and what is not understood is counted, not st
   expect(resumed.stdout).toMatch(/> hi there\nhello\n[\s\S]*✓ List \./);
 });
 
-test("a directory of event files, named with and without a mark", async () => {
+test("reads a directory of event files, with and without a hash in their names", async () => {
   const person = await createPerson();
   const directory = join(person.cwd, "files");
   await mkdir(directory);
@@ -74,7 +74,7 @@ test.each([
   expect(run).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(message) });
 });
 
-test("what is not there is a mistake in what was typed; what is there and no session is a failure", async () => {
+test("a missing file is a usage error; a file that is not a session is a failure", async () => {
   const person = await createPerson();
   await mkdir(join(person.cwd, "empty"));
   const missing = await person.type(["import", "missing.json"]);

@@ -30,7 +30,7 @@ export async function createPerson(): Promise<Person> {
   const base = await mkdtemp(join(await realpath(tmpdir()), "cli-"));
   const [home, cwd] = [join(base, "home"), join(base, "work")];
   await Promise.all([home, cwd].map((path) => mkdir(path)));
-  // A program whose terminal was closed may still be writing its last record.
+  // A program may still be writing its last record after its terminal was closed.
   onTestFinished(() => rm(base, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
   const env = { PATH: process.env["PATH"], HOME: home, USERPROFILE: home, CHIMERA_HOME: join(home, ".chimera") };
   let scripts = 0;
@@ -64,7 +64,7 @@ export function ended(child: ChildProcessWithoutNullStreams): Promise<Typed> {
 
 export const TOKEN = { OTTER_SERVER_TOKEN: "correct-horse-battery" };
 
-/** A server of this person; resolves to its port. */
+/** Starts a server for this person; resolves to its port. */
 export async function serve(person: Person, model: string, more: readonly string[] = []): Promise<number> {
   const child = person.start(["serve", "--port", "0", "--model", model, ...more], TOKEN);
   const exited = once(child, "exit");

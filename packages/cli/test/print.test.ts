@@ -17,7 +17,7 @@ test("-p answers on stdout, names the saved run on stderr and exits 0", async ()
   expect(existsSync(join(saved?.[2] ?? "", "summary.json"))).toBe(true);
 });
 
-test("json is one object, stream-json a line per record and the same object last", async () => {
+test("json is one object; stream-json is a line per record, with the same object last", async () => {
   const person = await createPerson();
   const model = await person.script(says("four"));
   const json = await person.type(["-p", "sum", "--model", model, "--output-format", "json"]);
@@ -41,7 +41,7 @@ test("json is one object, stream-json a line per record and the same object last
   expect(stream.stderr).toBe("");
 });
 
-test("files and piped text stand before the prompt, in blocks of their own", async () => {
+test("files and piped text are separate blocks before the prompt", async () => {
   const person = await createPerson();
   await writeFile(join(person.cwd, "a.txt"), "one\ntwo\n");
   const model = await person.script(says("read"));
@@ -63,7 +63,7 @@ test("files and piped text stand before the prompt, in blocks of their own", asy
   expect(JSON.parse(whole.stdout.split("\n", 1)[0]!).data.text).toBe("all of it");
 });
 
-test("words without a flag are a prompt, and what is piped in is its context", async () => {
+test("an argument without a flag is a prompt, and piped input is its context", async () => {
   const person = await createPerson();
   const model = await person.script(says("read"));
   const run = await person.type(["why does it fail?", "--model", model, "--output-format", "stream-json"], {
@@ -85,7 +85,7 @@ test("files are cut at 500 KiB together", async () => {
   expect(run.stderr).toContain("big.txt: cut");
 });
 
-test("-c and --resume go on with a session; a title and --cwd are kept", async () => {
+test("-c and --resume continue a session; a title and --cwd are kept", async () => {
   const person = await createPerson();
   const turns = [...says("first"), ...says("second"), ...says("third")];
   const model = await person.script(turns);
@@ -99,7 +99,7 @@ test("-c and --resume go on with a session; a title and --cwd are kept", async (
   expect(summary).toMatchObject({ title: "My run", turns: 3, cwd: join(person.cwd, "sub") });
 });
 
-test("without a terminal a permission is denied at once and counted with exit 3, and a failed run exits 1", async () => {
+test("without a terminal permissions are denied at once, and the run exits 3; a failed run exits 1", async () => {
   const person = await createPerson();
   const denied = await person.script([
     {
@@ -148,7 +148,7 @@ test("Ctrl-C cancels the turn and exits 130", async () => {
   expect(stdout).toContain('"type":"cancelled"');
 });
 
-test("--mode and --agent hold for a new session and for one that goes on", async () => {
+test("--mode and --agent apply to a new and to a resumed session", async () => {
   const person = await createPerson();
   const writes = { call: "Write", args: { path: "a.txt", content: "x" } };
   const model = await person.script([{ steps: [{ reply: [writes] }, { reply: [{ text: "done" }] }] }], {

@@ -1,4 +1,4 @@
-// A program as the apps make one, for tests to start as a process of its own.
+// A program like those of the apps, which tests start as a separate process.
 import { otterDialect, standardDialect } from "@chimera/acp-server";
 import { anthropicFirst } from "@chimera/agent/providers";
 import { createMain, serveCommands } from "@chimera/host";

@@ -1,4 +1,4 @@
-/** What a person chooses on a real terminal: a session from a list, an answer that holds for more, an answer to the agent. */
+/** Choices on a real terminal: a session from a list, an answer that applies to more calls, an answer to the agent's question. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,7 @@ import { onTerminal, open } from "./terminal.js";
 
 const step = (...reply: unknown[]) => ({ steps: [{ reply }] });
 
-test("sessions are listed in 80 columns, and one is chosen to go on with", onTerminal, async () => {
+test("sessions are listed in 80 columns, and the chosen one continues", onTerminal, async () => {
   const person = await createPerson();
   const model = await person.script([step({ text: "Seen." })], { repeat: true });
   const ids: string[] = [];
@@ -50,7 +50,7 @@ test("sessions are listed in 80 columns, and one is chosen to go on with", onTer
   await left.until(/EXIT 0/);
 });
 
-test("a session that is open in another terminal says where", onTerminal, async () => {
+test("opening a session that is open in another terminal says where it is open", onTerminal, async () => {
   const person = await createPerson();
   const model = await person.script([step({ text: "Seen." })]);
   const first = await open(person, ["--model", model]);
@@ -65,7 +65,7 @@ test("a session that is open in another terminal says where", onTerminal, async 
   );
 });
 
-test("an answer may hold for commands that begin alike, or for edits in this session", onTerminal, async () => {
+test("an answer may apply to similar commands, or to all edits in this session", onTerminal, async () => {
   const person = await createPerson();
   const bash = (command: string) => ({ call: "Bash", args: { command } });
   const write = (path: string) => ({ call: "Write", args: { path, content: "x\n" } });
@@ -93,7 +93,7 @@ test("an answer may hold for commands that begin alike, or for edits in this ses
   for (const name of ["a.txt", "b.txt"]) expect(await readFile(join(person.cwd, name), "utf8")).toBe("x\n");
 });
 
-test("the agent asks, and is answered by a number or in a person's own words", onTerminal, async () => {
+test("the agent asks, and the person answers with a number or in their own words", onTerminal, async () => {
   const person = await createPerson();
   const ask = (question: string, options: string[] = []) => ({ call: "ask", args: { question, options } });
   const model = await person.script([
@@ -150,7 +150,7 @@ test(
       require_approval_for_writes: false,
       require_approval_for_execute: false,
     });
-    // The same words where the key is used.
+    // A turn that uses the key reports the same.
     expect(await person.type(["-p", "hi"], { env })).toMatchObject({ code: 1, stderr: expect.stringMatching(refusal) });
 
     const scripted = await createPerson();
@@ -161,7 +161,7 @@ test(
 );
 
 test(
-  "a configuration that says something unknown is a sentence, and --plain draws nothing twice",
+  "an unknown setting is reported in a sentence, and --plain redraws nothing",
   onTerminal,
   async () => {
     const person = await createPerson();

@@ -1,4 +1,4 @@
-/** What the built-in agent has in its hands, on a real terminal: a job, tasks, a question, a skill, a page. */
+/** The built-in agent's tools on a real terminal: a job, tasks, a question, a skill, a page. */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,7 +15,7 @@ async function tell(terminal: Terminal, text: string): Promise<void> {
   await terminal.press("Enter");
 }
 
-/** An agent of the person's own, which follows a script. */
+/** A program whose agent follows a script. */
 async function addHelper(person: Person, steps: readonly object[]): Promise<void> {
   const model = await person.script([{ steps }], { repeat: true });
   await mkdir(join(person.home, ".chimera/agent"), { recursive: true });
@@ -23,10 +23,10 @@ async function addHelper(person: Person, steps: readonly object[]): Promise<void
   await writeFile(join(person.home, ".chimera/agent/helper.md"), `---\n${head}\n---\nHelp.`);
 }
 
-/** Whether the process lives whose number a command wrote to a file. */
+/** Whether the process is alive whose id a command wrote to a file. */
 const lives = async (file: string) => isAlive(Number(await readFile(file, "utf8")));
 
-test("a job is seen while it goes on, read later, and ends with the program", onTerminal, async () => {
+test("a running job is shown, can be read later, and ends with the program", onTerminal, async () => {
   const person = await createPerson();
   const server = "echo $$ > pid; echo up; until [ -e go ]; do sleep 0.1; done; echo ready; exec sleep 600";
   const failing = "until [ -e fall ]; do sleep 0.1; done; echo broken; exit 3";
@@ -59,7 +59,7 @@ test("a job is seen while it goes on, read later, and ends with the program", on
   await expect.poll(() => lives(pid), { timeout: 10_000 }).toBe(false);
 });
 
-test("tasks are folded, unfold on demand, and a cancel goes down to their commands", onTerminal, async () => {
+test("tasks are folded and unfold on demand, and a cancel ends their commands", onTerminal, async () => {
   const person = await createPerson();
   await writeFile(join(person.cwd, "README.md"), "# It\n");
   const wait = "echo $$ > pid-$$; until [ -e go ]; do sleep 0.1; done";
@@ -93,7 +93,7 @@ test("tasks are folded, unfold on demand, and a cancel goes down to their comman
   for (const file of files) await expect.poll(() => lives(file), { timeout: 10_000 }).toBe(false);
 });
 
-/** Connections to this name go to this machine; that the name may be reached is decided as ever. */
+/** Connections to this name go to this machine. The check whether the name may be reached stays in force. */
 const HOST = "pages.example";
 const TO_LOOPBACK = `import net from "node:net"; const { connect } = net.Socket.prototype; net.Socket.prototype.connect = function (...args) { const to = [args[0]].flat()[0]; if (to?.host === "${HOST}") { to.host = "127.0.0.1"; delete to.lookup; } return connect.apply(this, args); };`;
 
@@ -133,7 +133,7 @@ test(
     const terminal = await open(person, ["--model", model], { env });
     await terminal.until(/^>$/m);
     await tell(terminal, "go");
-    // A page is asked for by its address, and one that may not be reached is refused all the same.
+    // Fetching a page needs permission, and a private address is refused even with it.
     await terminal.until(new RegExp(`\\? web_fetch .*${HOST}:${port}/tides[\\s\\S]*\\[y\\]es`));
     await terminal.type("y");
     await terminal.until(new RegExp(`\\? web_fetch .*127\\.0\\.0\\.1:${port}/tides[\\s\\S]*\\[y\\]es`));

@@ -1,4 +1,4 @@
-/** What breaks terminals: much at once, a changing size, a window that is closed, keys that come too early. */
+/** Conditions that break terminals: much output, a changing size, a closed window, keys that come too early. */
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { createPerson, serve, TOKEN } from "./person.js";
 import { onTerminal, open } from "./terminal.js";
 
-test("a diff of 10,000 lines is folded, seen whole on demand, and answered by one key", onTerminal, async () => {
+test("a diff of 10,000 lines is folded, shown in full on demand, and answered with one key", onTerminal, async () => {
   const person = await createPerson();
   const content = Array.from({ length: 10_000 }, (_, at) => `line ${at + 1}\n`).join("");
   const write = { call: "Write", args: { path: "long.txt", content } };
@@ -24,10 +24,10 @@ test("a diff of 10,000 lines is folded, seen whole on demand, and answered by on
   await terminal.until(/│ \+line 10000\n[\s\S]*\[y\]es/);
   expect(existsSync(join(person.cwd, "long.txt"))).toBe(false);
   await terminal.type("y");
-  // The last size may be known to the program only after it wrote this line, which is then wrapped for the one before.
+  // The program may learn the last size only after it wrote this line, which is then wrapped for the size before.
   await terminal.until(/Written\.\n[\s\S]*· 2\s+steps[\s\S]*\n>$/m);
   expect(await readFile(join(person.cwd, "long.txt"), "utf8")).toBe(content);
-  // Lines that stay are written once, whatever the size did meanwhile.
+  // Permanent lines are written once, although the size changed meanwhile.
   const history = await terminal.history();
   expect(history.match(/^✓ Write long\.txt/gm)).toHaveLength(1);
   expect(history.match(/^│ \+line 5000$/gm)).toHaveLength(1);
@@ -60,7 +60,7 @@ test("5,000 deltas a second cost the terminal less than 30 % of a core", onTermi
   const { events } = JSON.parse((await person.type(["sessions", "show", records, "--json"])).stdout);
   const deltas = events.filter(({ type }: { type: string }) => type === "text_delta").length;
   expect(deltas).toBeGreaterThan(0.9 * 5_000 * seconds);
-  // CPU time for this many deltas, however long a busy machine took over them.
+  // CPU time for these deltas, independent of how busy the machine is.
   const share = used / (deltas / 5_000);
   console.log(
     `${deltas} deltas took ${used.toFixed(2)} s of CPU: ${(100 * share).toFixed(0)} % of a core at 5,000 a second`,
@@ -69,7 +69,7 @@ test("5,000 deltas a second cost the terminal less than 30 % of a core", onTermi
 });
 
 test(
-  "a paste of a megabyte is one mark, and a terminal that is closed leaves an ended turn and no child",
+  "a paste of a megabyte is one mark, and closing the terminal ends the turn and leaves no child process",
   onTerminal,
   async () => {
     const person = await createPerson();
@@ -91,7 +91,7 @@ test(
 );
 
 test(
-  "a line of the log stands among those of the conversation, and a listing as it was written",
+  "a line of the program's log appears in the conversation, and a listing is shown unchanged",
   onTerminal,
   async () => {
     const person = await createPerson();
@@ -101,7 +101,7 @@ test(
     await terminal.type("/tools");
     await terminal.press("Enter");
     await terminal.until(/apply_patch: .*\*\*\* Begin Patch, then \*\*\* Add File: path[\s\S]*\n>$/m);
-    // The program cannot write its summary any more: a directory takes the place of that file.
+    // Replace the summary file by a directory, so that the program cannot write it any more.
     const summary = join(person.home, ".chimera/eventlog", id, "summary.json");
     await rm(summary, { force: true });
     await mkdir(join(summary, "in the way"), { recursive: true });
@@ -109,7 +109,7 @@ test(
     await terminal.press("Enter");
     await terminal.until(/^\d\d:\d\d:\d\d error session failed [\s\S]*summary\.json/m);
     await terminal.type("again");
-    // Nothing that was drawn below the line of the log is left above it, and what is typed stands where it is drawn.
+    // The live area leaves nothing above the log line, and the input is in its place.
     const screen = await terminal.until(/Seen\.\n[\s\S]*^> again$/m);
     expect(screen.match(/^>/gm)).toHaveLength(3);
     expect(screen).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);

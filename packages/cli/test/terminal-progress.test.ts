@@ -1,14 +1,14 @@
-/** Long work says how far it is to a person who watches, and to nobody else. */
+/** Long work shows its progress on a terminal, and nowhere else. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createPerson, type Person } from "./person.js";
 import { onTerminal, open } from "./terminal.js";
 
-/** So many take much longer than the moment after which a line is drawn. */
+/** Enough to take much longer than the delay before a line is drawn. */
 const EVENTS = 60_000;
 
-/** A file to import: a session that said much. */
+/** A file to import: a session with much text. */
 async function longSession(person: Person): Promise<string> {
   const model = await person.script([{ steps: [{ reply: [{ text: "Word." }] }] }]);
   const { stderr } = await person.type(["-p", "go", "--model", model]);
@@ -22,7 +22,7 @@ async function longSession(person: Person): Promise<string> {
   return file;
 }
 
-/** Runs a command on a terminal, and gives all that it wrote there. */
+/** Runs a command on a terminal, and returns all its output. */
 async function watch(person: Person, args: readonly string[]): Promise<{ screen: string; written: string }> {
   const record = join(person.home, "written");
   const terminal = await open(person, args, { columns: 120, record });
@@ -34,7 +34,7 @@ async function watch(person: Person, args: readonly string[]): Promise<{ screen:
 const bar = (label: string, total: string) => new RegExp(`${label} [█░]{24} \\d+ of ${total}`);
 
 test(
-  "import, export and copying draw a bar on a terminal, take it away, and write none to a pipe",
+  "import, export and copy draw a bar on a terminal and remove it, and draw none to a pipe",
   onTerminal,
   async () => {
     const person = await createPerson();
@@ -61,7 +61,7 @@ test(
   },
 );
 
-test("the first command in a workspace says how many of its files are read", onTerminal, async () => {
+test("the first command in a workspace shows how many files have been read", onTerminal, async () => {
   const person = await createPerson();
   for (let folder = 0; folder < 40; folder++) {
     const path = join(person.cwd, `folder-${folder}`);

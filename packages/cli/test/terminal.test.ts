@@ -1,4 +1,4 @@
-/** The conversation on a real terminal. What breaks terminals is in terminal-hostile.test.ts. */
+/** The conversation on a real terminal. terminal-hostile.test.ts has hostile conditions. */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const TURNS = [
   { steps: [{ reply: [{ text: "Thinking about it\n" }, { stall: true }] }] },
 ];
 
-test("a directory whose files want trust is asked about once", onTerminal, async () => {
+test("asks once about a directory whose files need trust", onTerminal, async () => {
   const person = await createPerson();
   const model = await person.script(TURNS);
   await mkdir(join(person.cwd, ".opencode/agent"), { recursive: true });
@@ -120,7 +120,7 @@ test("narrow and without colours", onTerminal, async () => {
 });
 
 test(
-  "a question is answered by one key that was meant for it: not by a paste, nor by what was typed before",
+  "one key answers a question, but neither a paste nor keys that were typed before it appeared",
   onTerminal,
   async () => {
     const person = await createPerson();
@@ -145,8 +145,8 @@ test(
     await terminal.paste("yes\nyes\n");
     await terminal.type("yes");
     await terminal.press("Enter");
-    // The program may still be reading what came before, and a key that comes with something else is not an answer.
-    await terminal.typeUntil("?", /y {2}do it, this once\n[\s\S]*A paste answers nothing/);
+    // The program may still be reading earlier input, and a key that arrives together with other input is not an answer.
+    await terminal.typeUntil("?", /y {2}do it, this once\n[\s\S]*A paste is not an answer/);
     await terminal.typeUntil("v", /│ \+line 50\n[\s\S]*│ \+line 60\n/);
     expect(existsSync(join(person.cwd, "long.txt"))).toBe(false);
     await terminal.type("r");

@@ -11,24 +11,24 @@ const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
 let terminals = 0;
 
 export interface Terminal {
-  /** Keys by their tmux names; text is typed as it stands. */
+  /** Types keys by their tmux names, and text. */
   press(...keys: string[]): Promise<void>;
   type(text: string): Promise<void>;
   screen(): Promise<string>;
-  /** The screen and all that has scrolled off it. */
+  /** The screen and its scrollback. */
   history(): Promise<string>;
   /** The screen, with its colours. */
   painted(): Promise<string>;
-  /** Waits until the screen shows it; fails with the screen. */
+  /** Waits until the screen shows a text. The error has the screen. */
   until(pattern: RegExp): Promise<string>;
-  /** Types it again and again, with pauses, until the screen shows that it was taken. */
+  /** Types repeatedly, with pauses, until the screen shows the effect. */
   typeUntil(text: string, pattern: RegExp): Promise<void>;
-  /** As a terminal's own paste does, with marks where the program asked for them. */
+  /** Pastes like a terminal, with marks if the program asked for them. */
   paste(text: string): Promise<void>;
   resize(columns: number): Promise<void>;
-  /** What tmux knows of the pane: `#{pane_pid}`. */
+  /** Reads a tmux format for the pane, such as `#{pane_pid}`. */
   ask(format: string): Promise<string>;
-  /** Closes the terminal, as a person closes a window. */
+  /** Closes the terminal, like a person who closes a window. */
   kill(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ interface Look {
   readonly columns?: number;
   readonly rows?: number;
   readonly env?: Record<string, string>;
-  /** A file that gets everything that is written to the terminal, also what stands there for a moment only. */
+  /** A file that records all output to the terminal, even output that is visible only for a moment. */
   readonly record?: string;
 }
 
@@ -48,9 +48,9 @@ export async function open(
   { columns = 80, rows = 50, env = {}, record }: Look = {},
 ): Promise<Terminal> {
   const name = `t${terminals++}`;
-  // A server each: one that loses its last session is on its way out when the next test asks it for another.
+  // Each terminal has its own tmux server, because a server without sessions exits and may do so just as the next test starts one.
   const socket = `cli-test-${process.pid}-${name}`;
-  // The shell is named, because an account may have none.
+  // Name the shell, because the account may have none.
   const shell = { env: { ...process.env, SHELL: "/bin/sh" } };
   const tmux = async (...words: string[]) => (await run("tmux", ["-L", socket, ...words], shell)).stdout;
   const settings = Object.entries({ ...person.env, ...env }).map(([key, value]) => `${key}=${quote(value ?? "")}`);
@@ -78,7 +78,7 @@ export async function open(
     const shell = await terminal.ask("#{pane_pid}").catch(() => "");
     const programs = shell === "" ? [] : await childrenOf(Number(shell));
     await tmux("kill-server").catch(() => {});
-    // A program whose terminal was closed still writes its last records, into directories that are removed next.
+    // Wait for the program to write its last records before the directories are removed.
     await expect.poll(() => programs.filter(isAlive), { timeout: 10_000 }).toEqual([]);
   });
   const terminal: Terminal = {

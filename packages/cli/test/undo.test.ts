@@ -68,7 +68,7 @@ test("slash commands after a restart", async () => {
   expect(await say("/undo")).toBe("/undo: nothing to undo");
 });
 
-test("otter undo and redo, and a file somebody else changed", async () => {
+test("otter undo and redo, and a file that was changed meanwhile", async () => {
   const person = await createPerson();
   const id = await work(person);
   const run = async (...args: string[]) => {
@@ -77,7 +77,7 @@ test("otter undo and redo, and a file somebody else changed", async () => {
     return stdout;
   };
   const dry = await run("undo", "--dry-run");
-  expect(dry).toMatch(/^undo would take back 1 turn \(1 remaining\); nothing is changed yet\n/);
+  expect(dry).toMatch(/^would undo 1 turn \(1 remaining\); nothing is changed yet\n/);
   expect(dry.match(/^ {2}would be (restored|deleted|created) +\/.*$/gm)).toHaveLength(3);
   expect(await files(person)).toEqual(AFTER);
   expect(await run("undo", id)).toMatch(/^\/undo: rewound 1 turn, 3 files restored \(1 remaining\)\n/);

@@ -1,4 +1,4 @@
-/** What a person sees of records, without a terminal. */
+/** The view of records, without a terminal. */
 import type { AgentEvent, SessionRecord } from "@chimera/acp-schema/events";
 import { expect, test } from "vitest";
 import { createView } from "../src/conversation/view.js";
@@ -19,14 +19,14 @@ function watch(more?: string | null) {
   });
   return {
     view,
-    /** Records a second apart. */
+    /** Makes records one second apart. */
     apply(...events: readonly AgentEvent[]) {
       for (const event of events) {
         const ts = new Date(Date.UTC(2026, 0, 1, 0, 0, seconds++)).toISOString();
         view.apply({ seq: seconds, id: "evt-00000000", ts, turn: 0, ...event } as SessionRecord);
       }
     },
-    /** What was printed since it was asked last. */
+    /** Returns the text printed since the last call. */
     take() {
       const text = printed;
       printed = "";
@@ -50,7 +50,7 @@ const inside = (call_id: string, event: AgentEvent): AgentEvent => ({
   metadata: { call_id, event: event as never },
 });
 
-test("messages that follow each other stay two", () => {
+test("consecutive messages stay separate", () => {
   const { apply, take } = watch();
   apply(
     { type: "turn_start", metadata: { prompt: "p" } },
@@ -66,7 +66,7 @@ test("messages that follow each other stay two", () => {
   expect(take()).toBe("One\n\nTwo and\n\n✓ Look 9.0s\n\nThree\nFour\n");
 });
 
-test("a task is a line when it begins and one when it ends; what it does is shown meanwhile, and its inside on demand", () => {
+test("a task is a line at its start and at its end; its present work is shown meanwhile, and its details on demand", () => {
   const { view, apply, take } = watch();
   apply(call("a", "explore: Look at it"));
   expect(take()).toBe("");
@@ -84,7 +84,7 @@ test("a task is a line when it begins and one when it ends; what it does is show
   expect(take()).toBe("✗ review: Judge it 9.0s failed\n  It broke.\n");
 });
 
-test("where nothing is folded, the inside of a task stands between its lines", () => {
+test("without folding, the details of a task are between its lines", () => {
   const { apply, take } = watch(null);
   const edit: AgentEvent = {
     type: "file_edit",
@@ -97,7 +97,7 @@ test("where nothing is folded, the inside of a task stands between its lines", (
   );
 });
 
-test("a task's time is without that of the questions it asked, and what nobody can read of it is left out", () => {
+test("a task's time excludes its questions, and unreadable records are left out", () => {
   const { apply, take } = watch();
   apply(call("a", "general: Do it"), inside("a", { type: "tool_call", metadata: { title: 7 } } as never));
   apply({ type: "question_asked", metadata: { question_id: "q", call_id: "a/1", question: "Which?", options: [] } });
@@ -105,7 +105,7 @@ test("a task's time is without that of the questions it asked, and what nobody c
   expect(take()).toMatch(/✓ general: Do it 8\.0s · 0 tool calls · Ctrl-O shows it\n$/);
 });
 
-test("each Ctrl-O shows what was folded before, and a call inside a task is without the time of its question", () => {
+test("each Ctrl-O unfolds the text before the last one, and the time of a call inside a task excludes its question", () => {
   const { view, apply, take } = watch();
   const asked = { permission_id: "p", call_id: "a/1", tool: "Write", args: {}, risk: "medium", options: [] };
   apply(call("a", "general: Do it"), inside("a", call("a/1", "Write a.txt")));
@@ -122,7 +122,7 @@ test("each Ctrl-O shows what was folded before, and a call inside a task is with
   expect(take()).toBe("");
 });
 
-test("of a task without end the last lines are kept", () => {
+test("the last lines of an endless task are kept", () => {
   const { view, apply, take } = watch();
   apply(call("a", "general: Do it"));
   for (let n = 0; n < 2100; n++) apply(inside("a", call(`a/${n}`, `Read ${n}`)), inside("a", result(`a/${n}`)));
@@ -134,7 +134,7 @@ test("of a task without end the last lines are kept", () => {
   expect(lines.at(-2)).toBe("│ ✓ Read 2099 9.0s");
 });
 
-test("what a command of the session says is not Markdown; what a model says is", () => {
+test("a slash command's text is not Markdown; a model's text is", () => {
   const { apply, take } = watch();
   const start: AgentEvent = { type: "turn_start", metadata: { prompt: "p" } };
   const end: AgentEvent = {
@@ -143,7 +143,7 @@ test("what a command of the session says is not Markdown; what a model says is",
   };
   apply(start, said("apply_patch  *** Begin Patch\n  *a* __b__ | c"), end);
   expect(take()).toBe("apply_patch  *** Begin Patch\n  *a* __b__ | c\n\n");
-  // A long listing comes in several records, wherever they are cut.
+  // A long listing is split into several records at any position.
   apply(start, said("  one  is th"), said("e first\n  two"), said("  is next\n  three"), end);
   expect(take()).toBe("  one  is the first\n  two  is next\n  three\n\n");
   apply(start, { type: "step_start", metadata: { step: 1 } }, said("It is *good*."), end);

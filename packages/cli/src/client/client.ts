@@ -1,4 +1,4 @@
-/** A conversation's end of a session, in this process or on a server: read records by cursor, send commands. */
+/** A session as a conversation uses it, in this process or on a server: reads records from a cursor and sends commands. */
 import { MODES, type Mode } from "@chimera/acp-schema/conversation";
 import type { Decision, PromptBlock, SessionRecord } from "@chimera/acp-schema/events";
 import type { SummaryState } from "@chimera/acp-schema/summary";
@@ -8,38 +8,38 @@ import { localTime, plainLine } from "../terminal/text.js";
 
 export interface SessionClient {
   readonly id: string;
-  /** Where the session works; null when the server does not say. */
+  /** The session's directory; null when the server does not say. */
   readonly cwd: string | null;
   /** Null when the server does not say. */
   readonly model: string | null;
-  /** The address of the server it runs in; null when that is this process. */
+  /** The address of the server that runs the session; null when it runs in this process. */
   readonly server: string | null;
-  /** Whether it outlives the process it runs in. */
+  /** Whether the session outlives its process. */
   readonly persistent: boolean;
-  /** The number of the last record when the session was opened: what comes up to it has happened before. */
+  /** The number of the last record when the session was opened. Records up to it belong to the past. */
   readonly head: number;
   /** Reads records after `from` until the signal aborts. Rejects when the session can no longer be read. */
   follow(options: FollowOptions): Promise<void>;
-  /** Resolves to the number of the turn that will answer it. */
+  /** Resolves to the number of the turn that will answer the prompt. */
   prompt(input: { readonly text: string; readonly content?: readonly PromptBlock[] }): Promise<number>;
-  /** Ends the running turn; nothing when none runs. */
+  /** Cancels the running turn, if there is one. */
   cancel(): Promise<void>;
-  /** What is answered to a question of the agent; null: nothing. Somebody else may have been faster. */
+  /** Answers a question of the agent; null means no answer. Ignored when another client has answered first. */
   answerQuestion(questionId: string, answer: string | null): Promise<void>;
-  /** False when somebody else answered first. @param shown the digest of what the person saw */
+  /** Returns false when another client answered first. @param shown the digest of what the person saw */
   answer(permissionId: string, answer: PermissionAnswer, shown?: string): Promise<boolean>;
-  /** What the session works with now. */
+  /** The session's present settings. */
   settings(): Promise<{ readonly model: string; readonly mode: string; readonly agent: string }>;
-  /** What each setting can be, and the sessions that can be opened in this one's place. */
+  /** The possible values of a setting, or the other sessions that can be opened. */
   choices(of: "model" | "mode" | "agent" | "session"): Promise<readonly Choice[]>;
-  /** Slash commands this session knows. */
+  /** The session's slash commands. */
   commands(): Promise<readonly PaletteRow[]>;
-  /** Forgets what undo would restore files from, unless somebody else may still be at work: a turn, a server's other clients. */
+  /** Drops the files that undo would restore, unless they may still be needed: during a turn, or by other clients of a server. */
   forgetFiles(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a person says to a question: one of the four, or one of the answers that the question itself offers; a no may have a reason. */
+/** A person's answer to a permission request: a decision, perhaps with one of the request's own choices or with a reason for a no. */
 export interface PermissionAnswer {
   readonly decision: Decision;
   readonly choice?: string;
@@ -51,9 +51,9 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Called in order, once per record. */
   readonly onRecord: (record: SessionRecord) => void;
-  /** How long a lost connection is tried again before this rejects; without it, until the signal aborts. */
+  /** How long to retry a lost connection before this rejects. @defaultValue until the signal aborts */
   readonly patienceMs?: number;
-  /** Called with trouble that the client handles itself: a lost connection, a wait. */
+  /** Called with problems that the client handles itself, such as a lost connection. */
   readonly onNotice: (text: string) => void;
 }
 
@@ -62,7 +62,7 @@ export interface PaletteRow {
   readonly description: string;
 }
 
-/** Sessions that a person is offered to go on with. */
+/** Most sessions that a person can choose from. */
 export const MOST_OFFERED = 50;
 
 export const MODE_WORDS: Readonly<Record<Mode, string>> = {
@@ -75,7 +75,7 @@ export function modeChoices(): Choice[] {
   return MODES.map((mode) => ({ value: mode, label: mode, description: MODE_WORDS[mode] }));
 }
 
-/** A session by what it is about, when it began and what it does. */
+/** Shows a session by its prompt or title, its start and its state. */
 export function sessionChoice(
   id: string,
   about: {

@@ -1,4 +1,4 @@
-/** Where a session is open: in this process, or in a server of this machine, which then is asked in its place. */
+/** Works on a session wherever it is open: in this process, or in a server on this machine. */
 import type { Session as RemoteSession } from "@chimera/client";
 import { type Invocation, type RunningCore, readClientToken, readConfig, resolvePaths } from "@chimera/host";
 import { addressOf, listPidfiles } from "@chimera/host/pidfile";
@@ -6,7 +6,7 @@ import { isSessionError, type Session } from "@chimera/session";
 import { CliError } from "../errors.js";
 import { createServer, type Server } from "./remote.js";
 
-/** What a command does with a session, wherever that is open. */
+/** The work of a command on a session of this process, or on one of a server. */
 export interface Doing<T> {
   here(session: Session): T | Promise<T>;
   there(session: RemoteSession): Promise<T>;
@@ -23,7 +23,7 @@ export async function whereOpen<T>(
   return found.ask((client) => doing.there(client.sessions.open(id)));
 }
 
-/** The server of this machine that has a session open. @param error what opening the session threw; thrown again, in words, where none has. */
+/** The server on this machine that holds a session. @param error the error of opening it, which is rethrown when no server holds it */
 export function serverHolding(invocation: Invocation, error: unknown): Server {
   if (!isSessionError(error) || error.code !== "session_claimed") throw error;
   const { profile, process } = invocation;

@@ -4,7 +4,7 @@ import type { RunningCore } from "@chimera/host";
 import { isSessionError, type OwnedSession } from "@chimera/session";
 import { MOST_OFFERED, modeChoices, type SessionClient, sessionChoice } from "./client.js";
 
-/** `approves`: whether somebody sits here who can be asked; without one, permissions are denied at once. */
+/** `approves`: whether a person is here to answer. Otherwise permission requests are denied at once. */
 export function localClient(core: RunningCore, session: OwnedSession, approves: boolean): SessionClient {
   const { sessions } = core;
   const attachment = sessions.attach(session.id, { transport: "terminal", approves });

@@ -1,4 +1,4 @@
-/** A running server as this package talks to it, and a session of it: the typed client, whose failures become a line for the person. */
+/** A running server and its sessions, through the typed client. Failures become one line for the person. */
 import type { PromptBlock } from "@chimera/acp-schema/events";
 import type { TurnBody } from "@chimera/acp-schema/http";
 import { startOf } from "@chimera/acp-schema/text";
@@ -17,7 +17,7 @@ import {
   sessionChoice,
 } from "./client.js";
 
-/** Opens the session on the server, so that it is live and can be talked to. */
+/** Loads the session on the server and returns a client for it. */
 export async function remoteClient(server: Server, id: string): Promise<SessionClient> {
   const { working_dir, event_count } = await server.ask((client) => client.call("GET /session/{id}", { id }));
   if (typeof event_count !== "number") throw new CliError("failed", `${server.url} is not a server of this kind`);
@@ -55,13 +55,13 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
   };
 }
 
-/** A session of the server by its id, or by the beginning or end of it. The token of one session may not list the others. */
+/** Finds a session on the server by the beginning or end of its id. A session token cannot list sessions; then the id is used unchanged. */
 export function idThere(server: Server, typed: string): Promise<string> {
   const list = async (client: Client) => (await client.call("GET /sessions", { query: { limit: "10000" } })).sessions;
   return chosenId(typed, async () => (await server.ask(list).catch(() => [])).map(({ session_id }) => session_id));
 }
 
-/** The session somebody worked on last, or a new one. */
+/** The session that was used last, or a new one. */
 export async function newestOrNew(server: Server): Promise<string> {
   const query = { state: "live", limit: "1" } as const;
   const { sessions } = await server.ask((client) => client.call("GET /sessions", { query }));
@@ -72,7 +72,7 @@ export async function createSession(server: Server): Promise<string> {
   return (await server.ask((client) => client.sessions.create())).id;
 }
 
-/** Says once that the connection is lost, and once that it is there again. */
+/** Follows a session, with one notice when the connection is lost and one when it is back. */
 export async function followSession(server: Server, id: string, options: FollowOptions): Promise<void> {
   const { from, signal, onRecord, onNotice, patienceMs = Number.POSITIVE_INFINITY } = options;
   let isLost = false;
@@ -102,7 +102,7 @@ export type Server = ReturnType<typeof createServer>;
 export function createServer(url: string, token: string | undefined) {
   return {
     url,
-    /** Uses the client, with words for what goes wrong. */
+    /** Uses the client. Its errors become `CliError`s. */
     async ask<T>(use: (client: Client) => Promise<T>, options: Pick<ClientOptions, "onRetry"> = {}) {
       try {
         return await use(createClient({ url, token, retries: 1, ...options }));
@@ -134,7 +134,7 @@ const CHOICES: Readonly<Record<"model" | "agent" | "session", (client: Client) =
     ),
 };
 
-/** False for an answer that came after another one. */
+/** False when another client's answer came first. */
 function isFirst(answering: Promise<unknown>): Promise<boolean> {
   return answering.then(
     () => true,
@@ -145,12 +145,12 @@ function isFirst(answering: Promise<unknown>): Promise<boolean> {
   );
 }
 
-/** Files that are given with a prompt are blocks of text before it. */
+/** Joins the text blocks: files that a person adds to a prompt are blocks before it. */
 function textOf(content: readonly PromptBlock[]): string {
   return content.flatMap((block) => (block.type === "text" ? [block["text"]] : [])).join("\n\n");
 }
 
-/** For completion only: a session's own token may not list them, and that is not an error. */
+/** Used only for completion, so it is not an error that a session token may not list them. */
 function customCommands(server: Server): Promise<readonly PaletteRow[]> {
   return server.ask(async (client) => (await client.call("GET /commands", {})).commands).catch(() => []);
 }

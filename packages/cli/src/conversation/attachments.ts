@@ -1,4 +1,4 @@
-/** Files in what is typed: names that complete after an `@`, and pictures that go with a prompt. */
+/** Files in a person's text: completes names after an `@`, and adds pictures to a prompt. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { PromptBlock } from "@chimera/acp-schema/events";
@@ -10,13 +10,13 @@ const PICTURES: Readonly<Record<string, string>> = {
   gif: "image/gif",
   webp: "image/webp",
 };
-/** Providers take no larger ones. */
+/** In bytes. Providers refuse larger pictures. */
 const LARGEST_PICTURE = 5 * 1024 * 1024;
 const MOST_PICTURES = 8;
-/** A path as it is typed, dropped on the terminal or quoted: `@a.png`, `'my picture.png'`, `my\ picture.png`. */
+/** Matches a path that was typed, quoted, or dropped on the terminal: `@a.png`, `'my picture.png'`, `my\ picture.png`. */
 const PATH = /(?<=^|\s)@?(?:'([^'\n]+)'|"([^"\n]+)"|((?:\\.|[^\s\\'"])+))/g;
 
-/** A prompt with the pictures that its text names; one that cannot be read is said and left out. */
+/** Adds the pictures that a prompt's text names. Complains about a picture that is too large, and leaves it out. */
 export async function readMentions(
   text: string,
   cwd: string | null,
@@ -41,7 +41,7 @@ const MOST_FILES = 20_000;
 const SHOWN = 20;
 const FRESH_MS = 10_000;
 
-/** Names below a directory, found in the background and again when they are no longer fresh. */
+/** Finds file names below a directory. Reads them in the background, and again when they are old. */
 export function createFileFinder(cwd: string) {
   let names: readonly string[] = [];
   let readAt = Number.NEGATIVE_INFINITY;
@@ -56,7 +56,7 @@ export function createFileFinder(cwd: string) {
     const wanted = part.toLowerCase();
     const scored = names.flatMap((name) => {
       const at = name.toLowerCase().lastIndexOf(wanted);
-      // What begins a name is meant more often than what is inside of one.
+      // A match at the start of a name ranks higher than one inside.
       return at < 0 ? [] : [{ name, rank: (at === 0 || name[at - 1] === "/" ? 0 : 1000) + name.length }];
     });
     return scored
@@ -68,10 +68,10 @@ export function createFileFinder(cwd: string) {
 
 // --- internal ---
 
-/** Folders that people do not name files of. */
+/** Folders whose files people rarely name. */
 const LEFT_OUT = new Set(["node_modules", "dist", "target", "__pycache__"]);
 
-/** The files that are nearest first; links are not followed. */
+/** Lists the files, those in upper directories first. Follows no links. */
 async function listFiles(root: string): Promise<string[]> {
   const files: string[] = [];
   const folders = [""];

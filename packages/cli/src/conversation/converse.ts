@@ -1,4 +1,4 @@
-/** One conversation: a session's log goes to the screen, what is typed goes to the session. Several may share one. */
+/** One conversation: shows a session's log on the screen, and sends what the person types to the session. */
 import { setTimeout as delay } from "node:timers/promises";
 import { endsTurn, type Metadata, type SessionRecord } from "@chimera/acp-schema/events";
 import type { SessionClient } from "../client/client.js";
@@ -16,36 +16,36 @@ import type { Screen, ScreenEvents } from "./screen.js";
 import { createPast, createTurns, type Past } from "./turns.js";
 import { createView } from "./view.js";
 
-/** A second Ctrl-C within this time leaves. */
+/** A second Ctrl-C within this time leaves the program. */
 const AGAIN_MS = 2000;
 const TICK_MS = 100;
-/** A turn that took longer ends with a bell: somebody may have looked away. */
+/** A turn that took longer ends with a bell, because the person may have looked away. */
 const LONG_MS = 3000;
 
 export interface ConversationOptions {
   readonly client: SessionClient;
   readonly style: Style;
   readonly openScreen: (events: ScreenEvents) => Screen;
-  /** Opens another session, or with null a new one. */
+  /** Opens another session; null opens a new one. */
   readonly openOther: (id: string | null) => Promise<SessionClient>;
-  /** Whether somebody is here to be asked. */
+  /** Whether a person is here to answer. */
   readonly approves: boolean;
   readonly greeting: readonly string[];
-  /** The screen now; undefined where lines are neither wrapped nor folded. */
+  /** The present size of the screen; undefined when lines are neither wrapped nor folded. */
   readonly size: () => { readonly columns: number; readonly rows: number } | undefined;
-  /** Names of files that begin with, or have, what was typed. */
+  /** Finds file names that contain the typed text. */
   readonly findFiles: (part: string, onMore: () => void) => readonly string[];
   /** Sent as the first prompt. */
   readonly first?: string | undefined;
-  /** Has lines of the log shown among those of the conversation; null: where they were before. */
+  /** Sends the program's log lines to `show`; null sends them where they went before. */
   readonly divertLog?: (show: ((line: string) => void) | null) => void;
-  /** How many files are known of a workspace that is being read for the first time; null when none is. */
+  /** How many files of a workspace have been read for the first time so far; null when that is not going on. */
   readonly indexed?: () => number | null;
   readonly clock: () => number;
   readonly signal: AbortSignal;
 }
 
-/** How it ended: with an exit code, or in favour of another session. */
+/** How the conversation ended: with an exit code, or with another session to open. */
 type Ending = { readonly exit: number } | { readonly next: SessionClient };
 
 export async function converse(options: ConversationOptions): Promise<Ending> {
@@ -54,9 +54,9 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   const done = new AbortController();
   const signal = AbortSignal.any([options.signal, done.signal]);
   const turns = createTurns();
-  /** Prompts seen as they were typed: the log's record of them is not shown again. */
+  /** Prompts that were shown when the person typed them, so that their records are not shown again. */
   const echoed: string[] = [];
-  /** Typed while a turn runs; sent one by one when it has ended. */
+  /** Prompts that were typed while a turn ran. They are sent one by one, each when a turn has ended. */
   let queued: string[] = [];
   let entering = 0;
   let commands = withLocalCommands([]);
@@ -64,7 +64,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   let ending: Ending = { exit: 0 };
   let interruptedAt = Number.NEGATIVE_INFINITY;
   let turnSince = clock();
-  /** What the agent asked and nobody answered yet: the next line that is typed answers the first. */
+  /** Unanswered questions of the agent. The next typed line answers the first of them. */
   const asked = new Map<string, Metadata<"question_asked">>();
   let past: Past | null = client.head > 0 ? createPast(turns.conversation) : null;
 
@@ -106,7 +106,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     () => {},
   );
 
-  /** What is going on; the first command in a workspace waits until all of its files are known. */
+  /** The status line. The first command in a workspace waits until all its files have been read. */
   function label(): string {
     const files = options.indexed?.() ?? null;
     const doing = view.label(clock()) || "waiting";
@@ -114,7 +114,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   }
 
   function screenChanged(): void {
-    // What is still waiting when somebody has left belongs to the next conversation.
+    // After the person has left, input that is still waiting belongs to the next conversation.
     if (!done.signal.aborted) screen.changed();
   }
 
@@ -130,7 +130,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     screenChanged();
   }
 
-  /** Ends the running turn; what was to follow it goes back to where it was typed. */
+  /** Cancels the running turn, and puts queued prompts back into the input. */
   function cancel(): void {
     if (!turns.running) return;
     client.cancel().catch(complain);
@@ -163,7 +163,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     screenChanged();
   }
 
-  /** What is queued is sent when a turn has ended, one at a time. */
+  /** Sends the next queued prompt if no turn is running. */
   function sendNext(): void {
     const next = turns.busy || entering > 0 || past || questions.choices !== null ? undefined : queued.shift();
     if (next !== undefined) void enter(next);
@@ -247,7 +247,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     }
     if (endsTurn(record.type)) asked.clear();
     if (endsTurn(record.type) && !past) {
-      // The Ctrl-C that ended a turn has done its work; the next one starts over.
+      // The turn has ended, so the next Ctrl-C counts as the first one.
       interruptedAt = Number.NEGATIVE_INFINITY;
       if (clock() - turnSince > LONG_MS) screen.bell();
       sendNext();
@@ -289,10 +289,10 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
 
 // --- internal ---
 
-/** Records after which the session works with something else. */
+/** Types of records that change a setting. */
 const SETTING: ReadonlySet<string> = new Set(["model_changed", "mode_changed", "config_changed", "settings_reset"]);
 
-/** Keeps durations on the bottom line moving. */
+/** Updates the durations in the status line. */
 async function tick(signal: AbortSignal, onTick: () => void): Promise<void> {
   while (!signal.aborted) {
     await delay(TICK_MS, undefined, { signal }).catch(() => {});

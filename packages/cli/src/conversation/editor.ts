@@ -1,15 +1,15 @@
-/** The text a person types: where the cursor is, what was typed before, what may follow. Knows nothing of a screen. */
+/** The text that a person edits: the cursor, the history, and suggestions. Independent of any screen. */
 import type { Key } from "../terminal/keys.js";
 import { plain } from "../terminal/text.js";
 
 export interface Suggestion {
-  /** What takes the place of the word. */
+  /** Replaces the word. */
   readonly text: string;
   readonly description: string;
 }
 
 export interface Suggestions {
-  /** Where the word begins that they complete. */
+  /** Start of the word that they complete. */
   readonly from: number;
   readonly items: readonly Suggestion[];
 }
@@ -17,13 +17,13 @@ export interface Suggestions {
 export interface EditorOptions {
   /** Newest first. */
   readonly history: readonly string[];
-  /** What the word before the cursor may become. */
+  /** Suggests completions of the word before the cursor. */
   readonly suggest: (text: string, cursor: number) => Suggestions | null;
 }
 
-/** A paste beyond either of these is shown by a mark in its place. */
+/** A paste that exceeds either of these is shown as a mark. */
 const SHORT_PASTE = { lines: 6, characters: 800 };
-/** Of one entry; more is cut, with a mark. */
+/** Most characters in one entry. A longer paste is cut, and its mark says so. */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
 export function createEditor(options: EditorOptions) {
@@ -31,7 +31,7 @@ export function createEditor(options: EditorOptions) {
   let cursor = 0;
   let killed = "";
   let past = [...options.history];
-  /** Which entry of the history is shown; -1 is what is being typed. */
+  /** Index of the history entry in the editor; -1 for the person's own text. */
   let at = -1;
   let draft = "";
   let menu: (Suggestions & { at: number }) | null = null;
@@ -148,17 +148,17 @@ export function createEditor(options: EditorOptions) {
       return past;
     },
     set,
-    /** Looks again for what may follow: there may be more now. */
+    /** Updates the suggestions, because more may be known now. */
     suggest,
     closeMenu(): boolean {
       const was = menu !== null;
       menu = null;
       return was;
     },
-    /** Enter: takes the suggestion, or a new line after a backslash; otherwise the whole entry, which is then gone from here. */
+    /** Enter: accepts the suggestion, or starts a new line after a backslash; otherwise returns the entry and clears the editor. */
     enter(): string | null {
       const word = menu && text.slice(menu.from, cursor);
-      // A whole name is meant as it stands, also where longer ones begin with it.
+      // A complete name is what the person means, even if a longer name begins with it.
       const isWhole = menu?.items.some((item) => item.text.trimEnd() === word);
       if (menu && !isWhole && accept()) return null;
       if (text[cursor - 1] === "\\") {
@@ -174,7 +174,7 @@ export function createEditor(options: EditorOptions) {
       if (entry.trim() === "" || entry.length > LONGEST_REMEMBERED) return;
       past = [entry, ...past.filter((one) => one !== entry)].slice(0, MOST_REMEMBERED);
     },
-    /** False for a key that means nothing here. */
+    /** Returns false for a key without a function. */
     press(key: Key): boolean {
       if (key.kind === "text") replace(cursor, cursor, plain(key.text));
       else if (key.kind === "paste") insertPaste(key.text);
@@ -211,7 +211,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 const graphemes = new Intl.Segmenter();
 
-/** Where the character before a place begins, as people count characters. */
+/** Start of the grapheme before a position. */
 function before(text: string, at: number): number {
   const from = Math.max(0, at - LONGEST_GRAPHEME);
   const last = [...graphemes.segment(text.slice(from, at))].at(-1);
@@ -223,7 +223,7 @@ function after(text: string, at: number): number {
   return at + (next?.segment.length ?? 0);
 }
 
-/** Code units; longer ones are taken in parts. */
+/** In code units. The cursor moves through longer graphemes in parts. */
 const LONGEST_GRAPHEME = 64;
 
 function wordBefore(text: string, at: number): number {

@@ -1,4 +1,4 @@
-/** Slash commands about this conversation rather than about the session, and the choices a person is offered where a command takes one. */
+/** Slash commands of the conversation itself, and the choices that a person gets when a command needs one. */
 import { nearest } from "@chimera/host";
 import type { PaletteRow, SessionClient } from "../client/client.js";
 import { wrap } from "../terminal/markdown.js";
@@ -10,16 +10,16 @@ export interface LocalActions {
   help(): void;
   /** Null opens a new session. */
   open(id: string | null): Promise<void>;
-  /** The turns that can be taken back, newest first. */
+  /** The turns that can be undone, newest first. */
   undoable(): readonly Choice[];
   readonly screen: Pick<Screen, "pick" | "print">;
   readonly choices: SessionClient["choices"];
-  /** Whether somebody is here to pick. */
+  /** Whether a person is here to choose. */
   readonly picks: boolean;
 }
 
 interface LocalCommand extends PaletteRow {
-  /** What is typed in its place: a command of the session; null when it is done. */
+  /** Returns a command for the session instead; null when the work is done. */
   run(actions: LocalActions, argument: string): Promise<string | null> | string | null;
 }
 
@@ -29,12 +29,12 @@ const COMMANDS: readonly LocalCommand[] = [
   { name: "help", description: "List the commands", run: ({ help }) => done(help()) },
   {
     name: "new",
-    description: "Start a new session; what this one did to files can then no longer be undone",
+    description: "Start a new session; this one's changes of files can then no longer be undone",
     run: ({ open }) => done(open(null)),
   },
   {
     name: "resume",
-    description: "Go on with another session: /resume [id]",
+    description: "Continue another session: /resume [id]",
     async run(actions, argument) {
       const { choices, picks, screen, open } = actions;
       if (argument === "" && !picks) {
@@ -60,7 +60,7 @@ const COMMANDS: readonly LocalCommand[] = [
   ),
   {
     name: "undo",
-    description: "Take turns back, files too: choose from which on, or /undo [steps]",
+    description: "Undo turns and their files: choose how many, or /undo [steps]",
     async run(actions, argument) {
       const turns = actions.undoable();
       if (argument !== "" || !actions.picks || turns.length < 2) return `/undo ${argument}`.trimEnd();
@@ -72,17 +72,17 @@ const COMMANDS: readonly LocalCommand[] = [
   { name: "quit", description: "Leave", run: ({ leave }) => done(leave()) },
 ];
 
-/** The session's commands and ours, which come before its own of the same name. */
+/** Adds the local commands to the session's. A local command replaces one of the session with the same name. */
 export function withLocalCommands(rows: readonly PaletteRow[]): PaletteRow[] {
   const others = rows.filter(({ name }) => !COMMANDS.some((own) => own.name === name));
   return [...COMMANDS, ...others].map(({ name, description }) => ({ name, description }));
 }
 
 /**
- * Runs what was typed as far as it is ours. Gives what is left for the session, or null.
+ * Runs a local command. Returns the text to send to the session, or null.
  *
- * @param known the commands there are. Where a server may have more (`isComplete` is false), the session is asked.
- * @throws for a command that nobody knows: a typing mistake is not a prompt.
+ * @param known all known commands. When `isComplete` is false the server may have more, so unknown ones are sent to the session.
+ * @throws for an unknown command, because a typing mistake should not become a prompt.
  */
 export async function runLocalCommand(
   entry: string,

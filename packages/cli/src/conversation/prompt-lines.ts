@@ -3,7 +3,7 @@ import { folded } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 import { plain } from "../terminal/text.js";
 
-/** A prompt as it stands in the conversation. */
+/** A prompt as the conversation shows it. */
 export function promptLines(text: string, style: Style): string {
   const lines = plain(text).split("\n");
   const shown = folded(lines, 12, (hidden) => style.dim(`… ${hidden} more lines`));

@@ -1,4 +1,4 @@
-/** Permission requests that wait for an answer, one at a time; other clients may answer them too. */
+/** Shows permission requests one at a time and takes the person's answers. Other clients may answer first. */
 import type { Metadata, SessionRecord } from "@chimera/acp-schema/events";
 import type { PermissionAnswer, SessionClient } from "../client/client.js";
 import { wrap } from "../terminal/markdown.js";
@@ -19,20 +19,20 @@ type Request = Metadata<"permission_request">;
 export interface QuestionsOptions {
   readonly style: Style;
   readonly screen: Pick<Screen, "print" | "ask" | "bell" | "changed">;
-  /** Columns and rows of the screen now; undefined where lines are neither wrapped nor folded. */
+  /** The present size of the screen; undefined when lines are neither wrapped nor folded. */
   readonly size: () => { readonly columns: number; readonly rows: number } | undefined;
   readonly clock: () => number;
-  /** False while the log is replayed: what was asked then may be answered by now. */
+  /** False while the log is replayed, because the requests in it may be answered already. */
   readonly live: () => boolean;
   readonly answer: SessionClient["answer"];
 }
 
-/** A key that was on its way when the question came up does not answer it: it takes a moment without keys before one counts. */
+/** How long no key may come before a key counts as an answer, so that keys typed before the question appeared do not answer it. */
 const PAUSE_MS = 400;
 
 export function createQuestions({ style, screen, size, clock, live, answer }: QuestionsOptions) {
   const waiting: Request[] = [];
-  /** The question that is on the screen: only what was shown can be answered, and only after a pause. */
+  /** The question on the screen. Only a shown question can be answered, and only after a pause. */
   let shown: { readonly request: Request; readonly lines: readonly string[]; isFolded: boolean } | null = null;
   let countsFrom = Number.POSITIVE_INFINITY;
 
@@ -56,7 +56,7 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
     countsFrom = clock() + (room ? PAUSE_MS : 0);
     screen.changed();
   };
-  /** True when it was waiting. */
+  /** Removes a request. Returns whether it was waiting. */
   const drop = (id: string): boolean => {
     const at = waiting.findIndex(({ permission_id }) => permission_id === id);
     if (at < 0) return false;
@@ -72,7 +72,7 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
   };
 
   return {
-    /** The answers that the question on the screen takes: empty while a key would not count yet, null when none is asked. */
+    /** The possible answers to the question on the screen; empty while a key would not count yet; null without a question. */
     get choices(): string | null {
       const [first] = waiting;
       if (!first) return null;
@@ -84,7 +84,7 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
       ];
       return `${permissionWords(first.options)}  ${style.dim(extras.join(" · "))}`;
     },
-    /** Puts the question on the screen again. */
+    /** Shows the first waiting question. */
     announce,
     apply(record: SessionRecord) {
       if (record.type === "permission_request") {
@@ -96,7 +96,7 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
         screen.print(`  ${style.dim(by === "client" ? `answered elsewhere: ${decision}` : decision)}\n`);
       }
     },
-    /** A key or a word; what is not an answer changes nothing. */
+    /** Takes a key or a word. Ignores anything that is not an answer. */
     async reply(text: string) {
       if (!shown || waiting[0] !== shown.request) return;
       if (clock() < countsFrom || text === "") {

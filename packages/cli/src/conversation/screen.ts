@@ -1,20 +1,20 @@
-/** Where a conversation is shown and typed: lines that stay, and what is going on below them. The one for lines in and out is here too. */
+/** The screen port: permanent lines with a live area below them, and the person's input. Also its implementation for plain lines. */
 import { createInterface } from "node:readline";
 import type { Suggestions } from "./editor.js";
 
-/** What is shown below the lines that stay, as it is at the moment. */
+/** The present content of the live area. */
 export interface Live {
-  /** The end of the answer, still arriving. */
+  /** The end of the answer that is still arriving. */
   readonly lines: readonly string[];
-  /** What is going on; null when a prompt would be taken at once. */
+  /** The status; null when a prompt would run at once. */
   readonly status: string | null;
-  /** Typed while something ran, and not sent yet. */
+  /** Prompts that are not sent yet. */
   readonly queued: readonly string[];
-  /** The answers that the question above takes: empty until it can be answered, null when nothing is asked. */
+  /** The possible answers to a permission request; empty until it can be answered; null without one. */
   readonly choices: string | null;
 }
 
-/** One of several things to choose from. */
+/** One entry of a choice. */
 export interface Choice {
   readonly value: string;
   readonly label: string;
@@ -22,49 +22,49 @@ export interface Choice {
 }
 
 export interface Screen {
-  /** Whether what is typed has to be shown again where it stands in the conversation. */
+  /** Whether the conversation must print the person's entries. */
   readonly echoes: boolean;
-  /** Whole lines; the text ends with a newline. */
+  /** Prints whole lines; the text must end with a newline. */
   print(text: string): void;
-  /** What `live` gives has changed. */
+  /** Called when the result of `live` has changed. */
   changed(): void;
-  /** The value of the one that was chosen, or null. */
+  /** Lets the person choose. Resolves to the chosen value, or null. */
   pick(title: string, choices: readonly Choice[]): Promise<string | null>;
-  /** A line of text in answer to a label, or null. */
+  /** Asks for a line of text. Resolves to null when the person cancels. */
   ask(label: string): Promise<string | null>;
-  /** Puts text back to where it is typed. */
+  /** Puts text back into the input. */
   putBack(text: string): void;
   bell(): void;
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
 export interface ScreenEvents {
   live(): Live;
-  /** One entry: a line, or several that were typed or pasted together. */
+  /** Called with an entry: a line, or several lines that were typed or pasted together. */
   onEntry(text: string): void;
-  /** A key, or where keys do not come by themselves a line, while something is asked. */
+  /** Called with the answer to a permission request: a key, or a line if the screen has no single keys. */
   onAnswer(text: string): void;
-  /** Ctrl-C with nothing typed. */
+  /** Ctrl-C with an empty input. */
   onInterrupt(): void;
   onEscape(): void;
-  /** Shows all of what was folded last. */
+  /** Shows all of the text that was folded last. */
   onUnfold(): void;
-  /** Takes back the last text that is queued. */
+  /** Removes and returns the last queued prompt. */
   onTakeBack(): string | null;
-  /** No more input: Ctrl-D, a closed pipe, a terminal that went away. */
+  /** The input has ended: Ctrl-D, a closed pipe, or a lost terminal. */
   onEnd(): void;
-  /** What the word before the cursor may become; `onMore` is called when more is known. */
+  /** Suggests completions of the word before the cursor. Calls `onMore` when more are known. */
   suggest(text: string, cursor: number, onMore: () => void): Suggestions | null;
 }
 
-/** The lines of an input, read once, however many screens take from it. */
+/** The lines of an input. Several screens can take from it, one after the other. */
 export interface LineSource {
   readonly ended: boolean;
   take(): string | undefined;
-  /** Forgets lines that nobody has taken. */
+  /** Drops the waiting lines. */
   drop(): void;
-  /** Called when there is a line more, or no more. */
+  /** Called when a line has arrived, and when the input has ended. */
   onChange: () => void;
 }
 
@@ -92,10 +92,9 @@ export function createLineSource(input: NodeJS.ReadStream): LineSource {
 }
 
 /**
- * Lines in, lines out: for pipes, and for people who have a screen read to them. The next line is taken when the one before it is
- * answered.
+ * A screen of plain lines, for pipes and for screen readers. Takes the next line when the one before it has been answered.
  *
- * @param isPerson somebody types the lines: what came before a question does not answer it.
+ * @param isPerson whether a person types the lines. Then a line that came before a question does not answer it.
  */
 export function createLineScreen(
   source: LineSource,
@@ -116,7 +115,7 @@ export function createLineScreen(
       said = status;
     }
     if (choices !== asked) {
-      // What was typed or pasted before the question was there is no answer to it.
+      // Lines that were typed or pasted before the question appeared must not answer it.
       if (choices && isPerson) source.drop();
       if (choices) output.write(`  ${choices}\n`);
       asked = choices;

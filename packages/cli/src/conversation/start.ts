@@ -1,4 +1,4 @@
-/** Runs conversations one after the other, until somebody leaves: `/new` and `/resume` open the next. */
+/** Runs conversations one after the other until the person leaves. `/new` and `/resume` open the next one. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
@@ -28,21 +28,21 @@ import { type Choice, createLineScreen, createLineSource } from "./screen.js";
 import { createTerminalScreen } from "./terminal-screen.js";
 
 interface Opener {
-  /** The session that was asked for when the program was started. */
+  /** The session of the first conversation. */
   readonly first: SessionClient;
-  /** Another one by its id, or with null a new one. */
+  /** Opens another session by its id; null opens a new one. */
   open(id: string | null): Promise<SessionClient>;
-  /** Whether somebody is here to be asked. */
+  /** Whether a person is here to answer. */
   readonly approves: boolean;
-  /** Whether what is typed may be kept. */
+  /** Whether to keep a history of the person's entries. */
   readonly remembers: boolean;
-  /** What was typed after the name of the program: the first prompt. */
+  /** The first prompt, from the command line. */
   readonly prompt?: string | undefined;
   readonly divertLog?: ConversationOptions["divertLog"];
   readonly indexed?: ConversationOptions["indexed"];
 }
 
-/** Whether there is a terminal that can be drawn on, and somebody to look at it. */
+/** Whether input and output are a terminal that can be drawn on. */
 function hasTerminal({ process, flags }: Invocation): boolean {
   const { stdin, stdout, env } = process;
   return stdin.isTTY === true && stdout.isTTY === true && env["TERM"] !== "dumb" && flags["plain"] !== true;
@@ -89,7 +89,7 @@ async function startConversation(invocation: Invocation, opener: Opener): Promis
   }
 }
 
-/** `otter` alone: a conversation with a session of this process. */
+/** `otter` without a command: a conversation with a session of this process. */
 export async function converseHere(invocation: Invocation): Promise<number> {
   const flags = readRunFlags(invocation);
   let indexed: number | null = null;
@@ -120,7 +120,7 @@ export async function converseHere(invocation: Invocation): Promise<number> {
   }
 }
 
-/** `attach`: the same conversation, with a session of a server that runs elsewhere. */
+/** `attach`: the same conversation with a session of a running server. */
 export async function attach(invocation: Invocation): Promise<number> {
   const { operands, process } = invocation;
   const url = parseServerUrl(requireOperand(invocation, "a server: attach http://127.0.0.1:5173"));
@@ -134,7 +134,7 @@ export async function attach(invocation: Invocation): Promise<number> {
   });
 }
 
-/** One question with its choices, outside of a conversation. Null when none was chosen. */
+/** Lets the person choose outside a conversation. Null when they choose nothing. */
 export function pickOne(invocation: Invocation, title: string, choices: readonly Choice[]): Promise<string | null> {
   const openScreen = screenFor(invocation, styleFor(invocation), openInputHistory(null));
   return new Promise((resolve) => {
@@ -160,11 +160,11 @@ export function pickOne(invocation: Invocation, title: string, choices: readonly
 
 // --- internal ---
 
-/** `--resume` alone: the sessions there are, to choose one. Null when none was chosen. */
+/** `--resume` without an id: lets the person choose a session. Null when they choose none. */
 async function pickSession(invocation: Invocation, { sessions }: RunningCore): Promise<string | null> {
-  if (invocation.process.stdin.isTTY !== true) throw new UsageError("--resume needs an id where nobody can choose one");
+  if (invocation.process.stdin.isTTY !== true) throw new UsageError("--resume needs an id when nobody can choose one");
   const { sessions: rows } = await sessions.list({ limit: MOST_OFFERED, prompted: true });
-  if (rows.length === 0) throw new CliError("not_found", "there is no session to go on with");
+  if (rows.length === 0) throw new CliError("not_found", "there is no session to continue");
   return pickOne(
     invocation,
     "session:",
@@ -172,7 +172,7 @@ async function pickSession(invocation: Invocation, { sessions }: RunningCore): P
   );
 }
 
-/** Asks once about a directory whose files want what only a trusted one gets; the answer is kept. An end of input answers nothing. */
+/** Asks once whether to trust a directory whose files need that, and keeps the answer. The end of the input is not an answer. */
 async function askToTrust({ process }: Invocation, { cwd, trust }: Config, wishes: readonly string[]): Promise<void> {
   if (wishes.length === 0) return;
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
@@ -227,7 +227,7 @@ function parseServerUrl(text: string): string {
 
 const MOST_TYPED = 500;
 
-/** What was typed before, newest first, in a file that only its owner can read. @param path null keeps it in memory. */
+/** The history of entries, newest first, in a file that only its owner can read. @param path null keeps it in memory only */
 function openInputHistory(path: string | null) {
   const history = {
     entries: path === null ? [] : readTyped(path),
@@ -238,7 +238,7 @@ function openInputHistory(path: string | null) {
       try {
         replaceFile(path, lines.join(""));
       } catch {
-        // Where it cannot be written, a conversation goes on without it.
+        // The conversation continues without a history that cannot be written.
       }
     },
   };
@@ -250,7 +250,7 @@ function readTyped(path: string): string[] {
     const lines = readFileSync(path, "utf8").split("\n").filter(Boolean);
     return lines.slice(0, MOST_TYPED).map((line) => String(JSON.parse(line)));
   } catch {
-    // No history yet, or one that cannot be read: it starts anew.
+    // There is no history, or it cannot be read: start with an empty one.
     return [];
   }
 }

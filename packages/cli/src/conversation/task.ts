@@ -1,19 +1,19 @@
-/** A task: work that another agent does under a call. It is shown folded: what it does now, and at its end how much it did. */
+/** Shows a task, the work of another agent below a call. It is folded: a line shows the present work, and at the end the amount of it. */
 import type { SessionRecord } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import type { Style } from "../terminal/style.js";
 
-/** Lines of a task that are kept for a person who unfolds it; of a longer one, the last. */
+/** Most lines of a task that are kept for unfolding. Of a longer task the last ones are kept. */
 const MOST_LINES = 2000;
-/** Characters of a task's name beside what it does: a line of the screen has room for both. */
+/** Most characters of a task's name, so that a line has room for its present work too. */
 const LONGEST_NAME = 32;
 
-/** What shows the records of a task. */
+/** The view of a task's records. */
 export interface Inside {
   apply(record: SessionRecord): void;
-  /** What is going on, in a few words. */
+  /** The present work, in a few words. */
   label(now: number): string;
-  /** Prints what is still arriving, where nothing more comes. */
+  /** Prints the rest of the text, because nothing more comes. */
   end(): void;
   /** How many calls have ended since the turn began. */
   readonly ended: number;
@@ -33,7 +33,7 @@ export function createTask(style: Style, createInside: (print: (text: string) =>
   });
   return {
     view,
-    /** What happened inside of it, ready to be shown. */
+    /** The lines of the task, ready to print. */
     lines() {
       view.end();
       const before = hidden > 0 ? [style.dim(`… ${hidden} earlier lines`)] : [];
@@ -42,12 +42,12 @@ export function createTask(style: Style, createInside: (print: (text: string) =>
   };
 }
 
-/** Columns that a task has beside its margin. */
+/** Columns that are left beside the margin of a task. */
 export function insideWidth(columns: number | undefined): number | undefined {
   return columns === undefined ? undefined : columns - 2;
 }
 
-/** What the tasks under way do now, a line each; a task that is alone is named by the status already. */
+/** A line for the present work of each running task. The line of a single task omits its name, which the status line has. */
 export function tasksNow(
   calls: Iterable<{ readonly title: string; readonly task: Task | null }>,
   now: number,

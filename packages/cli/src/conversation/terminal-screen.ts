@@ -1,4 +1,4 @@
-/** A terminal as a screen: what is typed stays visible below what is going on, and one key answers a question. */
+/** A terminal as a screen: the input stays visible below the live area, and a single key answers a question. */
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
 import { createKeys, type Key } from "../terminal/keys.js";
@@ -10,10 +10,10 @@ import type { Choice, Screen, ScreenEvents } from "./screen.js";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
-/** Rows of suggestions, of things to pick from, and of what is typed. */
+/** Most rows of suggestions or choices, and of the input. */
 const MENU_ROWS = 8;
 const INPUT_ROWS = 10;
-/** Pastes come with marks; Shift+Enter is a key of its own. The console of Linux would take the second for a colour. */
+/** Ask the terminal to mark pastes, and to report Shift+Enter as its own key. The Linux console would take the second for a colour. */
 const ENTER = "\u001b[?2004h";
 const LEAVE = "\u001b[?2004l";
 const MORE_KEYS = { on: "\u001b[>4;1m", off: "\u001b[>4m" };
@@ -22,17 +22,17 @@ export interface TerminalScreenOptions extends ScreenEvents {
   readonly input: NodeJS.ReadStream;
   readonly output: NodeJS.WriteStream;
   readonly style: Style;
-  /** Whether it is the console of Linux. */
+  /** Whether the terminal is the Linux console. */
   readonly isConsole: boolean;
   /** Newest first. */
   readonly history: readonly string[];
   readonly onHistory: (history: readonly string[]) => void;
 }
 
-/** Something that takes the place of the prompt until it is settled. */
+/** A dialog replaces the prompt until the person answers it. */
 interface Dialog {
   readonly label: string;
-  /** Null for a line of text. */
+  /** Null when the person types a line of text. */
   readonly choices: readonly Choice[] | null;
   readonly settle: (value: string | null) => void;
   at: number;
@@ -44,7 +44,7 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
     history: options.history,
     suggest: (text, cursor) => options.suggest(text, cursor, suggestAgain),
   });
-  /** What is typed into a dialog; the prompt keeps its own text. */
+  /** The editor of a dialog. The prompt keeps its own text meanwhile. */
   const typed = createEditor({ history: [], suggest: () => null });
   let dialog: Dialog | null = null;
   let spin = 0;
@@ -71,7 +71,7 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
     try {
       input.setRawMode(false);
     } catch {
-      // The terminal is gone.
+      // The terminal was closed.
     }
     input.pause();
   };
@@ -103,7 +103,7 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
       else if (key.name === "ctrl-o") options.onUnfold();
       return;
     }
-    // One key is an answer; what came in one piece was pasted.
+    // Only a single key answers. Several characters at once were pasted.
     options.onAnswer(key.kind === "text" && key.alone ? key.text : "");
   }
 
@@ -114,7 +114,7 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
     prompt.press(key);
   }
 
-  /** True when the key has done its work. */
+  /** Each returns whether it has handled the key. */
   const AT_PROMPT: Readonly<Record<string, () => boolean>> = {
     enter() {
       const entry = prompt.enter();
@@ -203,14 +203,14 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
     const box = inputBox(editor.text, editor.cursor, lead, columns);
     const offered = dialog?.choices ? choicesOf(dialog) : (editor.menu?.items ?? []).map(asChoice);
     const menu = menuLines(offered, dialog?.at ?? editor.menu?.at ?? 0, columns);
-    if (dialog?.choices && offered.length === 0) menu.push(style.dim("  (nothing of that name)"));
+    if (dialog?.choices && offered.length === 0) menu.push(style.dim("  (no match)"));
     return {
       lines: [...head, ...box.lines, ...menu],
       cursor: { row: head.length + box.row, column: box.column },
     };
   }
 
-  /** The rows around the chosen one. */
+  /** The rows around the selected one. */
   function menuLines(choices: readonly Choice[], at: number, columns: number): string[] {
     const from = Math.max(0, Math.min(at - MENU_ROWS + 1, choices.length - MENU_ROWS));
     const rows = choices.slice(from, from + MENU_ROWS);
@@ -255,7 +255,7 @@ function asChoice({ text, description }: { readonly text: string; readonly descr
   return { value: text, label: text.trimEnd(), description };
 }
 
-/** What is typed, broken at the edge of the screen, and where in it the cursor is. Long text is shown around the cursor. */
+/** Wraps the input at the edge of the screen and finds the cursor in it. Of a long text the part around the cursor is shown. */
 function inputBox(text: string, cursor: number, label: string, columns: number) {
   const indent = stringWidth(label);
   const room = Math.max(4, columns - indent - 1);

@@ -1,24 +1,24 @@
-/** The turns of a session as a conversation sees them: those under way, and those before somebody joined. */
+/** The turns of a session for a conversation: those that run now, and those before the person joined. */
 import { foldConversation, type TurnView } from "@chimera/acp-schema/conversation";
 import { endsTurn, type SessionRecord } from "@chimera/acp-schema/events";
 
-/** Which turns are under way: from the log, and from prompts that the log has yet to show. */
+/** Which turns are running, according to the log and to prompts whose records have not arrived yet. */
 export function createTurns() {
   const conversation = foldConversation({ keep: "state" });
   const open = new Set<number>();
   let lastEnded = -1;
   let sending = 0;
   return {
-    /** A prompt has not been answered to its end. */
+    /** Whether a turn is running. */
     get running() {
       return open.size > 0;
     },
-    /** Or one is on its way. */
+    /** Whether a turn is running or a prompt is being sent. */
     get busy() {
       return open.size > 0 || sending > 0;
     },
     conversation,
-    /** Turns that can be taken back, the last one first. */
+    /** Turns that can be undone, the last one first. */
     undoable: (): TurnView[] => conversation.undoable().reverse(),
     apply(record: SessionRecord) {
       conversation.apply(record);
@@ -29,12 +29,12 @@ export function createTurns() {
       open.delete(turn);
       lastEnded = turn;
     },
-    /** Sends a prompt; resolves when it has its place. */
+    /** Sends a prompt. Resolves when it is in the queue. */
     async send(prompt: () => Promise<number>) {
       sending++;
       try {
         const turn = await prompt();
-        // The reply may overtake the record, or come after the turn's last one.
+        // The reply may arrive before the prompt's record, or even after the turn's last record.
         if (turn > lastEnded) open.add(turn);
       } finally {
         sending--;
@@ -43,14 +43,14 @@ export function createTurns() {
   };
 }
 
-/** Turns shown to somebody who joins. */
+/** Turns to show to a person who joins. */
 const SHOWN = 3;
-/** Turns kept until it is known which of them count; undone ones are among them. */
+/** Turns to keep until it is known which of them are undone. */
 const KEPT = 20;
 
 export type Past = ReturnType<typeof createPast>;
 
-/** What happened before somebody joined: the last turns that still count, and what is unresolved. */
+/** Collects the records from before the person joined, to show the last turns that are not undone. */
 export function createPast(conversation: ReturnType<typeof foldConversation>) {
   let kept: SessionRecord[] = [];
   return {
@@ -64,7 +64,7 @@ export function createPast(conversation: ReturnType<typeof foldConversation>) {
     end() {
       const hidden = conversation.hidden();
       const visible = conversation.turns.filter(({ number }) => !hidden.has(number));
-      // A slash command asked no model, and is shown only among turns that did.
+      // Turns of slash commands use no model. They do not count, and are shown only between other turns.
       const answered = visible.filter(({ steps, ended }) => steps > 0 || !ended);
       const first = answered.at(-SHOWN)?.number ?? 0;
       const shown = new Set(visible.filter(({ number }) => number >= first).map(({ number }) => number));

@@ -1,50 +1,48 @@
-/** Records of a session -> what a person sees of them. Prints whole lines, and says what is going on below them. */
+/** Shows the records of a session to a person: prints whole lines, and gives the lines and the label of the live area. */
 import type { Metadata, PlanEntry, RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { createMarkdownStream, plainLines, wrap } from "../terminal/markdown.js";
 import type { Style } from "../terminal/style.js";
 import { count, diffLines, formatDuration, plain, plainLine } from "../terminal/text.js";
-import { createFolds } from "./folds.js";
-import { createJobOutputs, TAIL_CHARACTERS } from "./job-outputs.js";
 import { promptLines } from "./prompt-lines.js";
 import { readable } from "./readable.js";
 import { createTask, type Inside, insideWidth, type Task, tasksNow } from "./task.js";
-import { createWaits } from "./waits.js";
+import { createFolds, createJobOutputs, createWaits, TAIL_CHARACTERS } from "./view-state.js";
 
 interface ViewOptions {
   readonly style: Style;
   readonly print: (text: string) => void;
-  /** Columns to wrap text at; undefined: never. */
+  /** Columns at which to wrap text; undefined for no wrapping. */
   readonly width: () => number | undefined;
   readonly clock: () => number;
-  /** What the session works with now. */
+  /** The session's present settings. */
   readonly settings: () => { readonly model: string; readonly mode: string } | null;
-  /** How a person sees what is folded; null folds nothing. @defaultValue a key */
+  /** The name of the key that unfolds; null folds nothing. @defaultValue Ctrl-O */
   readonly more?: string | null;
 }
 
 interface OpenCall {
   readonly title: string;
   readonly startedAt: number;
-  /** The end of what it has put out. */
+  /** The end of its output. */
   output: string;
-  /** How long it waited for a person. */
+  /** How long it has waited for a person. */
   waitedMs: number;
   /** Present when another agent works under it. */
   task: Task | null;
 }
 
-/** Lines of a diff, of a thought and of the output of a command; Ctrl-O shows the rest. */
+/** Most lines of a diff, of a thought and of a command's output. Ctrl-O shows the rest. */
 const DIFF_LINES = 40;
 const THOUGHT_LINES = 2;
 const TAIL_LINES = 3;
 
 export interface View extends Inside {
-  /** What is still arriving: the end of an answer or of a thought, what a command puts out, what a task does. */
+  /** The end of the text that is still arriving: of an answer, a thought or a command's output; or the present work of tasks. */
   lines(): string[];
-  /** The commands that go on, each with the last line that it wrote. */
+  /** A line for each running job, with the last line of its output. */
   jobLines(running: Iterable<Metadata<"job_started">>): string[];
-  /** Shows all of what was folded last; the next time, what was folded before it. */
+  /** Prints the text that was folded last; the next time, the text folded before it. */
   unfold(): void;
 }
 
@@ -61,12 +59,12 @@ export function createView(options: ViewOptions): View {
   let startedAt: number | null = null;
   let toolCalls = 0;
   let context = "";
-  /** A blank line separates what was said from what was done, and one message from the next. */
+  /** The kind of the last lines: a blank line separates text from calls, and one message from the next. */
   let last: "said" | "message" | "done" | "none" = "none";
   let doing = "";
-  /** What a turn says before it asks the model is a command's own text: names and descriptions, not Markdown. */
+  /** Text before the first step comes from a slash command: names and descriptions, not Markdown. */
   let isListing = false;
-  /** The last line of a listing, as far as it came. */
+  /** The last line of a listing, while it is incomplete. */
   let listed = "";
 
   const line = (text: string) => print(`${text}\n`);
@@ -92,7 +90,7 @@ export function createView(options: ViewOptions): View {
       THOUGHT_LINES,
     );
   };
-  /** The whole lines of a listing: a record of it may end in the middle of one. */
+  /** The complete lines of a listing. A record may end in the middle of a line. */
   const listLines = (text: string): string => {
     const [, whole = "", rest = ""] = /^([\s\S]*\n)?([^\n]*)$/.exec(listed + text) ?? [];
     listed = rest;
@@ -110,7 +108,7 @@ export function createView(options: ViewOptions): View {
     for (const part of plain(text).split("\n")) line(paint(wrap(part, width())));
   };
 
-  /** Gives what the line of a task says of its inside. */
+  /** Folds a finished task. Returns the facts for the line of its call. */
   const endTask = ({ title, task }: Pick<OpenCall, "title" | "task">): string[] => {
     const lines = task?.lines() ?? [];
     if (!task || lines.length === 0) return [];
@@ -119,7 +117,7 @@ export function createView(options: ViewOptions): View {
     const calls = count(task.view.ended, "tool call");
     return more === null ? [calls] : [calls, `${more} shows it`];
   };
-  /** The call that a question is about; of one inside of a task, the call of the task. */
+  /** The call that a question is about; for a call inside a task, the call of the task. */
   const callOf = (id: string): OpenCall | undefined =>
     calls.get(id) ?? [...calls].find(([outer]) => id.startsWith(`${outer}/`))?.[1];
   const endWait = (id: string, record: SessionRecord) => {
@@ -163,7 +161,7 @@ export function createView(options: ViewOptions): View {
     doing = "";
     isListing = false;
   };
-  /** What a turn took; a slash command takes nothing worth showing. */
+  /** The facts about a turn; none for a slash command. */
   const factsOf = ({ metadata }: RecordOf<"agent_result">): string[] => {
     if (metadata.steps === 0) return [];
     const now = settings();
@@ -212,7 +210,7 @@ export function createView(options: ViewOptions): View {
       if (metadata.kind === "text" && last === "said") last = "message";
     },
     plan({ metadata }) {
-      // An agent without a list of its own makes one of its calls, which have lines already.
+      // Skip entries that are just the titles of calls, which have their own lines.
       const steps = metadata.entries.filter(({ content }) => !titles.has(plainLine(content)));
       const isNew = steps.length !== plan.length || steps.some(({ content }, at) => content !== plan[at]?.content);
       const shown = isNew ? steps : steps.filter(({ status }, at) => status !== plan[at]?.status);

@@ -1,14 +1,14 @@
-/** A permission request at the terminal of `-p`: shown in full on stderr, answered with one key. */
+/** A permission request of `-p` at a terminal: shows it in full on stderr, and takes one key as the answer. */
 import type { Metadata } from "@chimera/acp-schema/events";
 import type { PermissionAnswer } from "../client/client.js";
 import { createKeys } from "../terminal/keys.js";
 import { offerLead, parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 
-/** A key that was on its way when the question came up does not answer it. */
+/** How long no key may come before a key counts, so that a key typed before the question appeared does not answer it. */
 const PAUSE_MS = 400;
 
-/** Null when the question is gone before it is answered. */
+/** Null when the signal aborts before the person answers. */
 export async function askAtTerminal(
   process: NodeJS.Process,
   request: Metadata<"permission_request">,
@@ -29,7 +29,7 @@ export async function askAtTerminal(
   return new Promise((resolve) => {
     const keys = createKeys((key) => {
       if (key.kind === "named" && key.name === "ctrl-c") process.emit("SIGINT");
-      // What came in one piece was pasted, and answers nothing.
+      // Several characters at once were pasted, and are not an answer.
       const isKey = key.kind === "text" && key.alone === true && performance.now() >= countsFrom;
       if (!isKey) countsFrom = Math.max(countsFrom, performance.now() + PAUSE_MS);
       const answer = isKey ? parseAnswer(key.text, request) : undefined;

@@ -1,13 +1,13 @@
-/** The answer to one prompt, folded from the records of its turn, and how `-p` writes it. */
+/** The outcome of a prompt, folded from the records of its turn, and the formats in which `-p` prints it. */
 import type { TurnResult } from "@chimera/acp-schema/conversation";
 import type { SessionRecord } from "@chimera/acp-schema/events";
 import { asShown } from "@chimera/acp-schema/parts";
 import { UsageError } from "@chimera/host";
 
 export interface Outcome extends TurnResult {
-  /** The cost limit was reached and nobody allowed to go on. */
+  /** Whether the turn ended because nobody allowed it to exceed the cost limit. */
   readonly overBudget: boolean;
-  /** Calls that a rule, a person or the absence of anybody refused. */
+  /** Number of calls that a rule or a person denied, or that nobody answered. */
   readonly denied: number;
 }
 
@@ -20,7 +20,7 @@ export function createOutcomeFold() {
     get outcome(): Outcome {
       return { ...result, overBudget, denied };
     },
-    /** True when this was the turn's last record. */
+    /** Returns whether this was the turn's last record. */
     apply({ type, metadata }: SessionRecord) {
       if (type === "tool_call" && metadata.tool === BUDGET_TOOL) budgetCalls.add(metadata.call_id);
       if (type === "tool_result" && budgetCalls.has(metadata.call_id)) overBudget ||= !metadata.success;
@@ -38,11 +38,11 @@ export function createOutcomeFold() {
 
 interface RunFacts {
   readonly model: string;
-  /** Null when the run is not kept. */
+  /** Null when the run is not saved. */
   readonly runId: string | null;
 }
 
-/** The answer as text, as one JSON object, or every record of the turn as a line of JSON. */
+/** How to print each record and the result of a turn. */
 export interface OutputFormat {
   record(record: SessionRecord): string;
   result(outcome: Outcome, facts: RunFacts, turn: number): string;
@@ -76,10 +76,10 @@ export function parseFormat(name: string): OutputFormat {
 
 // --- internal ---
 
-/** The call an agent shows when it asks whether to spend more. */
+/** The tool name with which an agent asks whether it may exceed the cost limit. */
 const BUDGET_TOOL = "continue_over_budget";
 
-/** What a call that was not permitted ends with. */
+/** The error of a call that was not permitted. */
 const DENIED = "permission_denied";
 
 function resultOf({ output, steps, cost, success, error, denied }: Outcome, { model, runId }: RunFacts) {

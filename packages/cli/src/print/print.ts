@@ -1,4 +1,4 @@
-/** `-p`: one prompt, its answer on stdout, an exit code that tells how it went. A reader of the log like every other. */
+/** `-p`: runs one prompt, prints its answer on stdout, and exits with a code for the outcome. It reads the log like every client. */
 import type { Metadata } from "@chimera/acp-schema/events";
 import { type Invocation, openCore, requireHome, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
@@ -21,9 +21,9 @@ export async function print(invocation: Invocation): Promise<number> {
   const { core, config } = await openCore(invocation, { onIndexing, mcpPatienceMs: MCP_MS });
   try {
     requireHome(config);
-    const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
+    const isAttended = process.stdin.isTTY === true && process.stderr.isTTY === true;
     const choice = { ...flags, cwd: config.cwd, persist: config.values.save };
-    const client = await openSession(invocation, core, choice, somebodyIsHere);
+    const client = await openSession(invocation, core, choice, isAttended);
     if (client.persistent) process.stderr.write(`[${profile.name}] session ${client.id}\n`);
     const { outcome, turn } = await ask(invocation, client, { text, ...(content && { content }) }, format);
     const runId = client.persistent ? client.id : null;
@@ -39,7 +39,7 @@ export async function print(invocation: Invocation): Promise<number> {
 
 // --- internal ---
 
-/** A server that is started again is back long before. */
+/** How long to wait for a lost server. A restarted server is back much sooner. */
 const LOST_MS = 30_000;
 
 /** There is no later turn, so this one waits until each MCP server is there or has failed, which is sooner. */
@@ -59,7 +59,7 @@ function deniedLine(denied: number): string {
   return `${calls} not permitted; --mode auto permits writes and commands, --allowed-tools names the tools there are`;
 }
 
-/** The prompt, with what is piped in as one more file; `-p -` takes the prompt itself from stdin. */
+/** Reads the prompt, with piped input as one more file. `-p -` reads the prompt itself from stdin. */
 async function readPrompt(
   { process, profile }: Invocation,
   flags: RunFlags,
@@ -70,7 +70,7 @@ async function readPrompt(
   if (flags.prompt === "-") {
     const [own] = await read(["-"]);
     const text = own?.text.trim() ?? "";
-    if (text === "") throw new UsageError("-p -: nothing came in on stdin");
+    if (text === "") throw new UsageError("-p -: stdin is empty");
     return { text, files: await read(flags.files.filter((path) => path !== "-")) };
   }
   const text = flags.prompt ?? "";
@@ -98,10 +98,10 @@ async function ask(
     cancelling = true;
     void client.cancel();
   };
-  // They stay: a second one while the session is being closed must not end the process with a signal.
+  // Keep the handlers, so that a second signal while the session closes does not kill the process.
   process.on("SIGINT", onInterrupt);
   process.on("SIGTERM", onInterrupt);
-  // One question at a time: a key answers the one that is read.
+  // Ask one question at a time, so that a key answers the question on the screen.
   let answered = Promise.resolve();
   const asked = (request: Metadata<"permission_request">) => {
     const answer = () => answerAt(invocation, client, request, done.signal);
@@ -111,16 +111,16 @@ async function ask(
   await client.follow({
     from: client.head,
     signal: done.signal,
-    // Nobody watches a script: it ends with the reason when the server that works for it does not come back.
+    // A script may run unattended, so it ends with an error when its server does not come back.
     patienceMs: LOST_MS,
     onNotice: (text) => complain(invocation, text),
     onRecord: (record) => {
-      // Somebody else may talk to the session too.
+      // Other clients may have turns in the session too.
       if (record.turn !== null && record.turn !== turn) return;
       process.stdout.write(format.record(record));
       if (record.type === "notice" && record.metadata.level !== "info") complain(invocation, record.metadata.text);
       if (record.type === "permission_request") asked(record.metadata);
-      // A run that prints has no conversation: the agent decides by itself.
+      // With -p there is no conversation, so let the agent decide itself.
       if (record.type === "question_asked")
         client
           .answerQuestion(record.metadata.question_id, null)
@@ -131,7 +131,7 @@ async function ask(
   return { outcome: fold.outcome, turn };
 }
 
-/** Asks the person at the terminal. Without one the answer is no; a session of this process has said so already. */
+/** Asks the person at the terminal. Without a terminal the answer is no, which a session of this process gives by itself. */
 async function answerAt(
   invocation: Invocation,
   client: SessionClient,

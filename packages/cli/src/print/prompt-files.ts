@@ -1,16 +1,16 @@
-/** Files given with a prompt: each in a block of its own before it, so that the model can tell them apart. */
+/** Files for a prompt. Each is a block before the prompt, so that the model can distinguish them. */
 import { createReadStream, fstatSync } from "node:fs";
 import { resolve } from "node:path";
 import type { PromptBlock } from "@chimera/acp-schema/events";
 import { UsageError } from "@chimera/host";
 
-/** Larger files are worth a warning. */
+/** A larger file causes a warning. */
 const LARGE_BYTES = 100 * 1024;
-/** All files of a prompt together. */
+/** Most bytes of all files of a prompt together. */
 const MOST_BYTES = 500 * 1024;
 
 export interface PromptFile {
-  /** As it was typed; `-` is stdin. */
+  /** The path as typed; `-` is stdin. */
   readonly path: string;
   readonly text: string;
   readonly truncated: boolean;
@@ -38,7 +38,7 @@ export async function readPromptFiles(options: PromptFilesOptions): Promise<Prom
   return files;
 }
 
-/** The prompt as blocks; undefined when it has no files, and text is all there is to say. */
+/** The prompt as blocks; undefined for a prompt without files, whose text is enough. */
 export function promptBlocks(prompt: string, files: readonly PromptFile[]): PromptBlock[] | undefined {
   if (files.length === 0) return undefined;
   return [...files.map((file) => ({ type: "text", text: fileBlock(file) })), { type: "text", text: prompt }];
@@ -50,7 +50,7 @@ interface PipedStdin extends AsyncIterable<Buffer | string> {
   off(event: "readable" | "end", listener: () => void): unknown;
 }
 
-/** What stdin is: `none` for a terminal or a device, `meant` for a pipe or file, `perhaps` for anything else. */
+/** Whether stdin is input for the prompt: `meant` for a pipe or a file, `perhaps` for a socket, `none` for anything else. */
 export function pipedInput({ fd }: { readonly fd: number }): "none" | "meant" | "perhaps" {
   try {
     const stat = fstatSync(fd);
@@ -61,7 +61,7 @@ export function pipedInput({ fd }: { readonly fd: number }): "none" | "meant" | 
   }
 }
 
-/** Resolves to whether there is something to read, or an end, within the time a socket is given. */
+/** Waits a moment for a socket. Resolves to true if there is something to read, and to false at its end or when the time is over. */
 export function hasInput(stdin: PipedStdin): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (present: boolean) => {
@@ -80,7 +80,7 @@ export function hasInput(stdin: PipedStdin): Promise<boolean> {
 
 // --- internal ---
 
-/** A socket is what another program leaves open without meaning it; a shell's pipe or a file is meant. */
+/** How long to wait for input from a socket, which another program may just have left open as our stdin. */
 const SOCKET_PATIENCE_MS = 1000;
 
 async function readUpTo(source: AsyncIterable<Buffer | string>, room: number, path: string) {

@@ -1,4 +1,4 @@
-/** A session in one file: `{events, exported_at, schema, summary}`. Written in pieces, so that any log fits. */
+/** A session as one file, `{events, exported_at, schema, summary}`, written in pieces so that a log of any size fits. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
@@ -23,7 +23,7 @@ export async function* renderBundle(
   yield `  "schema": ${JSON.stringify(BUNDLE_SCHEMA)},\n  "summary": ${pretty(summary, 2)}\n}\n`;
 }
 
-/** A session from outside: a bundle, or a directory of one file per event. Anybody may have written it. */
+/** A session to import: a bundle, or a directory with one file per event. Untrusted. */
 export interface Bundle {
   readonly summary: Readonly<Record<string, unknown>>;
   readonly events: readonly unknown[];

@@ -1,4 +1,4 @@
-/** `sessions cost` and `stats`: what the runs cost, in all, by model and one by one. */
+/** `sessions cost` and `stats`: the cost of runs in total, per model and per run. */
 import type { Invocation } from "@chimera/host";
 import { type CostRollup, type CostRow, costRollup, stats } from "@chimera/run-reports";
 import { choiceFlag, isSet, limitFlag, textFlag } from "../flags.js";
@@ -114,7 +114,7 @@ function csvLines(rows: readonly CostRow[]): string[] {
   ];
 }
 
-/** A leading formula sign is disarmed: these files are opened in spreadsheets. */
+/** Escapes a leading formula sign, because people open these files in spreadsheets. */
 function csvCell(text: string): string {
   const safe = /^[=+@\t\r]|^-(?!\d)/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

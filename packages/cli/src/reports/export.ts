@@ -1,4 +1,4 @@
-/** `export`: a session as a file that can be imported, as a document, or as a directory of one file per event; `share`: hands a transcript on. */
+/** `export`: writes a session as a file to import, as a document, or as one file per event. `share`: passes a transcript on. */
 import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
@@ -27,11 +27,11 @@ export async function exportSession(invocation: Invocation): Promise<number> {
   const id = await meantId(store, typed);
   await requireSummary(store, id);
   const total = await store.lastSeq(id);
-  // What goes to the terminal itself is its own progress.
+  // Output on the terminal shows its own progress.
   const isSeen = output === undefined && layout === "bundle" && process.stdout.isTTY === true;
   const progress = isSeen ? null : createProgress(process.stderr, "events exported");
   const onRead = (seq: number) => progress?.update(seq, total);
-  // A document says where records are missing; what is made to be imported cannot.
+  // A document shows where records are lost. A file for import cannot, so stderr reports them.
   const whole = watched(store, onRead, (lost) => complain(invocation, lost));
   try {
     if (layout === "files") {
@@ -68,7 +68,7 @@ export async function shareSession(invocation: Invocation): Promise<number> {
     sink,
     format,
     root: paths.shares,
-    // The address is the operator's own word, so it may name any host.
+    // The operator names the address, so any host is allowed.
     url: textFlag(flags, "url") ?? process.env[envName(profile, "SHARE_URL")] ?? DEFAULT_URL,
     trusted: true,
   });
@@ -80,7 +80,7 @@ export async function shareSession(invocation: Invocation): Promise<number> {
 
 // --- internal ---
 
-/** The store, with somebody who sees how far its reader is; where `onLost` is there, what is lost goes to it and to nobody else. */
+/** The store with a callback for the reader's progress. With `onLost`, lost entries go only to that callback. */
 function watched(store: SessionStore, onRead: (seq: number) => void, onLost?: (text: string) => void): SessionStore {
   return {
     ...store,

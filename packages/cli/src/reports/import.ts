@@ -1,4 +1,4 @@
-/** `import`: a session from a bundle or a directory of event files, under its own id or a new one. */
+/** `import`: reads a session from a bundle or a directory of event files, under its own id or a new one. */
 import { resolve } from "node:path";
 import { upgradeMetadata } from "@chimera/acp-schema/conversation";
 import { type SessionEvent, type SessionRecord, SessionRecordSchema } from "@chimera/acp-schema/events";
@@ -20,7 +20,7 @@ export async function importSession(invocation: Invocation): Promise<number> {
   const read = createEventReader();
   const events = bundle.events.map(read).filter((event): event is ImportedEvent => event !== null);
   const turns = events.filter(({ event }) => event.type === "user_message").length;
-  // The file is untrusted, no matter which program and version it names.
+  // The file is untrusted, whatever program and version it names.
   const given = readSummary(id, {
     ...bundle.summary,
     v: undefined,
@@ -62,11 +62,11 @@ function explainExists(error: unknown): never {
 
 interface ImportedEvent {
   readonly event: SessionEvent;
-  /** Epoch milliseconds; null when it does not say. */
+  /** Epoch milliseconds; null when the event has no time. */
   readonly at: number | null;
 }
 
-/** Turns an event from outside into a valid event, or null: an unknown one must not get into a log. One reader per log. */
+/** Makes a reader for one log. It returns a valid event, or null for one that must not get into a log. */
 function createEventReader(): (value: unknown) => ImportedEvent | null {
   let turns = 0;
   return (value) => {

@@ -1,4 +1,4 @@
-/** Conversations: with a session of this process, one answer with -p, or with a running server's. */
+/** Conversations with a session of this process or of a running server, and single answers with -p. */
 import { type Command, type Flags, type Invocation, SESSION_FLAGS } from "@chimera/host";
 import { loaded } from "../actions.js";
 import { NO_COLOR_FLAG } from "../flags.js";
@@ -21,7 +21,7 @@ export function conversationCommand(name: string): Command {
   };
 }
 
-/** The same under a name, for people who type one. */
+/** The same command with a name. */
 export function chatCommand(name: string): Command {
   const summary = "Talk to the agent, as without a command";
   return { ...conversationCommand(name), name: "chat", summary, example: `${name} chat --mcp servers.json` };
@@ -49,17 +49,17 @@ export function attachCommand(name: string): Command {
 
 // --- internal ---
 
-/** A prompt was typed with -p, or where nobody can go on talking. */
+/** Whether to print one answer: with -p, or for a prompt without a terminal to continue at. */
 function isPrint({ flags, operands, process }: Invocation): boolean {
   const isHere = process.stdin.isTTY === true && process.stdout.isTTY === true;
   return flags["print"] !== undefined || (operands.length > 0 && !isHere);
 }
 
 const PLAIN_FLAG: Flags = {
-  plain: { type: "boolean", help: "Lines only, nothing drawn twice: for screen readers" },
+  plain: { type: "boolean", help: "Print plain lines only, for screen readers" },
 };
 
-/** The flags of a run, for `-p` and for the conversation. What they mean is read when one starts. */
+/** The flags of a run, for `-p` and for the conversation. */
 const RUN_FLAGS: Flags = {
   print: { type: "string", short: "p", value: "<prompt>", help: "Answer one prompt and exit; - reads it from stdin" },
   file: {
@@ -73,9 +73,9 @@ const RUN_FLAGS: Flags = {
   resume: {
     type: "string",
     value: "[<id>]",
-    help: "Go on with a session: the end of its id is enough, none to choose one",
+    help: "Continue a session: the end of its id is enough; without an id, choose one",
   },
-  continue: { type: "boolean", short: "c", help: "Go on with the last session of this directory" },
+  continue: { type: "boolean", short: "c", help: "Continue the last session of this directory" },
   title: { type: "string", value: "<title>", help: "Name the session" },
   ...SESSION_FLAGS,
   ...NO_COLOR_FLAG,

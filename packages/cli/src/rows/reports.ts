@@ -1,4 +1,4 @@
-/** `stats`, `share`, `export`, `import`: what was run, for others. */
+/** `stats`, `share`, `export`, `import`: reports on sessions, and sessions as files. */
 import type { Command } from "@chimera/host";
 import { loaded } from "../actions.js";
 import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, SINCE_FLAG, STORE_FLAG } from "../flags.js";
@@ -28,7 +28,7 @@ export function reportCommands(name: string): Command[] {
     },
     {
       name: "share",
-      summary: "Hand a session's transcript to a file, a collector or stdout",
+      summary: "Write a session's transcript to a file, a collector or stdout",
       operands: "<id>",
       maxOperands: 1,
       flags: {
@@ -71,7 +71,7 @@ export function reportCommands(name: string): Command[] {
     },
     {
       name: "import",
-      summary: "Take in an exported session",
+      summary: "Import an exported session",
       operands: "<file | directory> [new-id]",
       maxOperands: 2,
       flags: {

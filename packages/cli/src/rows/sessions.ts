@@ -1,11 +1,11 @@
-/** `sessions`, `store`, `undo` and `redo`: what was run, what it cost, where it is kept, and taking it back. */
+/** `sessions`, `store`, `undo` and `redo`: stored sessions, their cost, copying a store, and undoing turns. */
 import type { Command, Flags } from "@chimera/host";
 import { type Action, actionsOf, loaded } from "../actions.js";
 import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, NO_COLOR_FLAG, SINCE_FLAG, STORE_FLAG } from "../flags.js";
 
 const TWICE: Flags = alsoSpelled(
   {
-    limit: { type: "string", value: "<n>", help: "At most so many rows (list: 50; 0 for all)" },
+    limit: { type: "string", value: "<n>", help: "Most rows (list: 50; 0 for all)" },
     model: { type: "string", value: "<name>", help: "Only this model (cost: a part of its name)" },
     ...JSON_FLAG,
   },
@@ -21,7 +21,7 @@ export function sessionsCommand(name: string): Command {
       ...TWICE,
       ...SINCE_FLAG,
       format: { type: "string", value: "<format>", help: "cost: text (default), json or csv" },
-      full: { type: "boolean", help: "show: nothing folded" },
+      full: { type: "boolean", help: "show: fold nothing" },
       "older-than": {
         type: "string",
         value: "<age>",
@@ -29,7 +29,7 @@ export function sessionsCommand(name: string): Command {
       },
       keep: { type: "string", value: "<n>", help: "gc: remove all but the n sessions touched last" },
       "max-bytes": { type: "string", value: "<size>", help: "gc: remove the oldest until the rest fits: 500M, 2G" },
-      "dry-run": { type: "boolean", help: "gc: tell what would be removed; change nothing" },
+      "dry-run": { type: "boolean", help: "gc: show what would be removed; change nothing" },
       ...ALL_PROGRAMS_FLAG,
       ...STORE_FLAG,
       ...NO_COLOR_FLAG,
@@ -55,9 +55,9 @@ export function storeCommand(name: string): Command {
 
 const REWIND_FLAGS: Flags = {
   steps: { type: "string", short: "n", value: "<n>", help: "How many turns (default 1)" },
-  force: { type: "boolean", help: "Also overwrite files that somebody else has changed since" },
-  "dry-run": { type: "boolean", help: "Tell what would happen; change nothing" },
-  cwd: { type: "string", value: "<dir>", help: "Whose last session, when no id is given (default: this directory's)" },
+  force: { type: "boolean", help: "Also overwrite files that were changed since" },
+  "dry-run": { type: "boolean", help: "Show what would happen; change nothing" },
+  cwd: { type: "string", value: "<dir>", help: "Without an id: the last session of this directory (default: here)" },
   ...STORE_FLAG,
   ...JSON_FLAG,
 };
@@ -65,8 +65,7 @@ const REWIND_FLAGS: Flags = {
 export function rewindCommands(name: string): Command[] {
   return (["undo", "redo"] as const).map((direction) => ({
     name: direction,
-    summary:
-      direction === "undo" ? "Take a session's last turns back, files too" : "Bring undone turns back, files too",
+    summary: direction === "undo" ? "Undo a session's last turns and their files" : "Redo undone turns and their files",
     operands: "[<id>]",
     maxOperands: 1,
     flags: REWIND_FLAGS,

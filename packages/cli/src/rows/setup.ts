@@ -1,15 +1,15 @@
-/** What there is and how it is set up: models, tools, agents, trust, commands, init, config, doctor, audit, completions. */
+/** Commands about the setup: models, tools, agents, trust, commands, init, config, doctor, audit, completions and others. */
 import { type Command, configFlags, type Flags } from "@chimera/host";
 import { type Action, actionsOf, loaded } from "../actions.js";
 import { JSON_FLAG, NO_COLOR_FLAG } from "../flags.js";
 
-const CWD: Flags = { cwd: { type: "string", value: "<dir>", help: "As seen from there (default: this directory)" } };
+const CWD: Flags = { cwd: { type: "string", value: "<dir>", help: "The project's directory (default: this one)" } };
 
 export function setupCommands(name: string): Command[] {
   return [
     {
       name: "models",
-      summary: "List the models worth choosing with the keys that are set",
+      summary: "List models that fit the keys that are set",
       flags: {
         ...configFlags("model"),
         format: { type: "string", value: "<format>", help: "text or json" },
@@ -35,7 +35,7 @@ export function setupCommands(name: string): Command[] {
     },
     {
       name: "trust",
-      summary: "List the directories whose files may choose a model and start MCP servers, or take that back from one",
+      summary: "List the directories whose files may choose a model and start MCP servers, or revoke that for one",
       operands: "[list | revoke [<dir>]]",
       flags: { ...CWD, ...JSON_FLAG },
       example: `${name} trust revoke`,
@@ -43,7 +43,7 @@ export function setupCommands(name: string): Command[] {
     },
     {
       name: "engines",
-      summary: "List the programs that can run turns, see what one can do, or log in to it",
+      summary: "List the programs that can run turns, probe one, or log in to one",
       operands: "[list | probe <name> | login <name> [way]]",
       flags: { ...CWD, ...configFlags("engine_command"), ...JSON_FLAG },
       example: `${name} engines probe codex`,
@@ -58,7 +58,7 @@ export function setupCommands(name: string): Command[] {
     },
     {
       name: "init",
-      summary: "Write a first configuration, check model and key, and show how an editor starts it",
+      summary: "Write a first configuration, check model and key, and show how to set up an editor",
       flags: {},
       example: `${name} init`,
       load: loaded(async () => (await import("../setup/config.js")).writeFirstConfig),
@@ -72,10 +72,10 @@ export function setupCommands(name: string): Command[] {
     },
     {
       name: "doctor",
-      summary: "Check that everything is in place",
+      summary: "Check the installation and the setup",
       flags: {
         ...CWD,
-        server: { type: "boolean", help: "Look at people, the certificate and running servers too" },
+        server: { type: "boolean", help: "Also check people, the certificate and running servers" },
         ...configFlags("model", "port", "host", "store", "tls_cert"),
         ...NO_COLOR_FLAG,
         ...JSON_FLAG,
@@ -85,7 +85,7 @@ export function setupCommands(name: string): Command[] {
     },
     {
       name: "audit",
-      summary: "Check that the record of permission decisions is unchanged",
+      summary: "Check that nobody has changed the audit log of permission decisions",
       operands: "[verify] [<file>]",
       flags: { ...configFlags("store"), ...JSON_FLAG },
       example: `${name} audit verify`,
@@ -93,7 +93,7 @@ export function setupCommands(name: string): Command[] {
     },
     {
       name: "backup",
-      summary: "Write everything that is kept to one archive, also while servers run",
+      summary: "Write all stored data to one archive, also while servers run",
       operands: "<file>",
       maxOperands: 1,
       flags: { ...configFlags("store"), ...JSON_FLAG },
@@ -102,7 +102,7 @@ export function setupCommands(name: string): Command[] {
     },
     {
       name: "restore",
-      summary: "Bring a backup back into an empty data directory",
+      summary: "Restore a backup into an empty data directory",
       operands: "<file>",
       maxOperands: 1,
       flags: { ...configFlags("store"), ...JSON_FLAG },
@@ -111,7 +111,7 @@ export function setupCommands(name: string): Command[] {
     },
     {
       name: "token",
-      summary: "Give people tokens of their own, list them, or revoke one",
+      summary: "Give people their own tokens, list them, or revoke one",
       operands: "[list | add <name> | revoke <name>]",
       flags: {
         role: { type: "string", value: "<role>", help: "viewer, user (default) or admin" },

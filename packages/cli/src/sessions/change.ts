@@ -1,4 +1,4 @@
-/** Commands that change a session, wherever it is open: `sessions rename` and `delete`, `undo` and `redo`. */
+/** Commands that change a session, in this process or at the server that holds it: `sessions rename` and `delete`, `undo`, `redo`. */
 import { type Invocation, type RunCommand, UsageError } from "@chimera/host";
 import { namedError, type RewindReport } from "@chimera/session";
 import { requireOperand } from "../actions.js";
@@ -11,7 +11,7 @@ import { plainLine } from "../terminal/text.js";
 import { withCore } from "../with-core.js";
 import { forgetFiles } from "./gc.js";
 
-/** A title of one's own; none takes it away. */
+/** Sets a session's title; removes it when no title is given. */
 export async function renameSession(invocation: Invocation): Promise<number> {
   const typed = requireOperand(invocation, "a session and its title: sessions rename <id> <title>");
   const title = plainLine(invocation.operands.slice(1).join(" "));
@@ -27,7 +27,7 @@ export async function renameSession(invocation: Invocation): Promise<number> {
   return printReport(invocation, { session_id: id, title }, [line]);
 }
 
-/** Sessions with their logs, their snapshots and their long outputs; nothing is deleted unless every one that is named is there. */
+/** Deletes sessions with their logs, snapshots and long outputs. Deletes nothing unless all named sessions exist. */
 export async function deleteSessions(invocation: Invocation): Promise<number> {
   requireOperand(invocation, "a session: sessions delete <id>");
   const gone: { readonly session_id: string; readonly prompt: string }[] = [];
@@ -47,7 +47,7 @@ export async function deleteSessions(invocation: Invocation): Promise<number> {
   return printReport(invocation, { deleted: gone.map(({ session_id }) => session_id) }, lines);
 }
 
-/** Takes turns of a session back, or brings them again, with the files they changed. */
+/** Undoes or redoes turns of a session together with their files. */
 export function rewind(direction: "undo" | "redo"): RunCommand {
   return async (invocation) => {
     const { flags, operands } = invocation;
@@ -77,11 +77,10 @@ function stepsOf(text: string | undefined): number {
 }
 
 function wouldDo(direction: "undo" | "redo", { turns, remaining }: RewindReport): string {
-  const verb = direction === "undo" ? "take back" : "bring back";
-  return `${direction} would ${verb} ${turns} turn${turns === 1 ? "" : "s"} (${remaining} remaining); nothing is changed yet`;
+  return `would ${direction} ${turns} turn${turns === 1 ? "" : "s"} (${remaining} remaining); nothing is changed yet`;
 }
 
-/** What is done, or would be, as it reads after `would be`. */
+/** Outcomes that a dry run words differently from `would be OUTCOME`. */
 const WOULD: Readonly<Record<string, string>> = { conflict: "would be kept", skipped: "would be skipped" };
 
 function describeFiles(files: RewindReport["files"], dryRun: boolean): string[] {

@@ -1,4 +1,4 @@
-/** `store copy`: every session from one store into another, record by record as it is, compared afterwards; answers and decisions too. */
+/** `store copy`: copies all sessions to another store record by record, compares them, and copies remembered answers and decisions. */
 import { createHash } from "node:crypto";
 import { isStoreError } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
@@ -63,7 +63,7 @@ async function copyKept(from: Storage, to: Storage) {
   };
 }
 
-/** Of a session in both: the same, an earlier state of it in the target, or two that went different ways. */
+/** Compares a session in both stores. `earlier`: the target has an earlier state of it; `different`: the logs diverged. */
 async function compare(
   source: SessionStore,
   target: SessionStore,
@@ -76,7 +76,7 @@ async function compare(
   return there === here ? "same" : "earlier";
 }
 
-/** How many records there were. Throws when what arrived is not what was sent. */
+/** Returns the number of records. Throws when the copy differs from the source. */
 async function copySession(source: SessionStore, target: SessionStore, id: string): Promise<number> {
   const summary = await source.readSummary(id);
   if (summary === null) return 0;
@@ -86,11 +86,11 @@ async function copySession(source: SessionStore, target: SessionStore, id: strin
     throw isStoreError(error) && error.code === "claimed" ? new Error(`${id} is open in the target`) : error;
   });
   if ((await digest(source, id, to)) !== (await digest(target, id, to)))
-    throw new Error(`${id} did not arrive as it was sent; copy it again`);
+    throw new Error(`the copy of ${id} differs from its source; copy it again`);
   return to;
 }
 
-/** Of the records up to a number, and of the places of those that are lost. */
+/** Hashes the records up to `to`, and the positions of lost records. */
 async function digest(store: SessionStore, id: string, to: number): Promise<string> {
   const hash = createHash("sha256");
   for await (const entry of store.read(id, { to }))

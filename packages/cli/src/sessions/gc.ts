@@ -1,4 +1,4 @@
-/** `sessions gc`: removes what nobody can miss, and on demand the sessions that are too old, too many or too large together. */
+/** `sessions gc`: removes empty sessions and leftovers, and on demand sessions beyond a limit of age, number or size. */
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isSessionId, isStoreError } from "@chimera/event-store";
@@ -12,7 +12,7 @@ import { openStore, type SessionStore } from "../store.js";
 import { localTime, plainLine } from "../terminal/text.js";
 import { askedSessions } from "./list.js";
 
-/** What the store calls a session's directory while it is made or removed. */
+/** Names of session directories that the store is making or removing. */
 const LEFTOVER = /^\.(new|deleted)-.+-[0-9a-f]{8}$/;
 /** Younger sessions may still be in use. */
 const YOUNG_MS = 24 * 3600_000;
@@ -41,7 +41,7 @@ export async function collectGarbage(invocation: Invocation): Promise<number> {
     const swept = await store.sweep();
     for (const id of new Set([...orphans, ...removed.map((one) => one.id)])) await snapshots.clear(id);
     const left = await orphansIn(store, paths.snapshots, now);
-    // A server may have these open, and somebody may be about to undo.
+    // Keep the blobs of recent sessions: a server may hold one, and a person may be about to undo.
     const { sessions } = await store.list();
     const recent = sessions.filter(({ touched }) => now - touched < YOUNG_MS).map(({ id }) => id);
     const report = await snapshots.gc({ keep: recent });
@@ -58,7 +58,7 @@ export async function collectGarbage(invocation: Invocation): Promise<number> {
   }
 }
 
-/** Long outputs of a session that is gone. Whatever else lies there is somebody else's. */
+/** Removes the long outputs of a deleted session. Leaves a directory with any other files alone. */
 export async function forgetFiles({ outputs }: Pick<Paths, "outputs">, id: string): Promise<void> {
   if (await hasOutputs(outputs, id)) await rm(join(outputs, id), { recursive: true, force: true });
 }
@@ -82,7 +82,7 @@ function readLimits({ flags }: Invocation) {
   if (most !== undefined && amount === undefined)
     throw new UsageError(`--max-bytes takes a size such as 500M or 2G, not ${JSON.stringify(most)}`);
   return {
-    /** Epoch milliseconds: what was not touched since goes. */
+    /** Epoch milliseconds. Sessions that were not touched since then are removed. */
     since: age === undefined ? null : parseSince(age, Date.now()),
     count: keep === undefined ? Number.POSITIVE_INFINITY : Number(keep),
     bytes:
@@ -92,7 +92,7 @@ function readLimits({ flags }: Invocation) {
   };
 }
 
-/** Of the sessions that `sessions list` shows, those that a limit leaves no room for, the ones that were touched last being kept first. */
+/** The listed sessions beyond a limit. Those that were touched last are kept first. */
 async function pastLimits(invocation: Invocation, storage: Omit<Storage, "shared">, limits: Limits): Promise<Doomed[]> {
   const { since, count, bytes } = limits;
   if (since === null && !Number.isFinite(count) && !Number.isFinite(bytes)) return [];
@@ -111,7 +111,7 @@ async function pastLimits(invocation: Invocation, storage: Omit<Storage, "shared
   return doomed;
 }
 
-/** False where somebody has it open: it is not ours to remove. */
+/** Returns false when another process holds the session. */
 async function removeUnclaimed(store: SessionStore, id: string): Promise<boolean> {
   try {
     await store.delete(id);
@@ -158,7 +158,7 @@ async function emptySessions(store: SessionStore, now: number, progress: Progres
   return empty;
 }
 
-/** What a session that was never prompted may hold: how it was set up, and notices from then. */
+/** Record types in a session without prompts: its settings, and notices. */
 const SETTINGS: ReadonlySet<string> = new Set([
   "model_changed",
   "mode_changed",
@@ -169,14 +169,14 @@ const SETTINGS: ReadonlySet<string> = new Set([
   "notice",
 ]);
 
-/** True for a log without a word of anybody, all of which can be read. */
+/** True for a fully readable log that has only settings and notices. */
 async function saysNothing(store: SessionStore, id: string): Promise<boolean> {
-  // Lost records are of none of these types.
+  // An entry for lost records is not one of these types.
   for await (const { type } of store.read(id)) if (!SETTINGS.has(type)) return false;
   return true;
 }
 
-/** Directories whose making or removal a crash interrupted, and long outputs of sessions that are gone. */
+/** Session directories whose creation or removal a crash interrupted, and long outputs of deleted sessions. */
 async function findLeftovers(store: SessionStore, paths: Paths, now: number): Promise<string[]> {
   const unfinished = await oldNames(paths.eventlog, now, async (name) => LEFTOVER.test(name));
   const outputs: string[] = [];
@@ -191,16 +191,16 @@ async function hasOutputs(directory: string, id: string): Promise<boolean> {
   return names?.every((name) => name.endsWith(".txt")) ?? false;
 }
 
-/** What is kept under the id of a session without a log. */
+/** Directories with the id of a session that has no log. */
 function orphansIn(store: SessionStore, directory: string, now: number): Promise<string[]> {
   return oldNames(directory, now, async (id) => !(await store.has(id)));
 }
 
-/** Young ones are left alone: a session that is not saved has no log, and its process may still be running. */
+/** Skips young directories: an unsaved session has no log, and its process may still be running. */
 async function oldNames(directory: string, now: number, wanted: (name: string) => Promise<boolean>): Promise<string[]> {
   const found: string[] = [];
   for (const name of await readdir(directory).catch(() => [])) {
-    // Links and files are somebody else's, like a name that no session can have.
+    // Links and files, and names that no session can have, belong to another program.
     const age = await lstat(join(directory, name)).then(
       (stats) => (stats.isDirectory() ? now - stats.mtimeMs : 0),
       () => 0,

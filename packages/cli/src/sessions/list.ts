@@ -1,4 +1,4 @@
-/** `sessions list`: one line per session, newest first; `sessions search`: which conversations spoke of something. */
+/** `sessions list`: one line per session, newest first. `sessions search`: the conversations that contain a text. */
 import type { Summary } from "@chimera/acp-schema/summary";
 import { type ListFilter, sessionPrefix } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
@@ -8,7 +8,7 @@ import { type Column, createProgress, printJson, printLines, printTable, styleFo
 import { openStore } from "../store.js";
 import { localTime, plainLine } from "../terminal/text.js";
 
-/** Rows of a list, and finds of a search, where nobody says how many. */
+/** Default number of rows in a list and of results in a search. */
 const LISTED = 50;
 const FOUND = 20;
 
@@ -31,7 +31,7 @@ export async function listSessions(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-/** The sessions that `--all-clis` and `--since` ask for, of those that had a prompt. */
+/** The filter for sessions with a prompt that `--all-clis` and `--since` select. */
 export function askedSessions({ flags, profile }: Invocation): ListFilter {
   const since = parseSince(textFlag(flags, "since"), Date.now());
   return {
@@ -44,7 +44,7 @@ export function askedSessions({ flags, profile }: Invocation): ListFilter {
 export async function searchSessions(invocation: Invocation): Promise<number> {
   const { flags, operands, process } = invocation;
   const needle = operands.join(" ").trim();
-  if (needle === "") throw new UsageError("name what to look for: sessions search <text>");
+  if (needle === "") throw new UsageError("name a text: sessions search <text>");
   const limit = limitFlag(textFlag(flags, "limit", "sessions"), FOUND);
   const { store } = await openStore(invocation);
   const progress = createProgress(process.stderr, "sessions searched");
@@ -93,12 +93,12 @@ function rowOf(summary: Summary, path: string) {
   };
 }
 
-/** Enough for the columns that only a wide screen has. */
+/** Columns of a screen that is wide enough for the additional columns. */
 const WIDE = 140;
-/** What a person types of an id: its end is as good as all of it. */
+/** The end of an id, which is enough for a person to type. */
 const SHORT_ID = /^[a-z][a-z0-9]*-\d{8}T\d{6}-([0-9a-f]{8})$/;
 
-/** On a screen the end of an id and what was asked first; for a pipe's reader, whole ids and everything else. */
+/** The columns for a screen, with the end of each id; or for a pipe, with whole ids and all columns. */
 function columns(screen: number | undefined, withOrigin: boolean): Column<Row>[] {
   const isNarrow = screen !== undefined && screen < WIDE;
   const id = ({ session_id }: Row) => (screen ? (SHORT_ID.exec(session_id)?.[1] ?? session_id) : session_id);

@@ -1,4 +1,4 @@
-/** `sessions show`: what a session was about, and its conversation as a terminal showed it. */
+/** `sessions show`: a session's summary, and its conversation as a terminal shows it. */
 import { describeLost, isLost, lostNotice } from "@chimera/acp-schema/events";
 import { asShown } from "@chimera/acp-schema/parts";
 import type { Invocation } from "@chimera/host";

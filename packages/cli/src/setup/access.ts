@@ -1,4 +1,4 @@
-/** Who and what is let in: `trust` for directories, `token` for people, `audit verify` for the record of what was permitted. */
+/** Access: `trust` for directories, `token` for people, `audit verify` for the log of permission decisions. */
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -19,7 +19,7 @@ export async function listTrusted(invocation: Invocation): Promise<number> {
   return printList(invocation, [{ title: "DIRECTORY", cell: ({ directory }) => directory }], rows);
 }
 
-/** Also a directory that is gone: its name may come back with other files. */
+/** Works for a deleted directory too, because its name may come back with other files. */
 export async function revokeTrust(invocation: Invocation): Promise<number> {
   const { cwd, trust } = readConfig(invocation);
   const directory = resolve(cwd, invocation.operands[0] ?? ".");
@@ -36,7 +36,7 @@ export async function addToken(invocation: Invocation): Promise<number> {
   if (!role) throw new UsageError(`--role takes ${ROLES.join(", ")}`);
   if (!isPersonName(name)) throw new UsageError("a name has letters, digits and . _ @ + - and at most 128 of them");
   const token = await withPeople(invocation, (place) => addPerson(place, { name, role }));
-  invocation.process.stderr.write(`the token of ${name} (${role}); it is shown this once:\n`);
+  invocation.process.stderr.write(`the token of ${name} (${role}); it is shown only once:\n`);
   return printReport(invocation, { name, role, token }, [token]);
 }
 
@@ -52,7 +52,7 @@ export async function revokeToken(invocation: Invocation): Promise<number> {
   const name = requireOperand(invocation, "the person");
   await withPeople(invocation, (place) => removePerson(place, name));
   return printReport(invocation, { name, revoked: true }, [
-    `${name} can no longer call; servers cut what is open within a second`,
+    `${name} can no longer call; servers close open streams within a second`,
   ]);
 }
 
@@ -69,7 +69,7 @@ export async function verifyAuditLog(invocation: Invocation): Promise<number> {
   return report.ok ? 0 : 1;
 }
 
-/** All chains of the store. */
+/** Verifies all audit chains of the store. */
 export async function verifyKeptAudit(invocation: Invocation): Promise<AuditReport> {
   const { store, kept } = await openStore(invocation);
   try {
@@ -81,7 +81,7 @@ export async function verifyKeptAudit(invocation: Invocation): Promise<AuditRepo
 
 // --- internal ---
 
-/** The list is where sessions are kept: in the database of several servers, else in a file. */
+/** Opens the list of people, which is where the sessions are: in the database, or in a file. */
 async function withPeople<T>(invocation: Invocation, work: (place: ListPlace) => Promise<T>): Promise<T> {
   const { paths, values } = readConfig(invocation);
   if (!/^postgres(ql)?:/.test(values.store ?? "")) return work(fileList(paths.people));

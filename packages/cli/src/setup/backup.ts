@@ -1,4 +1,4 @@
-/** `backup` and `restore`: everything that is kept, as one archive. A server may go on writing while it is made. */
+/** `backup` and `restore`: all stored data as one archive. A server may continue to write during a backup. */
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
@@ -8,19 +8,19 @@ import { CliError } from "../errors.js";
 import { printReport } from "../output.js";
 
 /**
- * Left out: who holds a session now, which in a copy would keep everybody from it; servers that run; tokens of people. A log is only ever
- * added to and each record has a checksum, so the worst that a copy can hold is a last record that is not whole, which is cut at its next opening.
+ * Left out: claims, which would lock the sessions of a copy; the list of running servers; people's tokens. A log is append-only and each
+ * record has a checksum, so at worst the copy ends with an incomplete record, which the store removes when it opens the log.
  */
 const LEFT_OUT = ["./run", "./people.json", "*/claim*", "claim*", "*.draft", "*.heartbeat"];
 
 export async function backUp(invocation: Invocation): Promise<number> {
   const file = resolve(invocation.process.cwd(), requireOperand(invocation, "the file to write"));
   const { root } = requireFiles(invocation);
-  if (existsSync(file)) throw new UsageError(`${file} is there already: name another file`);
+  if (existsSync(file)) throw new UsageError(`${file} exists already: name another file`);
   if (!existsSync(root)) throw new CliError("not_found", `there is nothing to back up: ${root} does not exist`);
   const draft = `${file}.draft`;
   try {
-    // What a server writes or removes meanwhile is as if it had come a moment later.
+    // Ignore files that a server changes or removes meanwhile: the backup has the state just before.
     const args = [
       "--warning=no-file-changed",
       "--warning=no-file-removed",
@@ -32,7 +32,9 @@ export async function backUp(invocation: Invocation): Promise<number> {
   } finally {
     rmSync(draft, { force: true });
   }
-  return printReport(invocation, { file, root }, [`${root} is in ${file}; give people new tokens after a restore`]);
+  return printReport(invocation, { file, root }, [
+    `${root} is backed up in ${file}; give people new tokens after a restore`,
+  ]);
 }
 
 export async function restore(invocation: Invocation): Promise<number> {
@@ -56,7 +58,7 @@ function requireFiles(invocation: Invocation): { readonly root: string } {
   return paths;
 }
 
-/** @param fine exit codes that do not mean failure. */
+/** @param fine exit codes that count as success */
 function tar(args: readonly string[], fine: readonly number[]): Promise<void> {
   return new Promise((done, fail) => {
     const child = spawn("tar", args, { stdio: ["ignore", "ignore", "pipe"] });

@@ -1,4 +1,4 @@
-/** `completions`: a script for the shell, drawn from the same rows that parse what is typed. */
+/** `completions`: a script for the shell, made from the rows that also parse the command line. */
 import { quoteWord } from "@chimera/acp-schema/text";
 import { type Command, completeCommands, type Invocation, UsageError } from "@chimera/host";
 import { printLines } from "../output.js";
@@ -31,7 +31,7 @@ function wordsOf({ name, summary, operands = "", flags }: Command) {
 
 const SHELLS: Readonly<Record<string, (program: string, all: readonly Words[]) => string[]>> = { bash, zsh, fish };
 
-/** The command without a name comes last, as its pattern takes every other word. */
+/** The command without a name must come last, because its pattern matches every other word. */
 function bash(program: string, all: readonly Words[]): string[] {
   const cases = all.map(({ name, actions, flags }) => {
     const words = [...actions, ...flags.map((flag) => `--${flag.name}`)];

@@ -1,4 +1,4 @@
-/** `config` and `init`: every setting, its value and where it came from; and a first start. */
+/** `config`: shows every setting, its value and its origin. `init`: writes a first configuration. */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -22,15 +22,15 @@ export async function showConfig(invocation: Invocation): Promise<number> {
 }
 
 /**
- * `init`: a first configuration in the mode that the person chooses, whether there is a model and whether its provider takes the key, and what an
- * editor needs. Where nobody can be asked, the mode is the careful one. 1 when there is a configuration already, which stays as it is.
+ * Writes a first configuration with the mode that the person chooses, checks the model and its key, and shows the snippet for an editor.
+ * Uses the careful mode when there is nobody to ask. Returns 1 if there is a configuration already, and leaves that unchanged.
  */
 export async function writeFirstConfig(invocation: Invocation): Promise<number> {
   const { process } = invocation;
   const { config } = resolvePaths(process.env);
   const isHere = process.stdin.isTTY === true && process.stdout.isTTY === true;
   if (existsSync(config)) {
-    complain(invocation, `${config} is there already and stays as it is`);
+    complain(invocation, `${config} exists already and stays unchanged`);
     return 1;
   }
   const mode = isHere ? await chooseMode(invocation) : CAREFUL;
@@ -51,7 +51,7 @@ export async function writeFirstConfig(invocation: Invocation): Promise<number> 
     "For an editor that speaks ACP, as Zed and those of JetBrains do, in its settings:",
     ...JSON.stringify(snippet, null, 2).split("\n"),
     "",
-    `${invocation.calledAs} starts a conversation here, ${invocation.calledAs} doctor looks at the rest.`,
+    `${invocation.calledAs} starts a conversation here, ${invocation.calledAs} doctor checks the rest.`,
   ]);
   return 0;
 }
@@ -68,7 +68,7 @@ const CAREFUL: Mode = "review";
 
 async function chooseMode(invocation: Invocation): Promise<Mode | null> {
   const { pickOne } = await import("../conversation/start.js");
-  // The careful one first: Enter takes it.
+  // The careful mode comes first, so that Enter chooses it.
   const choices = modeChoices().sort((a, b) => Number(b.value === CAREFUL) - Number(a.value === CAREFUL));
   return (await pickOne(invocation, "mode of new sessions:", choices)) as Mode | null;
 }

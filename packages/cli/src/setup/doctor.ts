@@ -1,4 +1,4 @@
-/** `doctor`: looks at what has to be in place, and says what to do where it is not; with `--server` also at what lets people in. */
+/** `doctor`: checks the setup and gives a remedy for each problem; with `--server` also people, the certificate and running servers. */
 
 import { X509Certificate } from "node:crypto";
 import { access, constants, readFile, stat, statfs } from "node:fs/promises";
@@ -50,13 +50,13 @@ export async function examine(invocation: Invocation): Promise<number> {
   return findings.some(({ state }) => state === "fail") ? 1 : 0;
 }
 
-/** A line for what was looked at, and one for what to do where something is not in place. */
+/** A line for the result of a check, and a line for its remedy. */
 export function describeFinding(check: string, { state, found, remedy }: Finding, style: Style): string[] {
   const line = `${marksOf(style)[state]} ${check}  ${plain(found)}`;
   return remedy ? [line, `${" ".repeat(check.length + 4)}${style.dim(`-> ${plain(remedy)}`)}`] : [line];
 }
 
-/** Whether there is a model to ask, and the key for it. @param asks whether the provider is asked if it takes the key */
+/** Checks that there is a model and a key for it. @param asks whether to ask the provider if it accepts the key */
 export async function checkKeys(invocation: Invocation, asks = false): Promise<Finding> {
   const { profile, process } = invocation;
   const { values } = readConfig(invocation);
@@ -84,7 +84,7 @@ const MIB = 1024 * 1024;
 const LITTLE_SPACE = 1024 * MIB;
 const NO_SPACE = 100 * MIB;
 
-/** What it looks at: a row each. */
+/** Name of a check -> the check. */
 const CHECKS: Readonly<Record<string, Check>> = {
   node: async ({ process }) => ok(`${process.version} on ${process.platform} ${process.arch}`),
   config: checkConfig,
@@ -102,14 +102,14 @@ const CHECKS: Readonly<Record<string, Check>> = {
 const SOON_DAYS = 14;
 const DAY_MS = 86_400_000;
 
-/** What `--server` looks at besides: whether people can be let in safely, and whether a server that runs takes work. */
+/** Additional checks of `--server`: whether people can sign in safely, and whether running servers accept work. */
 const SERVER_CHECKS: Readonly<Record<string, Check>> = {
   async people(invocation) {
     const { paths, values } = readConfig(invocation);
     if (/^postgres(ql)?:/.test(values.store ?? "")) return ok("in the database: token list shows them");
     const found = await stat(paths.people).catch(() => null);
     const people = parsePeople(await fileList(paths.people).read());
-    if (!found || people.length === 0) return warn("nobody has a token of their own", "token add <name>");
+    if (!found || people.length === 0) return warn("no person has a token", "token add <name>");
     if (process.platform !== "win32" && (found.mode & 0o077) !== 0) {
       return fail(`others can read ${paths.people}`, `chmod 600 ${paths.people}`);
     }
@@ -134,17 +134,17 @@ const SERVER_CHECKS: Readonly<Record<string, Check>> = {
       const { port, auth_token_hash } = entry;
       const signal = AbortSignal.timeout(3000);
       const status = await fetch(`${addressOf(entry)}/readyz`, { signal }).then(
-        (response) => (response.ok ? "takes work" : "takes no work"),
+        (response) => (response.ok ? "accepts work" : "accepts no work"),
         () => "does not answer",
       );
       return {
         text: `port ${port} ${status}${auth_token_hash === null ? ", without a token" : ""}`,
-        isReady: status === "takes work",
+        isReady: status === "accepts work",
       };
     });
     const answers = await Promise.all(asked);
     const found = answers.map(({ text }) => text).join("; ");
-    return answers.every(({ isReady }) => isReady) ? ok(found) : fail(found, "look into its log");
+    return answers.every(({ isReady }) => isReady) ? ok(found) : fail(found, "read its log");
   },
 };
 
@@ -156,7 +156,7 @@ async function checkConfig(invocation: Invocation): Promise<Finding> {
   return ok(changed === 0 ? "all defaults" : `${changed} of ${settings.length} settings changed`);
 }
 
-/** Whether what the files of this directory ask for is used. */
+/** Checks whether the files of this directory ask for anything that needs trust. */
 async function checkTrust(invocation: Invocation): Promise<Finding> {
   const { cwd, trust, paths, untrusted } = readConfig(invocation);
   if (trust.isTrusted(cwd)) return ok(`${cwd} is trusted; ${paths.trusted} lists what is`);
@@ -165,12 +165,12 @@ async function checkTrust(invocation: Invocation): Promise<Finding> {
     loadMcpConfig({ home: paths.home, cwd }),
   ]);
   const left = [...untrusted, ...agents.untrusted, ...mcp.untrusted];
-  if (left.length === 0) return ok(`${cwd} asks for nothing that takes trust`);
+  if (left.length === 0) return ok(`${cwd} asks for nothing that needs trust`);
   const found = `${cwd} is not trusted: ${left.join("; ")} left out`;
   return warn(found, `${invocation.calledAs} --trust, or /trust in a session there`);
 }
 
-/** Whether the packages are installed that the person's own providers name. */
+/** Checks that the packages of the person's own providers are installed. */
 async function checkProviders(invocation: Invocation): Promise<Finding> {
   const { values, paths } = readConfig(invocation);
   const rows = Object.entries(values.providers);
@@ -191,7 +191,7 @@ async function checkData({ process }: Invocation): Promise<Finding> {
   if (!found) {
     const parent = await existing(dirname(root));
     await access(parent, constants.W_OK);
-    return ok(`${root} will be made`);
+    return ok(`${root} will be created`);
   }
   if (!found.isDirectory()) return fail(`${root} is not a directory`, "move it away");
   const writable = await access(root, constants.W_OK | constants.R_OK).then(
@@ -201,7 +201,7 @@ async function checkData({ process }: Invocation): Promise<Finding> {
   if (!writable) return fail(`${root} cannot be written`, `chown or chmod ${root}`);
   if (process.platform !== "win32" && (found.mode & 0o077) !== 0) {
     const mode = (found.mode & 0o777).toString(8);
-    return warn(`${root} has mode ${mode}: others can look into it`, `chmod 700 ${root}`);
+    return warn(`${root} has mode ${mode}: other users can read it`, `chmod 700 ${root}`);
   }
   return ok(root);
 }
@@ -268,7 +268,7 @@ async function checkAudit(invocation: Invocation): Promise<Finding> {
   return fail(`${problems.length} problems in the audit log`, "audit verify lists them");
 }
 
-/** The nearest directory above that is there. */
+/** The path itself, or its nearest parent that exists. */
 async function existing(path: string): Promise<string> {
   const found = await stat(path).catch(() => null);
   if (found) return path;

@@ -1,4 +1,4 @@
-/** `engines`: which programs can run turns, what one of them can do, and logging in to it. */
+/** `engines`: lists the programs that can run turns, probes one, or logs in to one. */
 import { spawnSync } from "node:child_process";
 import type { Invocation, RunningCore } from "@chimera/host";
 import { requireOperand } from "../actions.js";

@@ -1,4 +1,4 @@
-/** `models`, `tools`, `agents` and `commands`: what there is to choose from. */
+/** `models`, `tools`, `agents` and `commands`: lists of what is available. */
 import { loadAgents } from "@chimera/agent/agents";
 import { suggestModels } from "@chimera/agent/providers";
 import { type Invocation, readConfig } from "@chimera/host";
@@ -10,7 +10,7 @@ import { complain } from "../reported.js";
 import { plain } from "../terminal/text.js";
 import { withCore } from "../with-core.js";
 
-/** The models worth choosing with the keys that are set, the default first. */
+/** Lists models that fit the keys that are set, with the default first. */
 export async function listModels(invocation: Invocation): Promise<number> {
   const { flags, profile, process } = invocation;
   const { values } = readConfig(invocation);
@@ -22,9 +22,9 @@ export async function listModels(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-/** What the agent can do, by the names `--allowed-tools` takes. */
+/** Lists the tools by the names that `--allowed-tools` accepts. */
 export async function listTools(invocation: Invocation): Promise<number> {
-  // Asked of the core: a program may offer more than the built-in ones, or less, as ferret does in its sandbox.
+  // Ask the core, because a program may have more or fewer tools than the built-in ones, like ferret in its sandbox.
   const tools = await withCore(invocation, ({ core }) => core.tools());
   const schemas = tools.map(({ name, aliases, description, inputSchema: input_schema }) => {
     return { name, aliases, description, input_schema };
@@ -37,7 +37,7 @@ export async function listTools(invocation: Invocation): Promise<number> {
   return printList(invocation, columns, tools, schemas);
 }
 
-/** The slash commands of a session here, built in and from files. */
+/** Lists the slash commands of a session in this directory: built-in ones and those from files. */
 export async function listCommands(invocation: Invocation): Promise<number> {
   const commands = await withCore(invocation, async ({ core: { palette }, config: { cwd } }) => {
     for (const clash of await palette.clashes(cwd)) complain(invocation, clash);

@@ -1,18 +1,18 @@
-/** What a terminal sends -> keys. A paste is one key of its own, so that nothing in it can answer or send anything. */
+/** Turns a terminal's input into keys. A paste is a single key, so that its text can neither answer a question nor send a prompt. */
 import { StringDecoder } from "node:string_decoder";
 
 export type Key =
-  /** Typed characters; those that came in one piece are one key. `alone`: nothing else came with them. */
+  /** Typed characters. Characters that arrive together are one key. `alone`: a single character arrived. */
   | { readonly kind: "text"; readonly text: string; readonly alone?: boolean }
   | { readonly kind: "paste"; readonly text: string }
   /** `enter`, `alt-enter`, `ctrl-c`, `up`, `shift-tab`. */
   | { readonly kind: "named"; readonly name: string };
 
-/** An Escape that nothing follows within this time is the key itself, not the start of a sequence. */
+/** An Escape without further input in this time is the key itself, and not the start of a sequence. */
 const ESCAPE_MS = 40;
 const PASTE_START = "\u001b[200~";
 const PASTE_END = "\u001b[201~";
-/** A longer sequence is none. */
+/** Longer input is not treated as an escape sequence. */
 const LONGEST_SEQUENCE = 64;
 
 export function createKeys(onKey: (key: Key) => void) {
@@ -22,7 +22,7 @@ export function createKeys(onKey: (key: Key) => void) {
   let timer: NodeJS.Timeout | undefined;
   let isAlone = false;
 
-  /** Passes on what is complete; `final` takes what is left as it stands. */
+  /** Passes on complete keys; with `final` also the rest, even if it looks incomplete. */
   const read = (final: boolean): void => {
     while (rest !== "") {
       if (pasted !== null) {
@@ -51,7 +51,7 @@ export function createKeys(onKey: (key: Key) => void) {
     write(bytes: Buffer) {
       clearTimeout(timer);
       const text = decoder.write(bytes);
-      // A terminal without paste marks sends a paste in one piece, where a person sends one key at a time.
+      // A terminal that does not mark pastes sends one as a single piece, while a person sends one key at a time.
       isAlone = rest === "" && [...text].length === 1;
       rest += text;
       read(false);
@@ -109,7 +109,7 @@ function firstKey(text: string): { length: number; key: Key | null } {
   return { length: 1, key: named(nameOfCode(text.charCodeAt(0))) };
 }
 
-/** `CSI 1;5C`, `CSI 3~`, and the two ways of terminals that tell Shift+Enter apart: `CSI 13;2u`, `CSI 27;2;13~`. */
+/** Reads `CSI 1;5C`, `CSI 3~`, and the two forms in which terminals report Shift+Enter: `CSI 13;2u` and `CSI 27;2;13~`. */
 function keyOfSequence(parameters: string, final: string): Key | null {
   const [first = "", second = "", third = ""] = parameters.split(";");
   const modifiers = modifiersOf(Number.parseInt(second, 10) || 1);

@@ -1,23 +1,23 @@
-/** The bottom of a terminal that is drawn again and again, below lines that stay. Many changes are one write. */
+/** The live area at the bottom of a terminal, which is redrawn below permanent lines. Several changes become one write. */
 import sliceAnsi from "slice-ansi";
 import stringWidth from "string-width";
 
 export interface Frame {
   readonly lines: readonly string[];
-  /** Where the cursor stands, from the first of the lines; null hides it. */
+  /** Position of the cursor, counted from the first line; null hides it. */
   readonly cursor: { readonly row: number; readonly column: number } | null;
 }
 
-/** Frames this far apart look like a flow. */
+/** Time between frames, short enough to look continuous. */
 const FRAME_MS = 33;
-/** A terminal that has not taken this much yet is given no more to draw. */
+/** While more bytes than this wait for a slow terminal, nothing is drawn. */
 const BEHIND_BYTES = 256 * 1024;
 const HOME = "\r";
-/** Terminals that know it show a frame at once; the others ignore it. */
+/** Marks of a synchronized update: a terminal that supports them shows the frame at once; others ignore them. */
 const BEGIN = "\u001b[?2026h";
 const END = "\u001b[?2026l";
 
-/** @param compose what to draw, asked for once a frame. */
+/** @param compose returns what to draw; called once per frame */
 export function createLiveArea(output: NodeJS.WriteStream, compose: (columns: number, rows: number) => Frame) {
   let printed: string[] = [];
   let drawn: Frame = { lines: [], cursor: null };
@@ -28,7 +28,7 @@ export function createLiveArea(output: NodeJS.WriteStream, compose: (columns: nu
   const columns = () => output.columns || 80;
   const rows = () => output.rows || 24;
 
-  /** Back to where the area begins, in a terminal that may have broken its lines anew since. */
+  /** Moves to the start of the area and clears it, considering that the terminal may have rewrapped its lines. */
   const erase = (): string => {
     const at = drawn.cursor ?? { row: drawn.lines.length - 1, column: stringWidth(drawn.lines.at(-1) ?? "") };
     const above = drawn.lines.slice(0, Math.max(0, at.row));
@@ -60,7 +60,7 @@ export function createLiveArea(output: NodeJS.WriteStream, compose: (columns: nu
     timer = setTimeout(draw, ms);
   };
   const onResize = (): void => {
-    // What is drawn is taken away with the width it has now, and drawn anew.
+    // Erase the area with its present width, and draw it again.
     if (closed) return;
     output.write(erase());
     drawn = { lines: [], cursor: null };
@@ -69,27 +69,27 @@ export function createLiveArea(output: NodeJS.WriteStream, compose: (columns: nu
   output.on("resize", onResize);
 
   return {
-    /** Whole lines that stay; the text ends with a newline. */
+    /** Prints permanent whole lines; the text must end with a newline. */
     print(text: string): void {
       if (text === "" || closed) return;
       printed.push(text);
       schedule(Math.max(0, FRAME_MS - (performance.now() - drawnAt)));
     },
-    /** Draws again soon. */
+    /** Redraws in the next frame. */
     changed: () => schedule(Math.max(0, FRAME_MS - (performance.now() - drawnAt))),
-    /** Draws again with what else comes in now: somebody waits for it. */
+    /** Redraws right after the present input, because the person is waiting. */
     now(): void {
       clearTimeout(timer);
       timer = undefined;
       schedule(0);
     },
-    /** Empties the screen. */
+    /** Clears the screen. */
     clear(): void {
       output.write("\u001b[2J\u001b[H");
       drawn = { lines: [], cursor: null };
       draw();
     },
-    /** Takes the area away; what was printed stays. */
+    /** Removes the area. The printed lines stay. */
     close(): void {
       if (closed) return;
       output.write(`${erase()}${printed.join("")}\u001b[?25h`);
@@ -102,7 +102,7 @@ export function createLiveArea(output: NodeJS.WriteStream, compose: (columns: nu
 
 // --- internal ---
 
-/** The last lines that the screen has room for, none wider than it. */
+/** The last lines that fit the screen, cut to its width. */
 function fit({ lines, cursor }: Frame, columns: number, rows: number): Frame {
   const hidden = Math.max(0, lines.length - Math.max(1, rows - 1));
   return {

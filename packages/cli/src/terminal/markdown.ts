@@ -1,22 +1,22 @@
-/** Markdown as it streams in: whole blocks stay on the screen, and the one that is still arriving is drawn again with each piece. */
+/** Shows Markdown while it streams: complete blocks are printed, and the incomplete block is redrawn with each piece. */
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
 import type { Style } from "./style.js";
 import { plain } from "./text.js";
 
-/** Narrower screens are left to the terminal: words would hardly fit. */
+/** On a narrower screen the terminal wraps the text itself, because words would hardly fit. */
 const NARROWEST = 20;
-/** A paragraph without an end is shown in parts of this size. */
+/** A longer paragraph is printed in parts of this size. */
 const LONGEST_LINE = 16 * 1024;
 const MOST_ROWS = 500;
 
-/** @param width columns to wrap text at; undefined: never. Code is left as it is. */
+/** @param width columns at which to wrap text; undefined for no wrapping. Code is not wrapped. */
 export function createMarkdownStream(style: Style, width: () => number | undefined = () => undefined) {
   let pending = "";
   let fence: string | null = null;
   let table: string[] = [];
 
-  /** A whole line as lines of the screen; a mark around code is none, and a row of a table waits for the others. */
+  /** Lines for the screen. A code fence prints nothing; table rows wait for the whole table. */
   const take = (line: string): string[] => {
     const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
     if (mark && (fence === null || (mark.startsWith(fence) && line.trim() === mark))) {
@@ -42,7 +42,7 @@ export function createMarkdownStream(style: Style, width: () => number | undefin
   const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
 
   return {
-    /** Returns what can stay on the screen now. */
+    /** Adds text. Returns the lines that are complete. */
     write(text: string): string {
       pending += plain(text);
       if (!text.includes("\n") && pending.length < LONGEST_LINE) return "";
@@ -55,13 +55,13 @@ export function createMarkdownStream(style: Style, width: () => number | undefin
       }
       return joined(lines.flatMap(take));
     },
-    /** The block that is not complete yet, as it looks so far. */
+    /** The lines of the incomplete block. */
     pending(): string[] {
       if (fence !== null) return pending === "" ? [] : [`  ${style.cyan(pending)}`];
       const line = pending === "" || /^\s*[`~|]+\s*$/.test(pending) ? [] : wrapped(pending, style, width()).split("\n");
       return [...table.map((row) => style.dim(row)), ...line];
     },
-    /** The rest: a last line without a newline. */
+    /** Ends the text. Returns the rest. */
     end(): string {
       const lines = pending === "" ? [] : take(pending);
       lines.push(...endTable());
@@ -72,16 +72,16 @@ export function createMarkdownStream(style: Style, width: () => number | undefin
   };
 }
 
-/** Text that is not Markdown, as lines of the screen: each keeps its indentation. */
+/** Wraps text that is not Markdown. Each line keeps its indentation. */
 export function plainLines(text: string, width: number | undefined): string {
   const lines = plain(text).replace(/\n$/, "").split("\n");
   return lines.map((line) => `${wrap(line.trimStart(), width, /^\s*/.exec(line)?.[0])}\n`).join("");
 }
 
 /**
- * Breaks a line between words, and words that are longer than a line.
+ * Wraps a line between words. Breaks words that are longer than a line.
  *
- * @param lead what the first line begins with; further ones begin below its end, so that an item of a list stays one block.
+ * @param lead the beginning of the first line. Further lines are indented by its width, so that a list item stays one block.
  */
 export function wrap(line: string, width: number | undefined, lead = ""): string {
   if (width === undefined || width < NARROWEST) return lead + line;
@@ -112,7 +112,7 @@ function wrapped(line: string, style: Style, width: number | undefined): string 
 
 const GAP = "  ";
 
-/** Columns as wide as what is in them; where they do not fit, the widest give way and their cells are broken into lines. */
+/** Makes columns as wide as their cells. If they do not fit, narrows the widest columns and wraps their cells. */
 function drawTable(rows: readonly string[], style: Style, width: number | undefined): string[] {
   const cells = rows.filter((_, at) => at !== 1).map((row) => cellsOf(row).map((cell) => drawInline(cell, style)));
   const count = Math.max(...cells.map((row) => row.length));
@@ -151,7 +151,7 @@ function cellsOf(row: string): string[] {
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-/** Code first: what stands between backticks is not looked at again. They stay where no colour says what it is. */
+/** Draws code first, so that its text is not read as emphasis. Backticks stay if there are no colours to mark code. */
 function drawInline(text: string, style: Style): string {
   const code = (part: string) => (style.cyan("x") === "x" ? part : style.cyan(part.slice(1, -1)));
   return text

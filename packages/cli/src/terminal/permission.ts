@@ -1,4 +1,4 @@
-/** A permission request in words, and the answers a person can give. */
+/** Shows a permission request, and parses a person's answer. */
 import { DECISION_OF } from "@chimera/acp-schema/conversation";
 import type { Decision, Metadata, PermissionChoice, ToolContent } from "@chimera/acp-schema/events";
 import { visible } from "@chimera/acp-schema/text";
@@ -22,18 +22,18 @@ const ANSWERS: Readonly<Record<Decision, Answer>> = {
   never: { key: "e", word: "never", shown: "n[e]ver", means: "do not do it, and refuse exactly this here from now on" },
 };
 
-/** What a person can do at a question besides. */
+/** Keys for other actions at a question. */
 export const EXTRAS = { reason: "r", all: "v", help: "?" } as const;
 
 export interface Question {
-  /** All of what is asked for, each line after a margin that no text can draw. */
+  /** The full content of the request. Each line has a margin in front, which the text itself cannot imitate. */
   readonly lines: readonly string[];
   readonly asked: string;
-  /** The answers that this question offers besides the usual ones: the keys are their places, from 1. */
+  /** Additional answers of this question. Their keys are their positions, from 1. */
   readonly offered: readonly string[];
 }
 
-/** What is asked, in full, before anybody answers. */
+/** The full text of a permission request. */
 export async function permissionQuestion(request: Request, style: Style): Promise<Question> {
   const { content = [{ type: "text" as const, text: JSON.stringify(request.args, null, 2) }] } = request;
   const lines = (await Promise.all(content.map((item) => linesOf(item, style)))).flat();
@@ -46,7 +46,7 @@ export async function permissionQuestion(request: Request, style: Style): Promis
   return { lines: lines.map((line) => `${style.dim("│")} ${line}`), asked: `${asked} ${about}${risk}`, offered };
 }
 
-/** The beginning and the end of long lines, with a note of what is left out between them. */
+/** Keeps the first and the last lines of a long text, with a note in between. */
 export function folded(lines: readonly string[], most: number, note: (hidden: number) => string): readonly string[] {
   if (lines.length <= most) return lines;
   const end = Math.min(4, Math.floor(most / 3));
@@ -54,12 +54,12 @@ export function folded(lines: readonly string[], most: number, note: (hidden: nu
   return [...lines.slice(0, most - 1 - end), note(hidden), ...lines.slice(lines.length - end)];
 }
 
-/** Before an answer that a question offers. */
+/** The mark before an additional answer. */
 export function offerLead(at: number): string {
   return `  [${at + 1}] `;
 }
 
-/** The answers it takes: `[y]es / [a]lways / [n]o / n[e]ver`. */
+/** The usual answers: `[y]es / [a]lways / [n]o / n[e]ver`. */
 export function permissionWords(options: readonly Decision[]): string {
   return options.map((option) => ANSWERS[option].shown).join(" / ");
 }
@@ -70,7 +70,7 @@ export function explainAnswers(request: Request): string[] {
     ...offeredBy(request).map(({ name }, at) => `${at + 1}  ${plainLine(name)}`),
     `${EXTRAS.reason}  do not do it, and say why`,
     `${EXTRAS.all}  show all of it`,
-    "Esc cancels the turn. A paste answers nothing.",
+    "Esc cancels the turn. A paste is not an answer.",
   ];
 }
 
@@ -86,7 +86,7 @@ export function parseAnswer(text: string, request: Request): PermissionAnswer | 
 
 // --- internal ---
 
-/** Those that a letter does not give already: an answer that holds for more than this call, and an engine's own. */
+/** The choices without a letter: answers that apply to more than this call, and an engine's own. */
 function offeredBy({ choices = [] }: Request): readonly PermissionChoice[] {
   return choices.filter(({ id }) => !Object.hasOwn(DECISION_OF, id)).slice(0, 9);
 }

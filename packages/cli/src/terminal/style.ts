@@ -1,4 +1,4 @@
-/** Colours, or none: one decision per stream, made once. */
+/** Paints text in colours, or not: decided once per stream. */
 import { inspect } from "node:util";
 
 export type Paint = (text: string) => string;
@@ -15,7 +15,7 @@ export function createStyle(color: boolean): Style {
   return Object.fromEntries(paints) as Style;
 }
 
-/** `NO_COLOR` and a dumb terminal say no, `FORCE_COLOR` says yes, a terminal says yes, a pipe says no. */
+/** `NO_COLOR` means no colours. Otherwise `FORCE_COLOR` decides; without it, a terminal that is not dumb has colours. */
 export function wantsColor(env: NodeJS.ProcessEnv, stream: { readonly isTTY?: boolean }): boolean {
   if (env["NO_COLOR"]) return false;
   const forced = env["FORCE_COLOR"];
