@@ -21,7 +21,7 @@ import {
   settingsOf,
   stricterBounds,
 } from "./settings.js";
-import { readStored, refusal, rememberedBirth, summaryOf } from "./stored.js";
+import { ownDirectories, readStored, refusal, rememberedBirth, summaryOf } from "./stored.js";
 import { summarize } from "./summary.js";
 
 /**
@@ -184,12 +184,14 @@ async function born(
 ): Promise<OwnedSession> {
   const { deps } = house;
   const { cwd, settings: made, parentId, persist = true } = options;
-  deps.requirePlace?.([cwd, ...(options.directories ?? [])]);
+  // A session that is made like another one names the directories that it has anyway.
+  const directories = ownDirectories(deps, options.directories);
+  deps.requirePlace?.([cwd, ...directories]);
   const store = persist ? house.store : house.ephemeral;
   const facts = {
     program: deps.prefix,
     cwd,
-    directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
+    directories: [...(deps.directories ?? []), ...directories],
     createdAt,
     bounds: ownSettings(made, house.start(cwd)),
     ...(options.owner !== undefined && { owner: options.owner }),
@@ -235,10 +237,9 @@ async function fork(house: House, id: string, { turn: asked, owner }: ForkOption
     },
     until: (record) => record.turn === turn && endsTurn(record.type),
   });
-  const inherited = new Set(house.deps.directories ?? []);
   const wanted: CreateOptions = {
     cwd: parent.cwd,
-    directories: parent.directories.filter((directory) => !inherited.has(directory)),
+    directories: parent.directories,
     persist: parent.persistent,
     settings: parent.settings,
     ...(owner !== undefined && { owner }),

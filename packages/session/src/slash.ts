@@ -211,7 +211,8 @@ const BUILT_IN: readonly SlashCommand[] = [
     isForOperator: true,
     opensSession: true,
     async run({ sessions, session }) {
-      const { id } = await sessions.create({ cwd: session.cwd, directories: session.directories });
+      const { cwd, directories, persistent: persist } = session;
+      const { id } = await sessions.create({ cwd, directories, persist });
       await session.snapshots?.drop();
       return `new session ${id}`;
     },

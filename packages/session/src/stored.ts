@@ -25,8 +25,13 @@ export async function summaryOf(house: StoredDeps, id: string): Promise<Summary>
     await store.open(id).then((one) => one.close(), naming);
     throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
   }
-  deps.requirePlace?.([summary.cwd, ...(summary.directories ?? []).filter((one) => !deps.directories?.includes(one))]);
+  deps.requirePlace?.([summary.cwd, ...ownDirectories(deps, summary.directories)]);
   return summary;
+}
+
+/** Those directories of a session that it has besides what every session has. */
+export function ownDirectories({ directories: all = [] }: StoredDeps["deps"], of: readonly string[] = []): string[] {
+  return of.filter((one) => !all.includes(one));
 }
 
 /** The error for opening or deleting a session that another process has; it says how to join. */

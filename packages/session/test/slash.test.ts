@@ -3,7 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Message, SessionRecord } from "@chimera/acp-schema/events";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Agent, createSlashPalette, parseSteps } from "../src/index.js";
+import {
+  type Agent,
+  type CreateOptions,
+  createSlashPalette,
+  parseSteps,
+  SessionError,
+  type SessionsDeps,
+} from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf } from "./fixture.js";
 
 /** Says what it was asked. */
@@ -125,6 +132,38 @@ describe("a built-in command", () => {
     expect(said(session.conversation.messages(9))).toEqual(["first", "reply", "second", "reply"]);
     await session.redo({ steps: 1 });
     expect(said(session.conversation.messages(9))).toEqual(["in short", "second", "reply"]);
+  });
+});
+
+describe("/new", () => {
+  const open = async (deps: Partial<SessionsDeps>, asked: Partial<CreateOptions> = {}) => {
+    const sessions = makeSessions(echo, deps);
+    const { id } = await sessions.create({ cwd: "/", ...asked });
+    const next = async (of: string) => {
+      const said = outputOf(await runPrompt(sessions, of, "/new"));
+      return sessions.find(said.slice("new session ".length));
+    };
+    return { id, next };
+  };
+
+  test("makes a session that is kept where this one is kept", async () => {
+    const { id, next } = await open({}, { persist: false });
+    expect((await next(id))?.persistent).toBe(false);
+  });
+
+  test("gives it the directories of this one, each once, however many follow each other", async () => {
+    const { id, next } = await open({ directories: ["/lib"] }, { directories: ["/own"] });
+    const second = await next(id);
+    expect(second?.directories).toEqual(["/lib", "/own"]);
+    expect((await next(second!.id))?.directories).toEqual(["/lib", "/own"]);
+  });
+
+  test("passes with directories that every session has, wherever else sessions may not work", async () => {
+    const requirePlace = (directories: readonly string[]) => {
+      if (directories.includes("/lib")) throw new SessionError("forbidden_directory", "not there");
+    };
+    const { id, next } = await open({ directories: ["/lib"], requirePlace });
+    expect((await next(id))?.directories).toEqual(["/lib"]);
   });
 });
 
