@@ -229,7 +229,7 @@ test("cancels, and the agent goes on with the next prompt", async () => {
   const session = await sessions.create({ cwd: at.cwd });
   session.prompt({ text: "say one\nsleep 60000" });
   await vi.waitFor(async () => expect(said(await records(sessions, session.id))).toBe("one"), 10_000);
-  expect(session.cancel()).toBe(true);
+  expect(await session.cancel()).toBe(true);
   await session.idle();
   expect((await records(sessions, session.id)).at(-1)).toMatchObject({ type: "cancelled" });
   expect(said(await turn(session, sessions, "say two"))).toBe("two");

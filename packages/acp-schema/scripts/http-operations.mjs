@@ -77,7 +77,7 @@ export const operations = {
   ],
   "GET /sessions/{id}/changes": ["sessionsChanges", "What each turn changed in files", ...loaded, "invalid_query"],
   "POST /sessions/{id}/turns": ["turnsStart", "Sends a prompt to a session", ...prompt],
-  "POST /sessions/{id}/cancel": ["turnsCancel", "Ends the running turn", ...session],
+  "POST /sessions/{id}/cancel": ["turnsCancel", "Ends the running turn", ...loaded],
   "GET /sessions/{id}/events": [
     "sessionsFollow",
     "The records of a session: replayed from a cursor, then live",
@@ -155,7 +155,7 @@ export const operations = {
   "GET /session/{id}": ["liveSessionsRead", "Where a session works and how long its log is", ...loaded],
   "DELETE /session/{id}": ["liveSessionsEnd", "Ends a session and keeps its log", ...session],
   "POST /session/{id}/message": ["messagesSend", "Sends a prompt to a session", ...prompt, "missing_text"],
-  "POST /session/{id}/cancel": ["messagesCancel", "Ends the running turn", ...session],
+  "POST /session/{id}/cancel": ["messagesCancel", "Ends the running turn", ...loaded],
   "GET /session/{id}/events": [
     "liveSessionsFollow",
     "The records of a session in the older envelope",
@@ -193,7 +193,7 @@ export const operations = {
     "key_reused",
   ],
   "GET /runs/{run_id}": ["runsRead", "A run as it is now", "run_not_found"],
-  "POST /runs/{run_id}/cancel": ["runsCancel", "Ends a run", "run_not_found"],
+  "POST /runs/{run_id}/cancel": ["runsCancel", "Ends a run", "run_not_found", ...loaded],
   "GET /runs/{run_id}/events": ["runsEvents", "What a run went through", "run_not_found"],
   "POST /acp": [
     "acpSend",

@@ -319,9 +319,10 @@ function place(
   request.onAbort((reason) => {
     if (!isConnectionError(reason) || reason.code !== "aborted") return;
     if (accepted === undefined) throw reason;
-    if (!(accepted instanceof Promise)) return void session.cancel(accepted.turn);
-    accepted.then(({ turn }) => session.cancel(turn)).catch((error) => deps.onReaderError(error, session.id));
+    void cancelTurn(accepted).catch((error) => deps.onReaderError(error, session.id));
   });
+  const cancelTurn = async (prompt: Accepted | Promise<Accepted>) =>
+    session.cancel((prompt instanceof Promise ? await prompt : prompt).turn);
   const wait = ({ turn }: Accepted): typeof deferred => {
     let answered = () => {};
     const done = new Promise<void>((resolve) => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { RunEvent } from "@chimera/acp-schema/http";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
-import { eventually, newSession, openStream, runTurn, type Served, serve } from "./fixture.js";
+import { eventually, newSession, openStream, runTurn, type Served, scratch, serve } from "./fixture.js";
 import { expectError, expectReply } from "./shape.js";
 
 /** A session whose turn waits for a permission. */
@@ -162,6 +162,18 @@ describe("a run", () => {
     const cancelled = await served.call("POST", `/runs/${run.body.run_id}/cancel`);
     expectReply("POST /runs/{run_id}/cancel", cancelled);
     expect(cancelled.body).toMatchObject({ status: "cancelled", agent_name: "plan", output: [{ role: "agent" }] });
+  });
+
+  test("is cancelled by the process that runs it alone, and so is every turn", async () => {
+    const root = scratch();
+    const [runner, other] = [await serve({ agents, root }), await serve({ agents, root })];
+    const body = { agent_name: "otter", mode: "async", input: input("wait") };
+    const { run_id } = (await runner.call("POST", "/runs", { body })).body;
+    await eventually(async () => (await runner.call("GET", `/runs/${run_id}`)).body.status === "in-progress");
+    for (const family of ["runs", "sessions", "session"])
+      expectError(await other.call("POST", `/${family}/${run_id}/cancel`), 409, "session_claimed");
+    expect((await runner.call("POST", `/sessions/${run_id}/cancel`)).status).toBe(204);
+    await eventually(async () => (await other.call("GET", `/runs/${run_id}`)).body.status === "cancelled");
   });
 
   test("ends for itself while another prompt waits in its session", async () => {

@@ -138,7 +138,7 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
       };
     },
     async close(id) {
-      if (sessions.find(id) || !away.has(id)) return sessions.close(id);
+      if (sessions.find(id)) return sessions.close(id);
       await send({ session: id, method: "close", args: [] });
       away.get(id)?.leave();
     },

@@ -104,7 +104,7 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "
   };
 }
 
-type Commands = Omit<Session, keyof ReadableSession> & Pick<OwnedSession, "prompt" | "cancel">;
+type Commands = Omit<Session, keyof ReadableSession> & Pick<OwnedSession, "prompt">;
 
 function commandsOf(parts: Parts, view: ReadableSession, session: () => Session): Commands {
   const { writer, journal, queue, broker, activity, change } = parts;
@@ -129,16 +129,18 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
       requireOpen();
       return acceptPrompt(promptDeps, input);
     },
-    cancel(turn = queue.current?.turn) {
+    async cancel(turn = queue.current?.turn) {
       activity.touch();
-      if (turn === undefined) return false;
+      if (turn === undefined || journal.conversation.turns[turn]?.ended) return false;
       if (queue.current?.turn === turn) {
         if (!queue.cancel()) return false;
         broker.release("cancel");
         return true;
       }
-      if (queue.forget((waiting) => waiting === turn).length === 0) return false;
-      journal.recorder.write(NEVER_RAN, { turn });
+      if (!queue.waiting.includes(turn)) return false;
+      const durable = journal.accept(NEVER_RAN, { turn });
+      queue.forget((waiting) => waiting === turn);
+      await durable;
       return true;
     },
     answer(permissionId, answer, origin, shown) {

@@ -209,12 +209,12 @@ async function born(
     });
 }
 
-/** Runs in the session's lane. An evicted session still has the settings that its clients gave it. */
+/** Runs in the session's lane. One that is not in memory still has the settings that its clients gave it. */
 async function close(house: House, id: string): Promise<void> {
-  if (house.loaded.evicted(id) || house.loaded.resting(id)) {
+  if (!house.loaded.find(id)) {
     await bring(house, id).catch((error) => {
-      // Another process holds it, and has to close it.
-      if (!isSessionError(error) || error.code !== "session_claimed") throw error;
+      // What is not there needs no closing.
+      if (!isSessionError(error) || error.code !== "session_not_found") throw error;
     });
   }
   await house.loaded.unload(id, "close");

@@ -108,8 +108,11 @@ export interface ReadableSession {
 export interface Session extends ReadableSession {
   /** Throws `queue_full`, `key_reused`, `session_closed`, or the storage error that keeps the log from being written. */
   prompt(input: PromptInput): Accepted | Promise<Accepted>;
-  /** Ends the running turn, or the one that is named, running or waiting. False when there is none, or it has ended. */
-  cancel(turn?: number): boolean | Promise<boolean>;
+  /**
+   * Ends the running turn, or the one that is named, running or waiting. False when there is none, or it has ended. A prompt that waited
+   * has its last record when this resolves; a turn that runs comes to its own within two seconds.
+   */
+  cancel(turn?: number): Promise<boolean>;
   /** @param shown the digest of what the person saw. Throws `not_as_shown` for another than the request's, `permission_not_found`, `already_resolved`. */
   answer(permissionId: string, answer: Reply, origin?: string, shown?: string): Promise<void>;
   /** Null: the person does not want to answer. Throws `question_not_found`, `already_resolved`. */
@@ -134,7 +137,6 @@ export interface Session extends ReadableSession {
 /** What the program that holds the sessions may do besides. */
 export interface OwnedSession extends Session {
   prompt(input: PromptInput): Accepted;
-  cancel(turn?: number): boolean;
   /** The caller it was opened for may read it and nothing else. */
   readonly isReadOnly: boolean;
   /** What it was made with, under what its log says was changed. */

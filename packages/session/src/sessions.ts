@@ -58,7 +58,7 @@ export interface Sessions {
   known(): ReadonlyMap<string, ListedSummary>;
   /** Copies the log up to the end of a turn (default: the last) into a new session. Resolves when the copy is durable. */
   fork(id: string, options?: ForkOptions): Promise<OwnedSession>;
-  /** Cancels, takes flags and options back to how it was made, unloads; the session stays loadable. */
+  /** Cancels, takes flags and options back to how it was made, unloads; the session stays loadable. `session_claimed`. */
   close(id: string): Promise<void>;
   /** Ends a session for good and forgets its snapshots; its log stays, as a record of what happened. `session_not_found`. */
   tearDown(id: string): Promise<void>;

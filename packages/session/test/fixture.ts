@@ -49,7 +49,7 @@ export function untilHeard(session: Session): Promise<void> {
 export function untilCancelled(text: string): Agent {
   return async function* (_turn, { signal }) {
     yield { type: "text_delta", metadata: { text } } satisfies AgentEvent;
-    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
   };
 }
 

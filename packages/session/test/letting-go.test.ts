@@ -36,6 +36,16 @@ async function openWhenFree(sessions: Sessions, id: string): Promise<void> {
 }
 
 describe("an idle session", () => {
+  test("is not closed by a process that does not have it", async () => {
+    const { one, other } = await twoPrograms(speaking("hello"), { hold: 0 });
+    const { id } = await one.create({ cwd: "/" });
+    await runPrompt(one, id, "first");
+    await expect(other.close(id)).rejects.toMatchObject({ code: "session_claimed" });
+    await one.close(id);
+    await other.load(id);
+    await expect(one.close(id)).rejects.toMatchObject({ code: "session_claimed" });
+  });
+
   test("is taken up as it was: the same object, and nothing that was started for it ends", async () => {
     const { one, unloaded } = await twoPrograms();
     const session = await one.create({ cwd: "/" });

@@ -302,13 +302,37 @@ describe("a session", () => {
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "one" });
     session.prompt({ text: "two" });
-    expect(session.cancel(1)).toBe(true);
-    expect(session.cancel(1)).toBe(false);
+    expect(await session.cancel(1)).toBe(true);
+    expect(await session.cancel(1)).toBe(false);
     expect([session.state, session.queued]).toEqual(["running", 0]);
     await untilHeard(session);
-    expect(session.cancel(0)).toBe(true);
+    expect(await session.cancel(0)).toBe(true);
     await session.idle();
+    expect(await session.cancel(0)).toBe(false);
     expect(session.conversation.turns.map((turn) => turn.result?.cancelled)).toEqual([true, true]);
+  });
+
+  test("says that a prompt which waited is cancelled when its last record is durable", async () => {
+    const store = createMemoryStore<SessionEvent, Summary>();
+    const syncs: (() => void)[] = [];
+    const create = async (id: string, summary: Summary): Promise<LogWriter<SessionEvent>> => {
+      const writer = await store.create(id, summary);
+      const durable = () => new Promise<void>((resolve) => syncs.push(resolve));
+      return Object.create(writer, { durable: { value: durable } });
+    };
+    const sessions = makeSessions(untilCancelled("part"), { store: { ...store, create } });
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "one" });
+    session.prompt({ text: "two" });
+    let isCancelled = false;
+    const cancelling = session.cancel(1).then(() => {
+      isCancelled = true;
+    });
+    const ends = (await recordsOf(sessions, session.id)).filter(({ type }) => type === "cancelled");
+    expect(ends.map(({ turn }) => turn)).toEqual([1]);
+    expect(isCancelled).toBe(false);
+    for (const synced of syncs) synced();
+    await cancelling;
   });
 
   test("is listed once it had a prompt, newest touched first, and gone when deleted", async () => {

@@ -29,7 +29,7 @@ export function localClient(core: RunningCore, session: OwnedSession, approves: 
       return turn;
     },
     async cancel() {
-      session.cancel();
+      await session.cancel();
     },
     async answerQuestion(questionId, answer) {
       await session.answerQuestion(questionId, answer).catch((error) => {

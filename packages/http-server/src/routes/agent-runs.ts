@@ -16,7 +16,7 @@ import { streamArray } from "../stream/text-body.js";
 import { requireManifest } from "./program.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
-export function agentRunRoutes({ deps, openSession, creations, streams }: Parts) {
+export function agentRunRoutes({ deps, creations, streams }: Parts) {
   const { sessions } = deps;
 
   const requireRun = async (id: string): Promise<void> => {
@@ -68,9 +68,10 @@ export function agentRunRoutes({ deps, openSession, creations, streams }: Parts)
 
     "POST /runs/{run_id}/cancel": async (c) => {
       const id = pathPart(c, "run_id");
-      await openSession.requireHere(id);
-      const session = sessions.find(id);
-      if (session?.cancel()) await Promise.race([session.idle(), settled(LIMITS.farewellMs)]);
+      await requireRun(id);
+      // Loaded, because a turn that runs in another process is not ended here.
+      const session = await sessions.load(id);
+      if (await session.cancel()) await Promise.race([session.idle(), settled(LIMITS.farewellMs)]);
       return c.json(await readRun(id));
     },
 

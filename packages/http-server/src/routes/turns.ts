@@ -18,12 +18,10 @@ import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
 import { type Handler, type Handlers, isGuest, type Parts, pathPart } from "./route.js";
 
-export function turnRoutes({ deps, openSession }: Parts) {
+export function turnRoutes({ openSession }: Parts) {
   const cancel: Handler = async (c) => {
-    const id = pathPart(c, "id");
-    await openSession.require(id);
-    await openSession.requireHere(id);
-    deps.sessions.find(id)?.cancel();
+    // Opened, because a turn that runs in another process is not ended here.
+    await (await openSession(pathPart(c, "id"))).cancel();
     return c.body(null, 204);
   };
   const answer = async (id: string, permissionId: string, { decision, choice, shown, reason }: PermissionBody) => {
