@@ -1,4 +1,4 @@
-/** One life of the WebSocket: opened, served, watched, closed. */
+/** One WebSocket connection to the remote: opens it, serves it, watches it, and closes it. */
 import type { Agent, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type LineChannel, streamChannel } from "@chimera/ndjson-rpc";
@@ -8,10 +8,10 @@ import type { BridgedSession } from "./session.js";
 
 const HANDSHAKE_MS = 15_000;
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
-/** How long a clean close may take before the socket is cut. */
+/** How long a clean close may take. Then the socket is cut. */
 const CLOSE_MS = 2_000;
 
-/** What a connection over the bridge is served with: a channel, the name that its records carry, and the one session it reaches. */
+/** The input of `serve`: the channel of a connection, the origin for its records, and the only session it may reach. */
 export interface BridgePeer {
   readonly channel: LineChannel;
   readonly origin: string;
@@ -52,16 +52,16 @@ export async function attach(options: AttachOptions, signal: AbortSignal) {
   server.closed.then(hangUp, hangUp);
 
   return {
-    /** Resolves when the socket is gone and nothing is served on it any more. */
+    /** Resolves when the socket has closed and its server has stopped. */
     ended: gone.then(() => server.close()),
-    /** True when the remote has shown a sign of life since the last call; asks for the next one. */
+    /** Whether the remote has sent anything since the last call. Also sends the next ping. */
     stillThere() {
       if (!heard) return false;
       heard = false;
       if (socket.readyState === socket.OPEN) socket.ping();
       return true;
     },
-    /** Lets queued frames out, then closes. */
+    /** Sends the queued frames, then closes. */
     async close() {
       const limit = setTimeout(() => socket.terminate(), CLOSE_MS);
       await server.close();
@@ -97,7 +97,7 @@ async function connect(
     perMessageDeflate: false,
     ...(agent && { agent }),
   });
-  // Before it opens: the remote may speak in the same packet. Strings stay whole, so that a write is one message.
+  // Made before the socket opens, because the remote may send at once. Strings are not decoded, so that a write is one message.
   const stream = createWebSocketStream(socket, { decodeStrings: false });
   stream.on("error", () => {});
   const abandon = () => socket.terminate();
@@ -110,7 +110,7 @@ async function connect(
         reject(statusError(status, what) ?? new BridgeError("not_a_receiver", `${what} was answered ${status}`));
         socket.terminate();
       });
-      // Stays after the handshake: the close of the socket reports a fault, which must not be thrown too.
+      // This listener stays after the handshake, so that a later error is not thrown. The close event reports it.
       socket.on("error", (error) => reject(networkError(error, what)));
     });
   } finally {

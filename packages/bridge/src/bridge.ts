@@ -1,4 +1,4 @@
-/** The bridge: register, attach, heartbeat, and all of it again until the program stops it or the remote refuses it. */
+/** The bridge: registers, attaches and sends heartbeats, again and again until the program stops it or the remote refuses it. */
 import type { Agent } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Attachment, attach, type BridgePeer, type BridgeServer } from "./attach.js";
@@ -12,16 +12,16 @@ const ORIGIN = "bridge";
 
 export interface BridgeOptions extends Remote {
   readonly session: BridgedSession;
-  /** Serves one connection; called anew after each reconnect. */
+  /** Serves one connection; called for each new connection. */
   readonly serve: (peer: BridgePeer) => BridgeServer;
-  /** Makes the connections: a proxy, a private certificate. */
+  /** Makes the connections, for a proxy or a private certificate. */
   readonly agent?: Agent;
   readonly backoff?: BackoffLimits;
   readonly clock?: Clock;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
 
-/** The wait before the next attempt doubles from `firstMs` to `maxMs`, and begins again after a success. */
+/** The delay before the next attempt doubles from `firstMs` to `maxMs`, and starts again after a success. */
 interface BackoffLimits {
   /** @defaultValue 5000 */
   readonly firstMs?: number;
@@ -29,7 +29,7 @@ interface BackoffLimits {
   readonly maxMs?: number;
 }
 
-/** Time, passed in so that a schedule of minutes can be watched in a moment. */
+/** Time as a dependency, so that a test can run a schedule of minutes at once. */
 export interface Clock {
   /** Resolves after `ms`, or at once when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
@@ -46,11 +46,11 @@ export type BridgeStatus =
       readonly remoteUrl: string;
       readonly uiUrl: string | null;
       readonly lastEventId: number;
-      /** Why it is not connected, when it was tried. */
+      /** Why the last attempt to connect failed. */
       readonly error?: string;
     };
 
-/** 0: stopped when asked. 1: the remote is not a receiver. 2: the token was refused. */
+/** 0: the program stopped the bridge. 1: the remote is not a receiver. 2: the remote refused the token. */
 export interface BridgeExit {
   readonly code: 0 | 1 | 2;
   readonly message: string;
@@ -58,15 +58,15 @@ export interface BridgeExit {
 
 export interface Bridge {
   status(): BridgeStatus;
-  /** Keeps the session attached until the signal aborts or the remote is of no use; never throws, runs once. */
+  /** Keeps the session attached until the signal aborts or the remote refuses it for good. Never throws. Call it only once. */
   run(signal: AbortSignal): Promise<BridgeExit>;
 }
 
-/** Exit codes of what no later attempt can cure; the second table only until the remote was attached once. */
+/** Exit codes of errors that no later attempt can cure. The second table applies only until the first successful attachment. */
 const FATAL: Partial<Record<BridgeErrorCode, 1 | 2>> = { unauthorized: 2 };
 const FATAL_AT_FIRST: Partial<Record<BridgeErrorCode, 1 | 2>> = { not_a_receiver: 1, untrusted_certificate: 1 };
 
-/** Throws what `checkRemote` throws. */
+/** Throws the errors of `checkRemote`. */
 export function createBridge(options: BridgeOptions): Bridge {
   const { session, clock = systemClock, log = () => {} } = options;
   const { address, token } = checkRemote(options);
@@ -79,7 +79,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   let registered = false;
   let attachedOnce = false;
 
-  /** One registration and the life of its socket; returns what ended it. */
+  /** Registers once and serves the socket. Returns the error that ended it. */
   const attempt = async (signal: AbortSignal): Promise<BridgeError> => {
     state = "connecting";
     const registration = await api.register(signal);
@@ -107,7 +107,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     return (await beating) ?? new BridgeError("unreachable", "the connection was lost");
   };
 
-  /** Ends with the error that makes the connection useless, or with nothing when it ended by itself. */
+  /** Resolves with the error that makes the connection useless, or with undefined when the connection has ended. */
   const heartbeats = async (attachment: Attachment, over: AbortSignal): Promise<BridgeError | undefined> => {
     for (;;) {
       await clock.sleep(HEARTBEAT_MS, over);
@@ -179,14 +179,14 @@ const systemClock: Clock = {
   sleep: (ms, signal) => wait(ms, undefined, { signal }).catch(() => {}),
 };
 
-/** The wait after so many failures in a row. Throws a RangeError for times that are not finite: no wait would flood the remote. */
+/** The delay after a number of failures in a row. Throws a RangeError for delays that are not finite, which would flood the remote. */
 function createBackoff({ firstMs = 5_000, maxMs = 60_000 }: BackoffLimits = {}): (failures: number) => number {
   const [first, most] = [delayOf("firstMs", firstMs), delayOf("maxMs", maxMs)];
-  // The first wait is as it was asked for, also where it is longer than the longest.
+  // The first delay is never shortened, even if it is longer than `maxMs`.
   return (failures) => (failures === 0 ? first : Math.min(first * 2 ** Math.min(failures, 30), most));
 }
 
-/** A timer that is asked for more fires at once. */
+/** A timer with a longer delay would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function delayOf(name: string, ms: number): number {

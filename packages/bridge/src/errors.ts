@@ -1,19 +1,19 @@
-/** Everything this package throws; none of it carries the token. */
+/** The codes of this package's errors. No error contains the token. */
 export type BridgeErrorCode =
-  /** The address is not an http(s) URL, or holds credentials. */
+  /** The address is not an http(s) URL, or contains credentials. */
   | "bad_remote_url"
-  /** The address is not TLS, and `insecure` was not given. */
+  /** The address has no TLS, and `insecure` is not set. */
   | "insecure_url"
-  /** There is no token, or it cannot be sent in a header. */
+  /** The token is missing, or cannot be sent in a header. */
   | "bad_token"
-  /** 401 or 403: the remote does not take the token. */
+  /** 401 or 403: the remote refused the token. */
   | "unauthorized"
-  /** What answered does not speak this contract. */
+  /** The server that answered does not follow this contract. */
   | "not_a_receiver"
   | "untrusted_certificate"
-  /** The remote no longer knows the session; registering again helps. */
+  /** The remote has forgotten the session. Registering again helps. */
   | "unknown_session"
-  /** No answer, or one that says to come back later. */
+  /** No answer, or an answer that asks to try later. */
   | "unreachable";
 
 const BRAND = Symbol.for("@chimera/bridge/error");
@@ -34,7 +34,7 @@ export function isBridgeError(error: unknown): error is BridgeError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-/** What a status means for the bridge; undefined for one of success. */
+/** The error for a status; undefined for success. */
 export function statusError(status: number, what: string): BridgeError | undefined {
   if (status >= 200 && status < 300) return undefined;
   const message = `${what} was answered ${status}`;
@@ -45,11 +45,11 @@ export function statusError(status: number, what: string): BridgeError | undefin
   return new BridgeError("not_a_receiver", message);
 }
 
-/** What went wrong on the wire as what it means for the bridge. */
+/** The error for a failed connection. */
 export function networkError(cause: unknown, what: string): BridgeError {
   const { code = "", message = String(cause) } = cause as NodeJS.ErrnoException;
   if (HANDSHAKE.test(code)) {
-    // Only who speaks TLS can send an alert.
+    // A TLS alert shows that the remote does speak TLS.
     const alert = /:([^:]*alert[^:]*):/.exec(message)?.[1];
     const reason = alert ? `the remote refused the TLS handshake: ${alert}` : "the remote does not speak TLS";
     return new BridgeError("not_a_receiver", `${what} failed: ${reason}`, { cause });
@@ -60,7 +60,7 @@ export function networkError(cause: unknown, what: string): BridgeError {
 
 // --- internal ---
 
-/** Statuses that say "later"; every other refusal says that this is not a receiver. */
+/** Statuses that ask to try later. Any other refusal means that this is not a receiver. */
 const LATER = new Set([408, 425, 429]);
 
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/;

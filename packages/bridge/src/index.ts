@@ -1,4 +1,4 @@
-/** `@chimera/bridge`: an outbound WebSocket from a local session to a remote console. */
+/** `@chimera/bridge`: connects a local session to a remote console over an outbound WebSocket. */
 export type { BridgePeer, BridgeServer } from "./attach.js";
 export {
   type Bridge,

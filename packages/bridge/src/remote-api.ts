@@ -1,11 +1,11 @@
-/** The three calls a receiver answers: register, heartbeat, remove. Redirects are refused: they would carry the token along. */
+/** The three calls to a receiver: register, heartbeat, remove. Follows no redirects, which would send the token elsewhere. */
 import type { Agent, IncomingMessage } from "node:http";
 import { BridgeError, networkError, statusError } from "./errors.js";
 import type { RemoteAddress } from "./remote.js";
 import type { BridgedSession } from "./session.js";
 
 const ANSWER_MS = 15_000;
-/** How long the goodbye may keep a process from ending. */
+/** How long the goodbye may delay the end of the process. */
 const GOODBYE_MS = 2_000;
 const MAX_REPLY_BYTES = 64 * 1024;
 
@@ -60,7 +60,7 @@ function post(body: object, signal: AbortSignal): CallOptions {
   return { method: "POST", body: JSON.stringify(body), limitMs: ANSWER_MS, signal };
 }
 
-/** At registration nothing is known yet, so 404 can only mean that no receiver lives there. */
+/** At registration there is no session yet, so 404 means that there is no receiver at the address. */
 function noSuchPath(error: BridgeError): never {
   if (error.code !== "unknown_session") throw error;
   throw new BridgeError("not_a_receiver", error.message, { cause: error });
@@ -71,9 +71,9 @@ function parseObject(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch {
-    // The same answer as for JSON that is not an object.
+    // Throw the same error as for JSON that is not an object.
   }
-  throw new BridgeError("not_a_receiver", "registering was answered with something else than a JSON object");
+  throw new BridgeError("not_a_receiver", "the answer to the registration is not a JSON object");
 }
 
 interface Outgoing extends CallOptions {

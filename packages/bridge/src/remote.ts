@@ -1,11 +1,11 @@
-/** Where the remote is, checked before anything is sent, and the rule that what carries the token is encrypted. */
+/** Checks the address of the remote before anything is sent, and ensures that the token travels encrypted. */
 import { BridgeError } from "./errors.js";
 
 export interface Remote {
-  /** Where the receiver lives; `/api/sessions` is looked for below it. */
+  /** The receiver's address, to which `/api/sessions` is appended. */
   readonly remoteUrl: string;
   readonly token: string;
-  /** Lets the token travel without TLS. Certificates are checked either way. @defaultValue false */
+  /** Allows sending the token without TLS. Certificates are checked either way. @defaultValue false */
   readonly insecure?: boolean;
 }
 
@@ -18,7 +18,10 @@ export function checkRemote({ remoteUrl, token, insecure = false }: Remote): {
 } {
   const address = parseRemoteAddress(remoteUrl, insecure);
   if (/^[\x21-\x7e]+$/.test(token)) return { address, token };
-  throw new BridgeError("bad_token", token ? "the token holds characters a header cannot carry" : "there is no token");
+  throw new BridgeError(
+    "bad_token",
+    token ? "the token has characters that a header cannot have" : "there is no token",
+  );
 }
 
 // --- internal ---
@@ -29,18 +32,21 @@ function parseRemoteAddress(text: string, insecure: boolean) {
     throw new BridgeError("bad_remote_url", "the remote must be an https address");
   }
   if (base.username || base.password) {
-    throw new BridgeError("bad_remote_url", "the remote's address may not hold credentials; pass the token apart");
+    throw new BridgeError(
+      "bad_remote_url",
+      "the remote's address may not contain credentials; pass the token separately",
+    );
   }
   if (base.protocol === "http:" && !insecure) {
     throw new BridgeError("insecure_url", `${base.origin} is not encrypted; use https, or --insecure to go without`);
   }
   const shown = `${base.origin}${base.pathname.replace(/\/+$/, "")}`;
   return {
-    /** As it may be shown: without credentials, query or trailing slash. */
+    /** The address to show, without query or trailing slash. */
     shown,
-    /** An address below it, made of literal segments. */
+    /** An address below it. The segments are encoded. */
     at: (...segments: readonly string[]) => new URL(`${shown}/${segments.map(encodeURIComponent).join("/")}`),
-    /** The WebSocket a registration names; relative to the remote, and held to the same rule. */
+    /** The WebSocket address from a registration. It may be relative, and needs TLS too unless `insecure` is set. */
     socket(given: unknown) {
       const url = typeof given === "string" && URL.canParse(given, shown) ? new URL(given, shown) : null;
       if (url && !URL.canParse(given as string)) url.protocol = base.protocol === "https:" ? "wss:" : "ws:";
@@ -52,11 +58,11 @@ function parseRemoteAddress(text: string, insecure: boolean) {
       }
       return url;
     },
-    /** The page a registration names, or null when it is not one a person could open. */
+    /** The page address from a registration; null unless a browser could open it. */
     page(given: unknown) {
       if (typeof given !== "string" || !URL.canParse(given, shown)) return null;
       const url = new URL(given, shown);
-      // It is shown on a terminal and opened in a browser: parsing has escaped what could be more than text.
+      // The address is shown on a terminal and opened in a browser. Parsing has escaped control characters in it.
       return ["http:", "https:"].includes(url.protocol) ? url.href : null;
     },
   };

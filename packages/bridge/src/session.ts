@@ -1,10 +1,10 @@
-/** The session that a bridge shows, as far as the bridge has to know it. */
+/** The session of a bridge, with only what the bridge needs. */
 export interface BridgedSession {
   readonly id: string;
   readonly cwd: string;
-  /** Read anew for every registration, heartbeat, status and refusal. */
+  /** Called for every registration, heartbeat, status and refusal. */
   facts(): SessionFacts;
-  /** Makes the bridge a client that approves, for as long as it runs: questions wait for a remote that is only away. */
+  /** Attaches the bridge as a client that can approve, so that questions wait for a remote that is temporarily away. */
   attach(): { detach(): void };
 }
 

@@ -52,11 +52,11 @@ test("waits 5, 10, 20, 40 and then 60 seconds between attempts, and says why", a
   expect((await running.exit).code).toBe(0);
   expect(clock.asked).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
   expect(running.logged[0]).toContain("registering was answered 503");
-  // Nothing was registered, so there is nothing to take back.
+  // Nothing was registered, so nothing is removed.
   expect(receiver.calls.every(({ method }) => method === "POST")).toBe(true);
 });
 
-test("refuses times between attempts that are none, and bounds those that no timer can wait", async () => {
+test("refuses retry delays that are not finite, and caps long ones", async () => {
   const program = await startProgram(asking);
   const receiver = await receive({ answer: () => ({ status: 503 }) });
   for (const backoff of [{ firstMs: Number.NaN }, { maxMs: -1 }, { firstMs: Number.POSITIVE_INFINITY }]) {
@@ -68,7 +68,7 @@ test("refuses times between attempts that are none, and bounds those that no tim
   expect(clock.asked).toEqual([2 ** 31 - 1]);
 });
 
-test("starts at 5 seconds again after it was attached", async () => {
+test("starts at 5 seconds again after an attachment", async () => {
   const clock = createManualClock();
   let answers = 0;
   const program = await startProgram(asking);
@@ -105,7 +105,7 @@ test("registers again when the remote has forgotten the session", async () => {
   expect(receiver.calls.filter(({ path }) => path === "/api/sessions")).toHaveLength(2);
 });
 
-test("a heartbeat that fails does not end a connection that works", async () => {
+test("a failed heartbeat does not end a working connection", async () => {
   const clock = createManualClock();
   const program = await startProgram(asking);
   const receiver = await receive({
@@ -120,7 +120,7 @@ test("a heartbeat that fails does not end a connection that works", async () => 
   expect(logged.at(-1)).toContain("the heartbeat was answered 502");
 });
 
-test("a remote that answers no ping between two heartbeats is taken for gone", async () => {
+test("a remote that answers no ping between two heartbeats counts as lost", async () => {
   const clock = createManualClock();
   const program = await startProgram(asking);
   const receiver = await receive();

@@ -1,10 +1,10 @@
-/** A clock that stands still until the test moves it, and remembers which timers were asked for. */
+/** A clock that stands still until the test moves it, and remembers its timers. */
 import type { Clock } from "../src/index.js";
 
 export interface ManualClock extends Clock {
-  /** Every sleep asked for, in milliseconds. */
+  /** All sleeps so far, in milliseconds. */
   readonly asked: readonly number[];
-  /** Ends the sleeps of that length. */
+  /** Ends the sleeps of this length. */
   pass(ms: number): void;
 }
 
@@ -32,7 +32,7 @@ export function createManualClock(): ManualClock {
   };
 }
 
-/** A clock on which no time passes: every sleep is over at once, up to a number of them. */
+/** A clock without time: a limited number of sleeps end at once. */
 export function createHastyClock(limit: number, onLimit: () => void): ManualClock {
   const asked: number[] = [];
   return {

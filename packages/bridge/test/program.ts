@@ -1,4 +1,4 @@
-/** The program's side: a real core over a memory store, served over the bridge by the real ACP server. */
+/** The program's side: real sessions with a memory store, served over the bridge by the real ACP server. */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
@@ -56,7 +56,7 @@ export async function startProgram(agent: Agent): Promise<Program> {
   };
 }
 
-/** An agent that counts aloud, a few numbers at a time, while `more` says so. */
+/** An agent that emits numbers, a few at a time, while `more` returns true. */
 export function counting(more: (n: number) => boolean): { readonly agent: Agent; readonly count: number } {
   let count = 0;
   return {
@@ -72,7 +72,7 @@ export function counting(more: (n: number) => boolean): { readonly agent: Agent;
   };
 }
 
-/** Asks for one permission and says what was decided. */
+/** Asks for one permission and emits the decision. */
 export const asking: Agent = async function* (_turn, { ask }) {
   const call = { call_id: "call-1", tool: "Bash", args: { command: "ls" } };
   yield { type: "tool_call", metadata: { ...call, kind: "execute", title: "ls", locations: [] } } satisfies AgentEvent;

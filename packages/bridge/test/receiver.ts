@@ -1,4 +1,4 @@
-/** A receiver on a real socket: answers the contract, speaks ACP to every client that attaches, and keeps its cursor when it is killed. */
+/** A receiver on a real socket: implements the contract, speaks ACP to every program that attaches, and keeps its cursor when killed. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -22,12 +22,12 @@ export interface Call {
 export interface ReceiverOptions {
   readonly token?: string;
   readonly tls?: ServerOptions;
-  /** Answers in place of the usual; undefined leaves the call to the receiver. */
+  /** Replaces the usual answers; undefined leaves a call to the receiver. */
   readonly answer?: (call: Call) => { status: number; body?: unknown } | undefined;
   readonly wsUrl?: (port: number, id: string) => string;
-  /** Answers a permission request; a promise that never settles leaves it open. */
+  /** Answers a permission request; a promise that never settles leaves it unanswered. */
   readonly onPermission?: (params: Record<string, unknown>, signal: AbortSignal) => Promise<object>;
-  /** False: attached programs are not spoken to. */
+  /** If false, the receiver sends nothing to attached programs. */
   readonly speak?: boolean;
 }
 
@@ -36,12 +36,12 @@ export interface Receiver {
   readonly calls: readonly Call[];
   readonly updates: readonly Update[];
   readonly cursor: number;
-  /** The connection to the program, once it has replayed. */
+  /** The connection to the program, after the replay. */
   attached(): Promise<Connection>;
   start(): Promise<void>;
-  /** Leaves what arrives over WebSockets in the kernel, or takes it again. */
+  /** Stops reading from WebSockets, or continues. */
   stall(on: boolean): void;
-  /** Drops every socket without a goodbye and stops listening. */
+  /** Cuts all sockets and stops listening. */
   kill(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       await connection.request("_chimera.dev/session/replay", { sessionId, sinceEventId: cursor });
       attached = connection;
     } catch {
-      // Killed on the way: the next attachment starts over.
+      // It was killed meanwhile; the next attachment starts over.
     }
   };
 

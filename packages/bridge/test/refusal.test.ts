@@ -39,7 +39,7 @@ describe("before anything is sent", () => {
   });
 });
 
-describe("what ends the bridge for good", () => {
+describe("the bridge ends for good after", () => {
   const bodies: [why: string, options: ReceiverOptions, exit: { code: number; message: RegExp }][] = [
     ["401", { token: "another" }, { code: 2, message: /^registering was answered 401: the token was not accepted$/ }],
     ["403", { answer: () => ({ status: 403 }) }, { code: 2, message: /403/ }],
@@ -58,7 +58,7 @@ describe("what ends the bridge for good", () => {
     expect(message).not.toContain(TOKEN);
   });
 
-  test("a token that is refused at the WebSocket", async () => {
+  test("a token that the WebSocket refuses", async () => {
     const program = await startProgram(asking);
     const receiver = await receive({
       token: "another",
@@ -68,7 +68,7 @@ describe("what ends the bridge for good", () => {
     expect(await run(program, receiver).exit).toMatchObject({ code: 2 });
   });
 
-  test("a token that is withdrawn while attached", async () => {
+  test("a token that is revoked while attached", async () => {
     const clock = createManualClock();
     const program = await startProgram(asking);
     const receiver = await receive({
@@ -82,7 +82,7 @@ describe("what ends the bridge for good", () => {
   });
 });
 
-test("a reply without end is cut off and tried again", async () => {
+test("an endless reply is cut off and tried again", async () => {
   const program = await startProgram(asking);
   const receiver = await receive({ answer: () => ({ status: 200, body: `"${"x".repeat(1 << 20)}"` }) });
   const { logged } = run(program, receiver);
@@ -90,7 +90,7 @@ test("a reply without end is cut off and tried again", async () => {
   expect(logged[0]).toContain("longer than");
 });
 
-test("after it was attached once, a remote that talks nonsense is only waited for", async () => {
+test("after one attachment, a remote that answers nonsense is only tried again", async () => {
   let nonsense = false;
   const program = await startProgram(asking);
   const receiver = await receive({ answer: () => (nonsense ? { status: 404 } : undefined) });

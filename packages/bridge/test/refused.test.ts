@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { asking, startProgram } from "./program.js";
 import { receive, run } from "./running.js";
 
-test("over the wire a refusal is an error that names the reason, and the connection lives on", async () => {
+test("over the wire a refusal is an error with the reason, and the connection stays", async () => {
   const program = await startProgram(asking);
   const receiver = await receive();
   run(program, receiver);

@@ -27,7 +27,7 @@ test("a remote prompts and answers; its records carry its origin, and it sees it
   });
 });
 
-test("a question goes to both sides; the first answer counts and takes it back from the other", async () => {
+test("a question goes to both sides; the first answer counts and withdraws it from the other", async () => {
   const program = await startProgram(asking);
   let asked = false;
   let withdrawn = false;
@@ -54,7 +54,7 @@ test("a question goes to both sides; the first answer counts and takes it back f
   expect(resolved[0]).not.toHaveProperty("origin");
 });
 
-test("a receiver that dies with a question on its screen is asked again when it is back", async () => {
+test("a receiver that dies with an unanswered question gets it again when it is back", async () => {
   const program = await startProgram(asking);
   let asked = 0;
   const receiver = await receive({ onPermission: () => (++asked === 1 ? new Promise(() => {}) : allow()) });
@@ -71,7 +71,7 @@ test("a receiver that dies with a question on its screen is asked again when it 
   expect(program.session.conversation.turns[0]?.result).toMatchObject({ output: "decided allow" });
 });
 
-test("lines from the remote that are not JSON-RPC are answered and do no harm", async () => {
+test("lines from the remote that are not JSON-RPC get an error and do no harm", async () => {
   const program = await startProgram(asking);
   const receiver = await receive();
   run(program, receiver);

@@ -3,7 +3,7 @@ import { counting, startProgram } from "./program.js";
 import { receive, run } from "./running.js";
 import { until } from "./until.js";
 
-test("ten killings of the receiver in mid-stream lose nothing, double nothing and keep the order", async () => {
+test("killing the receiver ten times in mid-stream loses nothing, repeats nothing and keeps the order", async () => {
   let more = true;
   const counted = counting(() => more);
   const program = await startProgram(counted.agent);
@@ -33,7 +33,7 @@ test("ten killings of the receiver in mid-stream lose nothing, double nothing an
   expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
 }, 30_000);
 
-test("what happened before the first attachment is there after it", async () => {
+test("records from before the first attachment are replayed after it", async () => {
   const counted = counting((n) => n < 2000);
   const program = await startProgram(counted.agent);
   program.session.prompt({ text: "count" });
@@ -46,7 +46,7 @@ test("what happened before the first attachment is there after it", async () => 
   expect(texts.slice(1, 2001).at(-1)).toBe("1999 ");
 });
 
-test("a remote that stops reading holds up nobody, and gets the rest when it reads again", async () => {
+test("a remote that stops reading blocks nobody, and gets the rest when it reads again", async () => {
   const piece = "x".repeat(32 * 1024);
   const count = 150;
   const program = await startProgram(async function* () {

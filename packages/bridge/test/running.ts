@@ -1,4 +1,4 @@
-/** Bridges that end with their test. */
+/** Starts bridges that end with their test. */
 import { afterEach } from "vitest";
 import { type Bridge, type BridgeExit, type BridgeOptions, createBridge } from "../src/index.js";
 import type { Program } from "./program.js";

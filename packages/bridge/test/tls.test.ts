@@ -39,7 +39,7 @@ describe("with a certificate", { tags: ["needs-openssl"] }, () => {
     agent.destroy();
   });
 
-  test("a certificate nobody vouches for ends it before the token is sent, --insecure or not", async () => {
+  test("an untrusted certificate ends it before the token is sent, even with --insecure", async () => {
     for (const insecure of [false, true]) {
       const program = await startProgram(asking);
       const receiver = await receive({ tls });
@@ -49,7 +49,7 @@ describe("with a certificate", { tags: ["needs-openssl"] }, () => {
     }
   });
 
-  test("one that wants a certificate from us is not reported as one that does not speak TLS", async () => {
+  test("a remote that requires a client certificate is not reported as one without TLS", async () => {
     const program = await startProgram(asking);
     const receiver = await receive({ tls: { ...tls, ca: tls.cert, requestCert: true, maxVersion: "TLSv1.2" } });
     const exit = await run(program, receiver, { agent: new Agent({ ca: tls.cert }) }).exit;
@@ -59,7 +59,7 @@ describe("with a certificate", { tags: ["needs-openssl"] }, () => {
     });
   });
 
-  test("a WebSocket without TLS is refused although the registration came over TLS", async () => {
+  test("a WebSocket without TLS is refused after a registration over TLS", async () => {
     const program = await startProgram(asking);
     const receiver = await receive({ tls, wsUrl: (port) => `ws://127.0.0.1:${port}/ws` });
     const exit = await run(program, receiver, { insecure: false, agent: new Agent({ ca: tls.cert }) }).exit;
@@ -67,7 +67,7 @@ describe("with a certificate", { tags: ["needs-openssl"] }, () => {
   });
 });
 
-test("an address that does not speak TLS ends it, and says so", async () => {
+test("an address without TLS ends it with this reason", async () => {
   const program = await startProgram(asking);
   const receiver = await receive();
   const exit = await run(program, receiver, { remoteUrl: receiver.url.replace("http:", "https:") }).exit;

@@ -1,4 +1,4 @@
-/** Chains of decisions in files: the lines of one in `audit-….jsonl`, its head beside it. */
+/** Audit chains in files: the lines of a chain in `audit-….jsonl`, and its head in a second file. */
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rename, stat } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import type { AuditChain, AuditChains, ChainHead, StoredChain } from "@chimera/acp-schema/policy";
 
 /**
- * The chain of this process, in a file of its own in `directory`, which is made with its first line and is readable by its owner only.
+ * The chain of this process, in its own file in `directory`. The first line creates the file, which only its owner can read.
  *
  * @example
  * const audit = createAudit(fileChain("/home/me/.chimera/audit"));
@@ -30,7 +30,7 @@ export function fileChain(directory: string): AuditChain {
       });
       const { size } = await log.stat();
       await log.appendFile(`${line}\n`).catch(async (error: unknown) => {
-        // A full disk takes a part of a line, and no line after that would verify: where it cannot be cut off, another chain begins.
+        // A full disk may have written a part of the line, after which no line would verify: cut it off, or else begin another chain.
         await log.truncate(size).catch(close);
         throw error;
       });
@@ -43,7 +43,7 @@ export function fileChain(directory: string): AuditChain {
 }
 
 /**
- * The chains of a directory, or the one of a file; none where nothing is.
+ * The chains in a directory, or the chain in a file; none if the path does not exist.
  *
  * @example
  * const { problems } = await verifyAudit(auditFiles("/home/me/.chimera/audit"));
@@ -55,19 +55,19 @@ export function auditFiles(directory: string): AuditChains {
       if (found === null) return [];
       if (!found.isDirectory()) return [await readChain(directory)];
       const names = (await readdir(directory)).filter((name) => LOG_NAME.test(name.replace(/\.head$/, "")));
-      // A head whose log is gone counts as a log that is missing.
+      // A head without its log counts as a missing log.
       const logs = [...new Set(names.map((name) => join(directory, name.replace(/\.head$/, ""))))].sort();
       return Promise.all(logs.map(readChain));
     },
     async put({ name, head, lines }) {
-      // A name comes from another store, and becomes a path here.
+      // Check the name: it comes from another store, and becomes a path here.
       if (!LOG_NAME.test(name)) throw new Error(`not the name of a chain: ${JSON.stringify(name)}`);
       const path = join(directory, name);
       await mkdir(directory, { recursive: true, mode: 0o700 });
       await replace(path, async (file) => {
         for await (const line of lines()) await file.appendFile(`${line}\n`);
       });
-      // After its lines: a chain may have more of them than its head says.
+      // Write the head after the lines, because a chain may have more lines than its head says.
       if (head) await replace(`${path}.head`, (file) => file.appendFile(formatHead(head)));
     },
   };
@@ -77,7 +77,7 @@ export function auditFiles(directory: string): AuditChains {
 
 const LOG_NAME = /^audit-[\w.-]+\.jsonl$/;
 
-/** Of one width, so that it can be written over itself. */
+/** The text of a head, always of the same length, so that it can be overwritten in place. */
 function formatHead({ n, hash }: ChainHead): string {
   return `${String(n).padStart(12, "0")} ${hash}\n`;
 }
@@ -90,7 +90,7 @@ async function openFiles(directory: string): Promise<{ log: FileHandle; top: Fil
   return { log, top: await open(`${path}.head`, "wx", 0o600) };
 }
 
-/** The whole file or the one of before, whenever the process dies. */
+/** Replaces a file atomically: whenever the process dies, the old or the new file is there. */
 async function replace(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const draft = `${path}.draft`;
   const file = await open(draft, "w", 0o600);
@@ -112,7 +112,7 @@ async function readChain(path: string): Promise<StoredChain> {
     try {
       yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
     } finally {
-      // A reader that stops early leaves it open otherwise.
+      // Close the file also when a reader stops early.
       input.destroy();
     }
   }

@@ -1,7 +1,7 @@
 /**
- * The audit log: every decision, each line sealed with a hash over itself and the line before, so that a changed, removed or
- * reordered line shows. Beside a chain is a head that names the last line, so that a cut end shows too. Lines are sealed and checked
- * here alone, wherever they are kept. In files each process has a chain of its own; processes that share a database share one.
+ * The audit log records every decision. Each line is sealed with a hash over itself and the line before, which reveals a changed, removed
+ * or reordered line. The head of a chain names its last line, which reveals a cut end too. Only this file seals and checks lines, wherever
+ * they are stored. In files each process has its own chain; processes that share a database share one.
  */
 import { createHash } from "node:crypto";
 import type { AuditChain, AuditChains, AuditEntry, ChainHead, StoredChain } from "@chimera/acp-schema/policy";
@@ -12,10 +12,10 @@ export interface Audit {
   close(): Promise<void>;
 }
 
-/** What the first line of every chain follows. */
+/** The head of an empty chain. */
 const GENESIS: ChainHead = { n: 0, hash: "0".repeat(64) };
 
-/** @param chain kept outside of anything an agent may write. */
+/** @param chain must be stored where no agent can write */
 export function createAudit(chain: AuditChain): Audit {
   let queue: Promise<void> = Promise.resolve();
   const write = async (entry: AuditEntry): Promise<void> => {
@@ -42,7 +42,7 @@ export function createAudit(chain: AuditChain): Audit {
 
 export interface AuditProblem {
   readonly file: string;
-  /** 1-based; null when it is about the file as a whole. */
+  /** Number of the line, from 1; null for a problem of the whole file. */
   readonly line: number | null;
   readonly problem: string;
 }
@@ -55,7 +55,7 @@ export interface AuditReport {
 }
 
 /**
- * Reads chains back and tells where they were changed.
+ * Reads chains and reports where they were changed.
  *
  * @example
  * const { ok, problems } = await verifyAudit(auditFiles("/home/me/.chimera/audit"));
@@ -69,7 +69,7 @@ export async function verifyAudit(kept: Pick<AuditChains, "all">): Promise<Audit
 
 // --- internal ---
 
-/** The hash of a line's text up to where the hash begins. */
+/** The hash of a line's text before its hash field. */
 const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex");
 
 const MAX_TEXT = 2000;
@@ -80,7 +80,7 @@ function seal(entry: object): { line: string; hash: string } {
   return { line: `${body},"hash":"${hash}"}`, hash };
 }
 
-/** Long texts are named by their hash: the log shows what was decided on, it does not keep a copy of every file. */
+/** Replaces long texts by their hash. The log shows what was decided on, but does not copy whole files. */
 function shorten(args: AuditEntry["args"]): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(args).map(([key, value]) => {
@@ -103,7 +103,7 @@ async function verifyChain({ name, head, lines }: StoredChain): Promise<{ entrie
       line += 1;
       const entry = openSeal(text);
       if (!entry) {
-        // A crash can cut the very last line short; its decision was never acted on, and the head does not count it.
+        // A crash may cut off the last line. Nothing was done after its decision, and the head does not count it.
         const torn = head !== null && expected > head.n && !text.endsWith("}");
         if (!torn) report(line, "the line was changed");
         expected += torn ? 0 : 1;
@@ -120,7 +120,7 @@ async function verifyChain({ name, head, lines }: StoredChain): Promise<{ entrie
     report(null, (error as NodeJS.ErrnoException).code === "ENOENT" ? "the log is missing" : (error as Error).message);
     return { entries: 0, problems };
   }
-  // A chain without a line has none.
+  // A chain without lines has no head.
   if (head === null) {
     if (expected > 1) report(null, "the head is missing");
   } else if (head.n >= expected) report(null, `lines ${expected} to ${head.n} are missing at the end`);

@@ -1,18 +1,18 @@
-/** Remembered answers and chains of decisions, from where they are kept to another place. What is there already is not copied again. */
+/** Copies remembered answers and audit chains from one store to another, except those that the target already has. */
 import type { AnswerLines, AuditChains, StoredChain } from "@chimera/acp-schema/policy";
 import { answerIn } from "./remembered.js";
 
 export interface CopiedAudit {
   readonly copied: number;
   readonly unchanged: number;
-  /** The names of chains that are different in both places, and were left alone. */
+  /** The names of chains that differ between the stores and were not copied. */
   readonly left: readonly string[];
 }
 
-/** Every chain as it is, line by line: seals stay what they were. Throws when what arrived is not what was sent. */
+/** Copies chains line by line, with their seals. Throws when the copy differs from its source. */
 export async function copyAudit(from: AuditChains, to: AuditChains): Promise<CopiedAudit> {
   const counts = { copied: 0, unchanged: 0, left: [] as string[] };
-  /** By the first line: the chain that the servers of a database share has another name elsewhere. */
+  /** First line -> chain, because the chain that servers share in a database has another name elsewhere. */
   const there = new Map<string | null, StoredChain>();
   for (const chain of await to.all()) there.set(await firstLine(chain), chain);
   const names = new Set([...there.values()].map(({ name }) => name));
@@ -36,14 +36,14 @@ export async function copyAudit(from: AuditChains, to: AuditChains): Promise<Cop
   for (const [name, source] of sent) {
     const found = arrived.get(name);
     if (!found || (await compare(source, found)) === "different")
-      throw new Error(`${source.name} did not arrive as it was sent; copy it again`);
+      throw new Error(`the copy of ${source.name} differs from its source; copy it again`);
   }
   return counts;
 }
 
 /**
- * Answers that the target does not have, in their order, so that the last one holds. Where the target has answers of its own in a
- * workspace, they hold, and only those about other calls are added. Resolves with the number of lines that were added.
+ * Copies missing answers in their order, so that the last one applies. If the target has its own answers in a workspace, these win, and
+ * only answers about other calls are added. Resolves to the number of added lines.
  */
 export async function copyAnswers(from: AnswerLines, to: AnswerLines): Promise<number> {
   let added = 0;
@@ -64,7 +64,7 @@ export async function copyAnswers(from: AnswerLines, to: AnswerLines): Promise<n
 
 // --- internal ---
 
-/** Without a last line that is still being written, or that a crash cut short: what it says was never acted on. */
+/** The lines of a chain without an incomplete last line, on which nothing was done yet. */
 async function* wholeLines({ lines }: StoredChain): AsyncGenerator<string> {
   let last: string | null = null;
   for await (const line of lines()) {
@@ -78,13 +78,13 @@ async function firstLine({ lines }: StoredChain): Promise<string | null> {
   try {
     for await (const line of lines()) return line;
   } catch (error) {
-    // The lines of a head are gone: there is nothing to copy.
+    // The log of a head is missing, so there is nothing to copy.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
   return null;
 }
 
-/** Whether the target has all lines of the source, the first of them, or others. */
+/** Whether the target has all lines of the source (`whole`), only the first of them (`behind`), or other lines. */
 async function compare(source: StoredChain, target: StoredChain): Promise<"whole" | "behind" | "different"> {
   const there = target.lines()[Symbol.asyncIterator]();
   try {

@@ -1,4 +1,4 @@
-/** The decision itself: a pure function of a call and of everything that bears on it; and how much the call could hurt. */
+/** The decision about a call, as a pure function of the call and the facts about it; and the risk of the call. */
 import { relative } from "node:path";
 import type { TurnSettings } from "@chimera/acp-schema/agent";
 import type { Risk } from "@chimera/acp-schema/events";
@@ -8,12 +8,12 @@ import { isInside, isSecret } from "@chimera/sandbox/secrets";
 import { fitsArgument, isAbout, isCommandRule, isPathRule } from "./rule.js";
 import type { Ruleset } from "./ruleset.js";
 
-/** What a parser of shell commands makes of one. */
+/** The result of a classifier of shell commands. */
 export interface Classified {
   readonly decision: Action;
   readonly risk: Risk;
   readonly why: string;
-  /** Its `ask` holds also where commands are approved in advance. @defaultValue only where a rule on commands asks or forbids */
+  /** Whether `ask` applies even to commands that are approved in advance. @defaultValue only if a rule on commands asks or denies */
   readonly isFirm?: boolean;
 }
 
@@ -21,13 +21,13 @@ export interface CallFacts {
   readonly settings: Pick<TurnSettings, "autoApproveWrites" | "autoApproveExecute" | "readOnly">;
   /** Real paths: the workspace first, then its additional directories. */
   readonly roots: readonly [string, ...string[]];
-  /** Real paths of directories outside that reading tools may read like the workspace. @defaultValue none */
+  /** Real paths of directories outside the workspace that reading tools may read. @defaultValue none */
   readonly readable?: readonly string[];
-  /** Real paths of directories that no tool may touch, but for what is `readable` below them. @defaultValue none */
+  /** Real paths of directories that no tool may touch, except `readable` ones below them. @defaultValue none */
   readonly hidden?: readonly string[];
-  /** The user's own rules: they may allow. */
+  /** The user's own rules, which may allow. */
   readonly rules: Ruleset;
-  /** Rules that came with the project: they may only narrow. */
+  /** The project's rules, which may only restrict. */
   readonly projectRules: Ruleset;
   readonly agent: AgentPermission | null;
   readonly remembered: "always" | "never" | null;
@@ -35,7 +35,10 @@ export interface CallFacts {
   readonly classified: Classified | null;
 }
 
-/** Defaults and modes, then the user's rules, then what narrows; last what was answered before, which lifts no prohibition. */
+/**
+ * Applies defaults and modes, then the user's rules, then everything that restricts, then remembered answers, which never lift a denial,
+ * and last the program's private directories.
+ */
 export function decide(call: PolicyCall, facts: CallFacts): PolicyDecision {
   const steps = [byUser, byAgent, byPlace, byProject, byReadOnly, byMemory, byOwner];
   const metered = { ...facts, meter: createMeter() };
@@ -50,7 +53,7 @@ export function decide(call: PolicyCall, facts: CallFacts): PolicyDecision {
 
 // --- internal ---
 
-/** The highest risk of the paths and of the kind of tool, for people who are asked about the call: a label, not a wall. */
+/** The highest risk of the tool's kind and of the paths: a label for the person who is asked. It protects nothing. */
 function riskOf({ tool, touches }: PolicyCall): Risk {
   const risks: Risk[] = [
     READERS.has(tool.kind) ? "low" : "medium",
@@ -68,11 +71,11 @@ interface Verdict {
   readonly action: Action;
   readonly rule: string | null;
   readonly why: string;
-  /** A rule that named this very argument: it holds outside the workspace too. */
+  /** Whether a rule names particular files, so that it applies outside the workspace too. */
   readonly exact?: boolean;
 }
 
-/** What all rules together may cost: those of a project may be written to take long. */
+/** Facts with a meter that limits the cost of all rules together, because a project may contain slow rules. */
 type Metered = CallFacts & { readonly meter: Meter };
 
 const READERS: ReadonlySet<string> = new Set(["read", "search", "think"]);
@@ -96,12 +99,12 @@ function byDefault(call: PolicyCall, facts: Metered): Verdict {
   return { action, rule: null, why };
 }
 
-/** A mode that asks nothing must not be the way around a rule that asks or forbids. */
+/** Approves in advance, except that such a mode must not bypass a rule that asks or denies. */
 function approveAhead(call: PolicyCall, facts: Metered, rule: string | null): Verdict {
   const { rules, projectRules, agent, classified, meter } = facts;
   const limiting = (all: readonly Rule[]) =>
     all.filter((each) => each.action !== "allow" && isAbout(each, call, meter) && isCommandRule(each, call));
-  // A classifier has applied these rules to each command of the line, and its doubt may be one of them.
+  // The classifier has applied these rules to each command of the line, so one of them may be the reason for `ask`.
   const isDoubted = () => limiting([...rules.rules, ...projectRules.rules, ...(agent?.rules ?? [])]).length > 0;
   if (classified?.decision === "ask" && (classified.isFirm || isDoubted()))
     return { action: "ask", rule: "command", why: classified.why };
@@ -124,7 +127,7 @@ function byAgent(current: Verdict, call: PolicyCall, facts: Metered): Verdict {
   return agent.trusted && current.action !== "deny" ? ruled : stricter(current, ruled);
 }
 
-/** Outside the workspace, and where files are run or trusted rather than edited, nothing is approved in advance. */
+/** Asks about files outside the workspace, files that may hold secrets, and files that steer other programs. */
 function byPlace(current: Verdict, { tool, touches }: PolicyCall, { roots, readable = [] }: CallFacts): Verdict {
   if (current.action !== "allow" || current.exact) return current;
   const places = READERS.has(tool.kind) ? [...roots, ...readable] : roots;
@@ -155,7 +158,7 @@ function byMemory(current: Verdict, _: PolicyCall, { remembered }: CallFacts): V
   return current;
 }
 
-/** What the program keeps of other sessions is not for this one to read, even where a person or a rule allows it. */
+/** Denies access to the program's data about other sessions, even if a person or a rule allows it. */
 function byOwner(current: Verdict, { touches }: PolicyCall, { roots, readable = [], hidden = [] }: CallFacts): Verdict {
   const others = hidden.filter((place) => !roots.some((root) => isInside(root, place)));
   const found = [...touches.reads, ...touches.writes].find(
@@ -177,7 +180,7 @@ function lastMatch(rules: readonly Rule[], call: PolicyCall, facts: Metered): Ve
 }
 
 function actionFor(rule: Rule, call: PolicyCall, { roots, classified, meter }: Metered): Action | null {
-  // A classifier was given the rules on commands and has applied them to each command of the line.
+  // The classifier has already applied the rules on commands to each command of the line.
   if (isCommandRule(rule, call)) return classified ? null : "ask";
   return fitsArgument(rule, call, roots[0], meter) ? rule.action : null;
 }
@@ -186,7 +189,7 @@ function stricter(a: Verdict, b: Verdict): Verdict {
   return STRICTNESS.indexOf(b.action) > STRICTNESS.indexOf(a.action) ? b : a;
 }
 
-/** The path below the root that holds it: what the names above it are called says nothing about the file. */
+/** The path relative to the root that contains it, so that the names of the directories above the root do not matter. */
 function withinRoot(path: string, roots: readonly string[]): string | null {
   const root = roots.find((candidate) => isInside(path, candidate));
   return root === undefined ? null : relative(root, path);

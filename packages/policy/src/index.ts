@@ -1,4 +1,4 @@
-/** `@chimera/policy`: who may call what, what was answered before, and the record of it; the same for every engine. */
+/** `@chimera/policy`: permission rules, remembered answers and the audit log, for every engine. */
 export type {
   Action,
   AgentPermission,

@@ -1,4 +1,4 @@
-/** The policy of a program's sessions: rules, memory and audit around the pure decision. */
+/** The policy of a program's sessions: brings rules, remembered answers and the audit log to the pure decision. */
 import { realpathSync } from "node:fs";
 import { createMeter } from "@chimera/acp-schema/glob";
 import type { AgentPermission, CallPlace, Policy, PolicyCall, Rule, Wider } from "@chimera/acp-schema/policy";
@@ -12,27 +12,27 @@ import { NO_RULES, type Ruleset } from "./ruleset.js";
 export type Classify = (command: string, circumstances: Circumstances) => Classified | Promise<Classified>;
 
 export interface Circumstances {
-  /** Where the command would run. */
+  /** The directory in which the command would run. */
   readonly cwd: string;
   readonly workspace: { readonly cwd: string; readonly directories: readonly string[] };
-  /** The rules on commands that apply, to be held against each command of the line; the last that matches wins. */
+  /** The rules to apply to each command of the line. The last rule that matches wins. */
   readonly rules: readonly { readonly pattern: string; readonly action: Rule["action"] }[];
 }
 
 export interface PolicyOptions {
-  /** The user's rules; a function is called anew for every call, so that a change counts at once. @defaultValue none */
+  /** The user's rules. A function is called for every decision, so that a change takes effect at once. @defaultValue none */
   readonly rules?: Ruleset | (() => Ruleset | Promise<Ruleset>);
-  /** Rules of the project in `cwd`: they can narrow, never widen. @defaultValue none */
+  /** The rules of the project in `cwd`, which can only restrict. @defaultValue none */
   readonly projectRules?: (cwd: string) => Ruleset | Promise<Ruleset>;
-  /** What the agent definition of that name says. @defaultValue nothing */
+  /** The permissions of the agent definition with this name. @defaultValue none */
   readonly agent?: (name: string, cwd: string) => AgentPermission | null | Promise<AgentPermission | null>;
-  /** Directories outside the workspace that a session may read like it: what its engine has put there. @defaultValue none */
+  /** Directories outside the workspace that a session may read, with files from its engine. @defaultValue none */
   readonly readable?: (sessionId: string) => readonly string[];
-  /** Directories that no tool may touch, but for what is `readable` below them: what the program keeps of all sessions. @defaultValue none */
+  /** Directories with the program's data about all sessions, which no tool may touch except `readable` ones below. @defaultValue none */
   readonly hidden?: readonly string[];
-  /** @defaultValue answers are not kept */
+  /** @defaultValue answers are not remembered */
   readonly remembered?: Remembered;
-  /** @defaultValue decisions are not written down */
+  /** @defaultValue decisions are not logged */
   readonly audit?: Audit;
   /** @defaultValue `classifyCommand` */
   readonly classify?: Classify;
@@ -49,7 +49,7 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
         options.agent?.(place.settings.agent, place.workspace.cwd) ?? null,
         options.remembered?.recall(roots[0], call) ?? null,
       ]);
-      // What came with the project may forbid here, but not allow.
+      // Rules from the project may restrict a command, but not allow it.
       const foreign = [...projectRules.rules, ...(agent?.trusted ? [] : (agent?.rules ?? []))];
       const own = [...rules.rules, ...(agent?.trusted ? agent.rules : [])];
       const narrowing = foreign.filter(({ action }) => action !== "allow");
@@ -62,7 +62,7 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
       const facts = { settings, roots, readable, hidden, rules, projectRules, agent, remembered, classified };
       const decision = decide(call, facts);
       if (decision.decision !== "ask") return decision;
-      // Only what would answer this question is offered.
+      // Offer a wider answer only if it would allow this call.
       const wider: Wider[] = [];
       const prefix = call.touches.isShell && options.remembered ? prefixOf(call.touches.command ?? "") : null;
       if (prefix !== null) {
@@ -89,9 +89,9 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
   };
 }
 
-/** The sandbox's classifier of shell commands, given the rules that the policy knows. */
+/** Classifies with the sandbox's classifier of shell commands and the policy's rules. */
 export const classifyCommand: Classify = async (command, { cwd, workspace, rules }) => {
-  // The grammar of the shell comes with the first command.
+  // Imported with the first command, because it loads the grammar of the shell.
   const { classify } = await import("@chimera/sandbox/classify");
   const patterns = (action: string) => rules.filter((rule) => rule.action === action).map(({ pattern }) => pattern);
   const { decision, risk, reason } = classify(command, {
@@ -104,7 +104,7 @@ export const classifyCommand: Classify = async (command, { cwd, workspace, rules
 
 // --- internal ---
 
-/** Held against each command of a line, as a rule of the person's own is. */
+/** A remembered prefix as a rule, which the classifier applies to each command of a line like a rule of the person. */
 function prefixRule(prefix: readonly string[]): Rule {
   return { tool: "*", action: "allow", argKey: "command", argPattern: `${prefix.join(" ")}*`, source: "remembered" };
 }

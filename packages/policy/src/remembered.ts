@@ -1,7 +1,6 @@
 /**
- * What was answered `always` or `never`, by tool and arguments, per workspace: exact arguments, but for a plain command line,
- * of which the words count. Lines that are only added, outside the workspace, so that several processes can add to them and none
- * can lose another's answer.
+ * Remembers answers of `always` and `never` per workspace, by tool and exact arguments; of a plain command line the words count. They are
+ * stored outside the workspace as lines that are only appended, so that several processes can add answers without losing any.
  */
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readdir, readFile, stat } from "node:fs/promises";
@@ -13,7 +12,7 @@ export type LastingAnswer = "always" | "never";
 
 export interface Remembered {
   recall(workspace: string, call: PolicyCall): Promise<LastingAnswer | null>;
-  /** With a prefix, `always` holds for every command that begins with these words. */
+  /** With a prefix, `always` applies to every command that begins with these words. */
   remember(workspace: string, call: PolicyCall, answer: LastingAnswer, prefix?: readonly string[]): Promise<void>;
   prefixes(workspace: string): Promise<readonly (readonly string[])[]>;
 }
@@ -26,7 +25,7 @@ export function createRemembered(lines: AnswerLines): Remembered {
     const line = { v: VERSION, ...about, answer, tool: call.tool.name, workspace, at: new Date().toISOString() };
     await lines.add(workspace, JSON.stringify(line));
   };
-  /** Reads the lines again when there are others. */
+  /** Reads the lines again if they have changed. */
   const look = async (workspace: string): Promise<Kept> => {
     const mark = await lines.mark(workspace);
     const known = kept.get(workspace);
@@ -43,7 +42,7 @@ export function createRemembered(lines: AnswerLines): Remembered {
       const { answers } = await look(workspace);
       const current = answers.get(keyOf(call));
       const former = answers.get(exactKeyOf(call));
-      // Version 1 knew exact arguments only. What it kept counts for the words from now on, where they can be written down.
+      // Version 1 stored exact arguments only. Store its answer for the words too, if the file is writable.
       if (former && !current) await remember(workspace, call, former.answer).catch(() => {});
       return latest(current, former)?.answer ?? null;
     },
@@ -51,7 +50,7 @@ export function createRemembered(lines: AnswerLines): Remembered {
 }
 
 /**
- * A file for each workspace, under a name that is made of the workspace's. Made when needed, readable by its owner only.
+ * Stores a file per workspace, named by a hash of the workspace's path. Files are created when needed; only their owner can read them.
  *
  * @example
  * const remembered = createRemembered(answerFiles("/home/me/.chimera/remembered"));
@@ -61,7 +60,7 @@ export function answerFiles(directory: string): AnswerLines {
   return {
     async add(workspace, line) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      // The newline in front keeps a line that a crash cut short from swallowing this one.
+      // The newline in front separates this line from one that a crash cut off.
       await appendFile(fileOf(workspace), `\n${line}\n`, { mode: 0o600 });
     },
     async mark(workspace) {
@@ -78,7 +77,7 @@ export function answerFiles(directory: string): AnswerLines {
   };
 }
 
-/** What a line says; null for one that holds no answer, because it is empty or was cut short. */
+/** Parses a line; null for one without an answer, because it is empty or incomplete. */
 export function answerIn(line: string): AnswerLine | null {
   try {
     const { key, answer, prefix, workspace } = JSON.parse(line) as Record<string, unknown>;
@@ -94,15 +93,15 @@ export function answerIn(line: string): AnswerLine | null {
 // --- internal ---
 
 interface Kept {
-  /** Of the lines when they were read. */
+  /** The mark of the lines when they were read. */
   readonly mark: string;
   readonly answers: ReadonlyMap<string, Given>;
-  /** By their words. */
+  /** Joined words -> words. */
   readonly prefixes: ReadonlyMap<string, readonly string[]>;
 }
 
 interface AnswerLine {
-  /** The key of calls, or the words that they begin with. */
+  /** The key of a call, or the words that commands begin with. */
   readonly about: string;
   readonly prefix?: readonly string[];
   readonly answer: LastingAnswer;
@@ -111,11 +110,11 @@ interface AnswerLine {
 
 interface Given {
   readonly answer: LastingAnswer;
-  /** Its line: the last answer that was given holds. */
+  /** Number of its line, because the last answer wins. */
   readonly order: number;
 }
 
-/** Of the lines that are written; a line without one is of version 1. Version 3 has prefixes, which older programs pass over. */
+/** The version in new lines. A line without one has version 1. Version 3 added prefixes, which older programs ignore. */
 const VERSION = 3;
 const MOST_PREFIXES = 500;
 
@@ -135,7 +134,7 @@ function absent(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-/** Words that a rule takes as they are. */
+/** Words without characters that have a meaning in rules. */
 function isWords(value: unknown): value is readonly string[] {
   return (
     Array.isArray(value) &&
@@ -148,12 +147,12 @@ function latest(a: Given | undefined, b: Given | undefined): Given | undefined {
   return a && b ? (a.order > b.order ? a : b) : (a ?? b);
 }
 
-/** The same tool, the same arguments in any order, meaning the same files; of a plain command line the same words. */
+/** The key of a call: tool, arguments in any order, and real paths; of a plain command line only the words. */
 function keyOf(call: PolicyCall): string {
   const { command, isShell } = call.touches;
   const words = command !== undefined && isShell ? commandWords(command) : null;
   if (words === null) return exactKeyOf(call);
-  // Not the text of an argument: no exact arguments have the same key.
+  // An object instead of the text, so that no call with exact arguments has the same key.
   const normal = Object.entries(call.args).map(([name, value]) => [name, value === command ? { words } : value]);
   return exactKeyOf({ ...call, args: Object.fromEntries(normal) });
 }

@@ -1,17 +1,17 @@
-/** A permission rule and whether it speaks about a call; for a command line, about the words that it is made of. */
+/** Matches permission rules with calls, and reads the words of plain command lines. */
 import { relative } from "node:path";
 import { compileGlob, type Meter } from "@chimera/acp-schema/glob";
 import type { PolicyCall, Rule } from "@chimera/acp-schema/policy";
 import { isInside } from "@chimera/sandbox/secrets";
 
-/** Whether the rule is about this tool at all. */
+/** Whether the rule applies to this tool. */
 export function isAbout(rule: Rule, { tool }: PolicyCall, meter?: Meter): boolean {
   if (rule.kinds && !rule.kinds.includes(tool.kind)) return false;
   const names = [tool.name, ...tool.aliases].map((name) => name.toLowerCase());
   return anyMatches(rule, rule.tool.toLowerCase(), names, meter);
 }
 
-/** Whether the rule names the command line as its argument. */
+/** Whether the rule's argument is the command line. */
 export function isCommandRule(rule: Rule, { touches }: PolicyCall): boolean {
   return touches.command !== undefined && rule.argKey !== undefined && COMMAND_KEYS.has(rule.argKey);
 }
@@ -21,39 +21,38 @@ export function isPathRule(rule: Rule): boolean {
   return rule.argPattern !== undefined && rule.argKey !== undefined && PATH_KEYS.has(rule.argKey);
 }
 
-/** Whether the rule's argument fits. Of a path's spellings, forbidding matches any, allowing only the real one. */
+/** Whether the rule's argument matches. A rule that denies or asks matches any spelling of a path; one that allows only the real path. */
 export function fitsArgument(rule: Rule, call: PolicyCall, cwd: string, meter?: Meter): boolean {
   if (rule.argKey === undefined) return true;
   const values = PATH_KEYS.has(rule.argKey) ? pathForms(rule, call, cwd) : plainForms(rule.argKey, call.args);
   const { argPattern } = rule;
   if (argPattern === undefined) return values.length > 0;
-  // A call that touches several files is allowed when the rule allows each of them.
+  // A call that touches several files is allowed only if the rule allows each of them.
   const paths = rule.action === "allow" && PATH_KEYS.has(rule.argKey) ? touchedPaths(call) : [];
   if (paths.length < 2) return anyMatches(rule, argPattern, values, meter);
   return paths.every((path) => anyMatches(rule, argPattern, formsOf(path, cwd), meter));
 }
 
-/** Longer lines are not read into words: they are asked about. */
+/** Most characters of a command line that is split into words. */
 const MAX_COMMAND = 16_384;
 
 /**
- * The words of a command line that is one plain command, whatever blanks stand between them and however they are quoted: two lines
- * with the same words do the same in any POSIX shell. Null for everything else. It is better not to know that two lines are alike
- * than to take one for another, so only a small part of the language is read: no expansion, pattern, escape, redirection,
- * assignment, comment, keyword, second command or character beyond ASCII.
+ * The words of a command line that is one plain command, independent of blanks and quotes between them: two lines with the same words
+ * do the same in any POSIX shell. Null for any other line. Mistaking one command for another would be worse than not recognising the
+ * same command, so this reads only a small part of the language: no expansion, pattern, escape, redirection, assignment, comment,
+ * keyword, second command or character beyond ASCII.
  */
 export function commandWords(command: string): string[] | null {
   if (command.length > MAX_COMMAND || !PLAIN_LINE.test(command)) return null;
   const words = command.match(EACH_WORD) as [string, ...string[]];
-  // A quoted name is not an alias and not a keyword, and one with an equals sign may be an assignment.
+  // Quotes change whether a name is an alias or a keyword, and a name with an equals sign may be an assignment.
   if (/['"=]/.test(words[0]) || KEYWORDS.has(words[0])) return null;
   return words.map((word) => word.replace(QUOTED, "$1$2"));
 }
 
 /**
- * Which commands are alike: the first words of a plain command, where the program is one whose subcommands people mean by name. Programs
- * that run what they are given (shells, interpreters, `sudo`, `xargs`) and those that write any file they are given have no prefix. Null
- * where allowing what begins alike would allow anything.
+ * The prefix that similar commands share: the first words of a plain command of a program with well-known subcommands. Null if allowing
+ * the prefix would allow anything: for programs that run other programs (shells, interpreters, `sudo`, `xargs`) or write any given file.
  */
 export function prefixOf(command: string): readonly string[] | null {
   const words = commandWords(command);
@@ -71,7 +70,7 @@ export function prefixOf(command: string): readonly string[] | null {
 
 // --- internal ---
 
-/** Whether a pattern of the rule matches one of the texts. What is too much to try counts against the call, whatever the rule. */
+/** Whether the pattern matches one of the texts. If trying it costs too much, the result goes against the call. */
 function anyMatches(rule: Rule, pattern: string, texts: readonly string[], meter?: Meter): boolean {
   const matches = compileGlob(pattern, "rule", meter);
   return texts.some((text) => matches(text, meter) ?? rule.action !== "allow");
@@ -100,9 +99,9 @@ function pathForms(rule: Rule, { args, touches }: PolicyCall, cwd: string): stri
   return [...forms, ...[...PATH_KEYS].flatMap((key) => plainForms(key, args))];
 }
 
-/** What is printable between single quotes, and between double ones without what a shell acts on there. */
+/** Printable characters in single quotes; or in double quotes, without those that a shell expands there. */
 const QUOTED = /'([ -&(-~]*)'|"([ #%-[\]-_a-~]*)"/g;
-/** Quoted parts, and characters that stand for themselves in every place of a word, but for a leading `=`. */
+/** Quoted parts, and characters without a special meaning anywhere in a word. A word must not begin with `=`. */
 const WORD = `(?!=)(?:[A-Za-z0-9_./:@%+,=-]|${QUOTED.source})+`;
 const EACH_WORD = new RegExp(WORD, "g");
 /** Words with blanks between them. A line break may only end the line. */
@@ -111,12 +110,12 @@ const KEYWORDS = new Set(
   "case coproc do done elif else esac fi for function if in select then time until while".split(" "),
 );
 
-/** Programs whose name says what they do, and those that need a second word for it. */
+/** Programs whose name alone is a prefix, and programs that need a subcommand. */
 const ONE_WORD: ReadonlySet<string> = new Set("eslint jest mypy pytest tsc vitest".split(" "));
 const TWO_WORDS: ReadonlySet<string> = new Set(
   "biome cargo dotnet git go gradle mvn npm npx pnpm ruff yarn".split(" "),
 );
 const SCRIPTS = /^(?:npm|pnpm|yarn) run$/;
-/** Subcommands that run whatever follows, or change what later commands do. */
+/** Subcommands that run any program, or change what later commands do. */
 const RUNS_ANY =
   /^(?:(?:npm|pnpm|yarn) (?:exec|x|dlx|run|explore|config|set|create|init|node)|git (?:config|bisect|filter-branch|submodule|rebase|difftool|mergetool|hook|worktree|credential|send-email|daemon|clone|remote|push)|npx (?:node|sh|bash|zsh|tsx|ts-node|shx|cross-env|env|sudo|npx|npm)|go (?:run|generate|tool|env)|cargo (?:run|install|config)|dotnet (?:run|exec|tool)|biome lsp-proxy)$/;

@@ -1,22 +1,22 @@
-/** `permissions.json`: rules in order, the last that matches wins. Those that come with a project can narrow, never widen. */
+/** `permissions.json`: a list of rules, of which the last match wins. A project's rules can only restrict. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Action, actionOf, type Rule } from "@chimera/acp-schema/policy";
 
 export interface Ruleset {
   readonly rules: readonly Rule[];
-  /** What happens where no rule matches; absent: reading is free, the rest is asked for. */
+  /** The action if no rule matches. @defaultValue reading is allowed, everything else asks */
   readonly default?: Action;
-  /** What could not be used, each naming its rule; the rest counts all the same. */
+  /** One sentence for each rule that is not usable. The other rules apply. */
   readonly problems: readonly string[];
 }
 
 export const NO_RULES: Ruleset = { rules: [], problems: [] };
 
-/** More rules than this are not read: a file that long is a mistake. */
+/** Most rules in a file. A longer file is a mistake. */
 const MAX_RULES = 1000;
 
-/** A missing file is an empty one; an unusable file is reported and empty. */
+/** Returns no rules for a missing file, and no rules with a problem for an unusable one. */
 export async function loadRuleset(file: string): Promise<Ruleset> {
   let text: string;
   try {
@@ -48,10 +48,10 @@ export function parseRuleset(text: string, source: string): Ruleset {
   return { rules, problems, ...(standard && { default: standard }) };
 }
 
-/** Below the project. */
+/** Paths below the project. */
 export const PROJECT_RULE_FILES = [join(".opencode", "permissions.json"), join(".chimera", "permissions.json")];
 
-/** `read` gives the text of a file below the project, or null; it follows no link out of the project. */
+/** `read` must return the text of a file below the project, or null, and follow no link out of the project. */
 export async function loadProjectRules(
   cwd: string,
   read: (root: string, path: string) => Promise<string | null>,
@@ -87,7 +87,7 @@ function parseRule(entry: unknown, source: string): Rule | string {
   if (typeof tool !== "string" || tool === "") return "has no tool";
   const meant = actionOf(action);
   if (!meant) return unknownAction(action);
-  // A condition that cannot be read must not turn into a rule without one.
+  // Reject a rule with an invalid condition, because without the condition it would apply to more calls.
   if (argKey !== undefined && argKey !== null && typeof argKey !== "string") return "has an arg_key that is not text";
   if (argPattern !== undefined && argPattern !== null && typeof argPattern !== "string")
     return "has an arg_pattern that is not text";
@@ -103,7 +103,7 @@ function parseRule(entry: unknown, source: string): Rule | string {
 }
 
 function unknownAction(action: unknown): string {
-  // Only a word is shown: a list may be nested deeper than any stack.
+  // Show only a word, because a nested list may be too deep to print.
   const shown = typeof action === "string" ? JSON.stringify(action) : action === undefined ? "(none)" : "(not a word)";
   return `has the unknown action ${shown}: allow, deny or ask`;
 }

@@ -35,7 +35,7 @@ async function written(count = 5, from = 0) {
 }
 
 describe("the audit log", () => {
-  test("an untouched log verifies, as a file and as a directory, private to its owner", async () => {
+  test("an unchanged log verifies, as a file and as a directory, and only its owner can read it", async () => {
     const { directory, file } = await written();
     expect(await verifyAudit(auditFiles(file))).toEqual({ ok: true, files: 1, entries: 5, problems: [] });
     expect(await verifyAudit(auditFiles(directory))).toMatchObject({ ok: true, entries: 5 });
@@ -70,9 +70,9 @@ describe("the audit log", () => {
     expect(report.problems.map((each) => each.problem).join("\n")).toContain(problem);
   });
 
-  test("finds a line replaced by one of another log", async () => {
+  test("finds a line from another log", async () => {
     const { directory, edit, file } = await written();
-    // Of other calls: two logs of the same calls in the same millisecond are the same.
+    // The other log has other calls, because logs of the same calls in the same millisecond are equal.
     const other = await written(5, 10);
     const foreign = (await readFile(other.file, "utf8")).split("\n")[2] as string;
     await edit((lines) => lines.with(2, foreign));
@@ -84,7 +84,7 @@ describe("the audit log", () => {
     expect(problems[0]?.file).toBe(file.split("/").at(-1));
   });
 
-  test("finds a log or a head that is gone", async () => {
+  test("finds a missing log or head", async () => {
     const one = await written();
     await unlink(one.file);
     expect(await verifyAudit(auditFiles(one.directory))).toMatchObject({
@@ -99,13 +99,13 @@ describe("the audit log", () => {
     });
   });
 
-  test("a line cut short by a crash is not a forgery", async () => {
+  test("a line that a crash cut off is not reported as changed", async () => {
     const { directory, file } = await written();
     await appendFile(file, '{"n":6,"ts":"20');
     expect(await verifyAudit(auditFiles(directory))).toMatchObject({ ok: true });
   });
 
-  test("a line of which the disk took a part is taken back, and the next one follows the line before", async () => {
+  test("a partly written line is removed, and the next line follows the one before it", async () => {
     const { outside } = await bench();
     const program = `
       const { createAudit, fileChain } = await import(${JSON.stringify(import.meta.resolve("@chimera/policy"))});
@@ -115,13 +115,13 @@ describe("the audit log", () => {
       const refused = await audit.append({ ...entry, why: "x".repeat(2000) }).catch(({ code }) => code);
       await audit.append(entry);
       console.log(refused);`;
-    // A limit on files stands for a full disk: it takes the bytes up to it.
+    // A file size limit simulates a full disk: bytes up to the limit are written.
     const limited = ["-c", 'ulimit -f 2; exec "$0" --input-type=module -e "$@"', process.execPath, program, outside];
     expect((await promisify(execFile)("sh", limited)).stdout).toBe("EFBIG\n");
     expect(await verifyAudit(auditFiles(outside))).toEqual({ ok: true, files: 1, entries: 2, problems: [] });
   });
 
-  test("two writers keep two chains", async () => {
+  test("two writers have two chains", async () => {
     const { directory } = await written();
     const audit = createAudit(fileChain(directory));
     await audit.append(entry(9));
@@ -129,7 +129,7 @@ describe("the audit log", () => {
     await audit.close();
   });
 
-  test("long arguments are named by their hash, and an unwritable place is an error each time", async () => {
+  test("long arguments become their hash, and an unwritable directory is an error each time", async () => {
     const { outside } = await bench();
     const directory = join(outside, "audit");
     const audit = createAudit(fileChain(directory));

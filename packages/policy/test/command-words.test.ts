@@ -17,7 +17,7 @@ test.each([
   expect(commandWords(command)).toEqual(words);
 });
 
-describe("what is more than words has none", () => {
+describe("a line that is more than plain words gives null", () => {
   test.each([
     "",
     "  \n",
@@ -71,7 +71,7 @@ describe("what is more than words has none", () => {
   });
 });
 
-test("the shells themselves find the same words in every line that has any", () => {
+test("real shells find the same words in every line that has words", () => {
   const cwd = mkdtempSync(join(tmpdir(), "agent-words-"));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
   const lines = acceptedLines(3000);
@@ -94,7 +94,7 @@ test("the shells themselves find the same words in every line that has any", () 
   }
 });
 
-/** Lines put together from what a shell acts on, and what this reader makes of those it takes. */
+/** Random lines of characters that shells interpret, with their words. */
 function acceptedLines(count: number): [line: string, words: string[]][] {
   const parts = [
     "a",

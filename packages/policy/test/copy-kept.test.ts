@@ -40,13 +40,13 @@ async function decide(directory: string, count: number): Promise<void> {
 
 const logsIn = (directory: string) => readdirSync(directory).filter((name) => name.endsWith(".jsonl"));
 
-it("copies chains as they are, once, and completes one that has grown", async () => {
+it("copies chains unchanged and only once, and completes one that has grown", async () => {
   const [here, there] = [scratch(), scratch()];
   await decide(here, 3);
   const [log = ""] = logsIn(here);
   const whole = readFileSync(join(here, log), "utf8");
   const lines = whole.split("\n");
-  // A process is adding its third line.
+  // A process is just appending its third line.
   writeFileSync(join(here, log), `${lines.slice(0, 2).join("\n")}\n${lines[2]!.slice(0, 40)}`);
   expect(await copyAudit(auditFiles(here), auditFiles(there))).toEqual({ copied: 1, unchanged: 0, left: [] });
   expect(readFileSync(join(there, log), "utf8")).toBe(`${lines.slice(0, 2).join("\n")}\n`);
@@ -60,7 +60,7 @@ it("copies chains as they are, once, and completes one that has grown", async ()
   expect(readdirSync(there).filter((name) => name.endsWith(".draft"))).toEqual([]);
 });
 
-it("leaves a chain alone that is different in both places, and names it", async () => {
+it("does not copy a chain that differs in the target, and reports its name", async () => {
   const [here, there] = [scratch(), scratch()];
   await decide(here, 2);
   await copyAudit(auditFiles(here), auditFiles(there));
@@ -71,7 +71,7 @@ it("leaves a chain alone that is different in both places, and names it", async 
   expect(readFileSync(join(there, log), "utf8")).toBe(changed);
 });
 
-it("adds the answers that are missing, in their order, and lets those hold that were given in the target", async () => {
+it("adds missing answers in their order, and the target's own answers win", async () => {
   const [from, to] = [answerFiles(scratch()), answerFiles(scratch())];
   const line = (key: string, answer: string, workspace = "/work") => JSON.stringify({ v: 3, key, answer, workspace });
   for (const one of [line("a", "always"), line("b", "always")]) await from.add("/work", one);
@@ -79,11 +79,11 @@ it("adds the answers that are missing, in their order, and lets those hold that 
   expect((await from.workspaces()).toSorted()).toEqual(["/other", "/work"]);
   expect(await copyAnswers(from, to)).toBe(3);
   expect(await copyAnswers(from, to)).toBe(0);
-  // A copy that is behind is brought up to date.
+  // An older copy is updated.
   await from.add("/work", line("a", "never"));
   expect(await copyAnswers(from, to)).toBe(1);
   expect((await to.read("/work")).split("\n").filter(Boolean).at(-1)).toBe(line("a", "never"));
-  // What a person answered there meanwhile holds.
+  // An answer that the person gave there meanwhile wins.
   await to.add("/work", line("b", "never"));
   await from.add("/work", line("b", "always").replace("3", "4"));
   await from.add("/work", line("c", "always"));
@@ -94,7 +94,7 @@ it("adds the answers that are missing, in their order, and lets those hold that 
   ]);
 });
 
-it("passes over lines that hold no answer", async () => {
+it("skips lines without an answer", async () => {
   const directory = scratch();
   const from = answerFiles(directory);
   await from.add("/work", JSON.stringify({ key: "a", answer: "always", workspace: "/work" }));
@@ -104,7 +104,7 @@ it("passes over lines that hold no answer", async () => {
 });
 
 it.each(["../outside.jsonl", "audit-../../x.jsonl", "audit-x", "other.jsonl", ""])(
-  "takes no chain by the name %j, which would lead elsewhere",
+  "refuses the chain name %j, which would lead elsewhere",
   async (name) => {
     const there = scratch();
     const chain = {
@@ -119,7 +119,7 @@ it.each(["../outside.jsonl", "audit-../../x.jsonl", "audit-x", "other.jsonl", ""
   },
 );
 
-it.runIf(process.platform === "linux")("leaves no file open when a chain is read in part", async () => {
+it.runIf(process.platform === "linux")("closes the file of a chain that was read only in part", async () => {
   const here = scratch();
   writeFileSync(join(here, "audit-a.jsonl"), "{}\n".repeat(100_000));
   const [chain] = await auditFiles(here).all();

@@ -172,7 +172,7 @@ describe("rules of the user", () => {
     expect(decided).toMatchObject({ decision: "deny", rule: "permissions.json rule 1" });
   });
 
-  test("a default of deny is for everything, a default of ask is not for reading", async () => {
+  test("a default of deny applies to everything; a default of ask does not apply to reading", async () => {
     const standard = (action: string) => ({ rules: parseRuleset(JSON.stringify({ default: action }), "f") });
     expect(await ask("Read", { path: "a" }, standard("deny"))).toMatchObject({ decision: "deny" });
     expect(await ask("Read", { path: "a" }, standard("ask"))).toMatchObject({ decision: "allow" });
@@ -200,7 +200,7 @@ describe("rules on commands", () => {
     ["git * status", "git -C x status", "allow"],
     ["*", "ls", "allow"],
     ["*", "make; rm x", "allow"],
-  ])("allow %j, asked for %j: %s", async (pattern, command, decision) => {
+  ])("rule allows %j, call %j: %s", async (pattern, command, decision) => {
     expect(await ask("Bash", { command }, { rules: rules(bash("allow", pattern)) })).toMatchObject({ decision });
   });
 
@@ -217,13 +217,13 @@ describe("rules on commands", () => {
     ["timeout 5 git log", "ask"],
     ["npm test", "ask"],
     ["ls", "allow"],
-  ])("in auto, git push forbidden: %j", async (command, decision) => {
+  ])("in auto mode, with git push denied: %j", async (command, decision) => {
     expect(await ask("Bash", { command }, { rules: rules(bash("deny", "git push*")) }, AUTO)).toMatchObject({
       decision,
     });
   });
 
-  test("another classifier takes over, and is given the rules", async () => {
+  test("a custom classifier replaces the built-in one, and gets the rules", async () => {
     const seen: unknown[] = [];
     const options: PolicyOptions = {
       rules: rules(bash("allow", "git * status"), { tool: "Read", action: "deny" }),
@@ -252,7 +252,7 @@ describe("rules on commands", () => {
   });
 });
 
-describe("what comes with the project narrows and never widens", () => {
+describe("a project can only restrict", () => {
   test.each<[string, Row[], Partial<TurnSettings>, string]>([
     ["it cannot allow", [{ tool: "*", action: "allow" }], {}, "ask"],
     ["it can ask", [{ tool: "Write", action: "ask" }], AUTO, "ask"],
@@ -286,7 +286,7 @@ describe("what comes with the project narrows and never widens", () => {
   });
 });
 
-describe("rules that would take too long to try", () => {
+describe("rules that would take too long to match", () => {
   const costly = (action: string, most: number) =>
     rules(
       ...Array.from({ length: most }, () => ({
@@ -308,7 +308,7 @@ describe("rules that would take too long to try", () => {
     );
   });
 
-  test("patterns that only look costly are tried to the end", async () => {
+  test("patterns that only look slow are matched to the end", async () => {
     expect(
       (await ask("Write", { path: "a", content: "a" }, { projectRules: () => costly("deny", 200) }, AUTO)).decision,
     ).toBe("allow");

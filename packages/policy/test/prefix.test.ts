@@ -11,7 +11,7 @@ test.each([
   ["npx tsc --noEmit", "npx tsc"],
   ["git add -A", "git add"],
   ["pytest -q tests", "pytest"],
-])("%s begins with %s", (command, prefix) => {
+])("%s has the prefix %s", (command, prefix) => {
   expect(prefixOf(command)?.join(" ")).toBe(prefix);
 });
 
@@ -36,11 +36,11 @@ test.each([
   "npm $(x)",
   "X=1 npm test",
   "git",
-])("%s begins with nothing that could be allowed", (command) => {
+])("%s has no prefix that may be allowed", (command) => {
   expect(prefixOf(command)).toBe(null);
 });
 
-test("an allowed prefix holds for every command that begins so, and for nothing that is put beside it", async () => {
+test("an allowed prefix applies to every command that begins with it, but not to another command on the same line", async () => {
   const { cwd, outside } = await bench();
   const open = () =>
     createPolicy({ remembered: createRemembered(answerFiles(join(outside, "kept"))), classify: classifyCommand });
@@ -72,7 +72,7 @@ test("an allowed prefix holds for every command that begins so, and for nothing 
   await expect(open().remember(call("rm x"), "always", place, "prefix")).rejects.toThrow("no prefix");
 });
 
-test("edits are offered for the session only where that would allow the call; approved commands are not asked about", async () => {
+test("allowing edits for the session is offered only if that allows the call; approved commands need no question", async () => {
   const { cwd, outside } = await bench();
   const policy = createPolicy({ classify: classifyCommand });
   const place = placeOf(cwd);

@@ -20,7 +20,7 @@ async function place() {
   };
 }
 
-test("always and never hold for the same tool with the same arguments, in any order, also in another process", async () => {
+test("always and never apply to the same tool with the same arguments in any order, also in another process", async () => {
   const { policy, context, call, directory, cwd } = await place();
   await policy.remember(call("make"), "always", context);
   await policy.remember(call("rm x"), "never", context);
@@ -40,16 +40,16 @@ test("always and never hold for the same tool with the same arguments, in any or
   });
 });
 
-test("an answer given after two looks at once is seen", async () => {
+test("an answer after two simultaneous reads is found", async () => {
   const { policy, context, call } = await place();
   await policy.remember(call("make"), "never", context);
   await Promise.all([policy.decide(call("make"), context), policy.decide(call("make"), context)]);
-  // A longer line than the one before: what was read twice must not be taken for this.
+  // A longer line than the one before, so that the earlier reads cannot count as this one.
   await policy.remember(call("make"), "always", context);
   expect((await policy.decide(call("make"), context)).decision).toBe("allow");
 });
 
-test("it belongs to one workspace and lies outside of it, for its owner only", async () => {
+test("it belongs to one workspace, is stored outside it, and only its owner can read it", async () => {
   const { policy, context, call, directory, cwd } = await place();
   await policy.remember(call("make"), "always", context);
   const elsewhere = placeOf(join(cwd, ".."));
@@ -60,7 +60,7 @@ test("it belongs to one workspace and lies outside of it, for its owner only", a
   expect((await stat(join(directory, file as string))).mode & 0o777).toBe(0o600);
 });
 
-test("always settles a question and lifts no prohibition", async () => {
+test("always answers a question but lifts no denial", async () => {
   const { context, call, directory, cwd } = await place();
   const remembered = createRemembered(answerFiles(directory));
   await remembered.remember(cwd, call("make"), "always");
@@ -71,7 +71,7 @@ test("always settles a question and lifts no prohibition", async () => {
   });
 });
 
-test("an answer about a path is about the file it meant", async () => {
+test("an answer about a path applies to the file it meant", async () => {
   const { policy, context, cwd, outside } = await place();
   await mkdir(join(cwd, "a"));
   await symlink("a", join(cwd, "link"));
@@ -83,7 +83,7 @@ test("an answer about a path is about the file it meant", async () => {
   expect(await policy.decide(write(), context)).toMatchObject({ decision: "ask" });
 });
 
-test("a torn line costs only itself", async () => {
+test("an incomplete line loses only itself", async () => {
   const { policy, context, call, directory } = await place();
   await policy.remember(call("one"), "always", context);
   const [file] = await readdir(directory);
@@ -109,7 +109,7 @@ test.each([
   ["an assignment before it", "GIT_DIR=x git push origin main", false],
   ["a comment after it", "git push origin main # really", false],
   ["another case", "git push origin Main", false],
-])("an answer for a command holds for the same words: %s", async (_, variant, same) => {
+])("an answer about a command applies to the same words: %s", async (_, variant, same) => {
   const { policy, context, call } = await place();
   await policy.remember(call("git push origin main"), "always", context);
   const { decision } = await policy.decide(call(variant), context);
@@ -123,7 +123,7 @@ test.each([
   ["make 'a b'", "make a b"],
   ["make '#' a", "make # a"],
   ["make \\;", "make ;"],
-])("%j and %j are two commands, and so are their answers", async (quoted, plain) => {
+])("%j and %j are different commands with separate answers", async (quoted, plain) => {
   const { policy, context, call } = await place();
   await policy.remember(call(quoted), "always", context);
   expect(await policy.decide(call(plain), context)).toMatchObject({ decision: "ask" });
@@ -132,7 +132,7 @@ test.each([
   expect(await policy.decide(call(plain), context)).toMatchObject({ decision: "deny" });
 });
 
-test("where a command runs and how long it may take stay part of the answer", async () => {
+test("an answer also depends on a command's directory and time limit", async () => {
   const { policy, context, cwd } = await place();
   await mkdir(join(cwd, "sub"));
   const call = (args: Record<string, unknown>) => callOf("Bash", { command: "make  all", ...args }, context);
@@ -142,7 +142,7 @@ test("where a command runs and how long it may take stay part of the answer", as
   expect(await policy.decide(call({ timeout: 500 }), context)).toMatchObject({ decision: "ask" });
 });
 
-test("what a program is given in an editor's terminal is not taken for a line of a shell", async () => {
+test("a command in an editor's terminal is not treated as a shell line", async () => {
   const { policy, context } = await place();
   const terminal = { run: async () => ({ output: "", truncated: false, exitCode: 0, signal: null, timedOut: false }) };
   const terminalPlace = { ...context, workspace: { ...context.workspace, terminal } };
@@ -152,8 +152,8 @@ test("what a program is given in an editor's terminal is not taken for a line of
   expect(await policy.decide(call("git  push"), context)).toMatchObject({ decision: "ask" });
 });
 
-describe("answers that version 0.1 kept", () => {
-  /** As that version wrote it: the hash of the exact arguments, and no version in the line. */
+describe("answers that version 0.1 stored", () => {
+  /** In the format of version 0.1: the hash of the exact arguments, without a version. */
   async function kept(command: string, answer: "always" | "never") {
     const { policy, context, call, directory, cwd } = await place();
     const args = `{"args":{"command":${JSON.stringify(command)}},"reads":[${JSON.stringify(cwd)}],"tool":"Bash","writes":[]}`;
@@ -171,7 +171,7 @@ describe("answers that version 0.1 kept", () => {
     };
   }
 
-  test("hold, and hold for the words from the first time they are asked for", async () => {
+  test("apply, and apply to the words after their first use", async () => {
     const { policy, context, call, file, again } = await kept("git push origin main", "always");
     expect(await policy.decide(call("git push origin main"), context)).toMatchObject({ decision: "allow" });
     expect(await policy.decide(call("git  push origin main"), context)).toMatchObject({ decision: "allow" });
@@ -180,7 +180,7 @@ describe("answers that version 0.1 kept", () => {
     expect(lines.map((line) => JSON.parse(line).v)).toEqual([undefined, 3]);
   });
 
-  test("give way to what is answered later, whatever the spelling", async () => {
+  test("yield to later answers, whatever the spelling", async () => {
     const { policy, context, call, again } = await kept("git push origin main", "always");
     await policy.remember(call("git  push origin  main"), "never", context);
     for (const each of [policy, again()]) {
@@ -188,7 +188,7 @@ describe("answers that version 0.1 kept", () => {
     }
   });
 
-  test("hold for lines that have no words, too", async () => {
+  test("also apply to lines without plain words", async () => {
     const { policy, context, call } = await kept("make && make install", "never");
     expect(await policy.decide(call("make && make install"), context)).toMatchObject({ decision: "deny" });
     expect(await policy.decide(call("make &&  make install"), context)).toMatchObject({ decision: "ask" });

@@ -5,7 +5,7 @@ import { loadRuleset, parseRuleset } from "../src/index.js";
 import { bench } from "./call.js";
 
 describe("permissions.json", () => {
-  test("bad rules are named and left out, the others count", () => {
+  test("bad rules are reported and left out, and the others apply", () => {
     const { rules, problems } = parseRuleset(
       JSON.stringify({
         default: "maybe",
@@ -34,7 +34,7 @@ describe("permissions.json", () => {
     expect(parseRuleset(text, "f")).toMatchObject({ rules: [], problems: [expect.stringContaining("f: ")] });
   });
 
-  test("a missing file has no rules; one that is there is read whole", async () => {
+  test("a missing file has no rules; an existing one is read completely", async () => {
     const { cwd } = await bench();
     const file = join(cwd, "permissions.json");
     expect(await loadRuleset(file)).toEqual({ rules: [], problems: [] });

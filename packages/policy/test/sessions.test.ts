@@ -23,7 +23,7 @@ import { bench } from "./call.js";
 
 const call = (name: string, args: Record<string, unknown>) => ({ call: name, args });
 
-/** A session of the built-in engine under a policy; its person answers every question alike, and its tool results are returned. */
+/** Runs a session of the built-in engine with a policy. The person gives every question the same answer. Returns the tool results. */
 async function setUp(options: PolicyOptions = {}) {
   const { cwd, outside: home } = await bench();
   const take = async (
@@ -79,7 +79,7 @@ async function setUp(options: PolicyOptions = {}) {
   return { cwd, home, take };
 }
 
-test("what stays in the workspace runs as the mode says, the rest is asked for, and all of it is audited", async () => {
+test("calls in the workspace follow the mode, other calls ask, and all are audited", async () => {
   const { cwd, home, take } = await setUp();
   const calls = [
     call("Write", { path: "a.txt", content: "hi" }),
@@ -93,7 +93,7 @@ test("what stays in the workspace runs as the mode says, the rest is asked for, 
   expect(await verifyAudit(auditFiles(join(home, "audit")))).toMatchObject({ ok: true, entries: 3 });
 });
 
-test("what was allowed outside is done outside, and an answer for good is remembered", async () => {
+test("an allowed call outside the workspace runs, and a lasting answer is remembered", async () => {
   const { home, take } = await setUp();
   const calls = [call("Write", { path: join(home, "new.txt"), content: "agreed" })];
   expect((await take(calls, {}, "always")).results).toMatchObject([{ success: true }]);
@@ -101,7 +101,7 @@ test("what was allowed outside is done outside, and an answer for good is rememb
   expect(await readdir(join(home, "remembered"))).toHaveLength(1);
 });
 
-test("a reading agent, a read-only session and a project's rule change nothing, even where a person or a rule would allow it", async () => {
+test("a read-only agent, a read-only session and a project's rule prevent changes, even if a person or a rule would allow them", async () => {
   const { cwd, take } = await setUp();
   const calls = [call("Write", { path: "a", content: "" }), call("Bash", { command: "touch b" })];
   await take(calls, { agent: "plan" }, "always");
@@ -115,7 +115,7 @@ test("a reading agent, a read-only session and a project's rule change nothing, 
   expect((await take(calls, auto)).results).toMatchObject([{ success: false }, { success: false }]);
 });
 
-test("a session reads its own long outputs, and asks about those of others", async () => {
+test("a session may read its own long outputs, and asks about those of other sessions", async () => {
   let own = "";
   const { home, take } = await setUp({ readable: () => [own] });
   own = join(home, "outputs/mine");
@@ -128,7 +128,7 @@ test("a session reads its own long outputs, and asks about those of others", asy
   expect([asked, ...results.map(({ success }) => success)]).toEqual([2, true, false, false]);
 });
 
-test("what cannot be audited does not run", async () => {
+test("a call that cannot be audited does not run", async () => {
   const { home, take } = await setUp({
     audit: { append: () => Promise.reject(new Error("disk full")), close: async () => {} },
   });
