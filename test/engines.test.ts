@@ -45,6 +45,10 @@ test("over HTTP it is prompted, streamed and undone, and what it did unasked is 
   const { body } = await server.ask(`POST /sessions/${id}/undo`, { body: {} });
   expect(body).toMatchObject({ turns: 1, conflicts: [] });
   expect(existsSync(made)).toBe(false);
+  // The choice of an engine is over with the first prompt, and nothing else of such a request is done.
+  const late = await server.ask(`PATCH /sessions/${id}`, { body: { title: "Late", engine: "chimera" } });
+  expect(late).toMatchObject({ status: 400, body: { error: "invalid_setting" } });
+  expect((await server.ask(`GET /sessions/${id}/settings`)).body.title).not.toBe("Late");
   // Its own memory is of what was undone, so a new session of it receives what is left, which is nothing.
   expect(text(await say(server, id, "recall"))).toBe("");
 });

@@ -2,7 +2,7 @@
 import { MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import type { OfferedModes } from "@chimera/acp-server";
 import type { ProgramExtension } from "@chimera/host";
-import { type Session, SessionError, type Settings } from "@chimera/session";
+import { type Session, SessionError, type SettingChange, type Settings } from "@chimera/session";
 import {
   type ApprovalPreset,
   chosen,
@@ -45,9 +45,7 @@ export const approvalExtension: ProgramExtension = {
             description: "How much runs without asking",
             choices,
             current: approvals.of,
-            async set(session, value, origin) {
-              await approvals.switch(session, value as ApprovalPreset, origin);
-            },
+            change: (session, value) => approvals.change(session, value as ApprovalPreset),
           },
         ],
         methods: async (connection) => (await import("./methods.js")).setApproval(connection, approvals.switch),
@@ -76,23 +74,24 @@ export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "appr
     return stricter(PRESET_NAMES, preset, limitIn(cwd) ?? preset);
   };
   const of = (session: Session) => within(session.settings.options, session.cwd);
+  /** Throws `invalid_setting` for more than the project allows. */
+  const change = (session: Session, preset: ApprovalPreset): SettingChange | null => {
+    const limit = limitIn(session.cwd) ?? preset;
+    if (stricter(PRESET_NAMES, preset, limit) !== preset) {
+      const reason = `the project's .chimera/config.json allows approval ${limit} at most (${PRESETS[limit]})`;
+      throw new SessionError("invalid_setting", reason);
+    }
+    return of(session) === preset ? null : { approval: preset, warning: WARNINGS[preset] };
+  };
   return {
     /** What counts for a session in `cwd` that has these options. */
     within,
     of,
-    /** Takes effect at the next call, in a running turn too; throws `invalid_setting` for more than the project allows. */
+    change,
+    /** Takes effect at the next call, in a running turn too. */
     async switch(session: Session, preset: ApprovalPreset, origin?: string) {
       const old = of(session);
-      const limit = limitIn(session.cwd) ?? preset;
-      if (stricter(PRESET_NAMES, preset, limit) !== preset) {
-        const reason = `the project's .chimera/config.json allows approval ${limit} at most (${PRESETS[limit]})`;
-        throw new SessionError("invalid_setting", reason);
-      }
-      const warning = WARNINGS[preset];
-      if (old !== preset) {
-        await session.set({ approval: preset }, origin);
-        if (warning) await session.notify("warning", warning);
-      }
+      await session.set(change(session, preset) ?? [], origin);
       return { old, new: preset };
     },
   };

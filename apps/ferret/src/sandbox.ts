@@ -39,9 +39,9 @@ export const sandboxExtension: ProgramExtension = {
             description: "What commands and tools can reach; changing it takes a restart",
             choices,
             current: ({ cwd }) => modeIn(cwd),
-            async set(session, requested) {
-              if (requested !== modeIn(session.cwd))
-                throw new SessionError("invalid_setting", restart(session, requested));
+            change(session, requested) {
+              if (requested === modeIn(session.cwd)) return null;
+              throw new SessionError("invalid_setting", restart(session, requested));
             },
           },
         ],

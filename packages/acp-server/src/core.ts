@@ -1,6 +1,6 @@
 /** What a connection serves: sessions, and what a client may choose for them. */
 import type { FlagOption, Mode } from "@chimera/acp-schema/conversation";
-import type { ReachableSessions, Session, SlashPalette } from "@chimera/session";
+import type { ReachableSessions, Session, SettingChange, SlashPalette } from "@chimera/session";
 
 /** A choice a client may show: a model, an agent. */
 export interface Choice {
@@ -20,8 +20,8 @@ export interface SessionOption {
   /** Whether it means anything to the session as it is set. @defaultValue always */
   offered?(session: Session): boolean;
   current(session: Session): string;
-  /** Absent for an option that can only be read. `origin` goes into the log. Resolves when the change is durable. */
-  set?(session: Session, value: string, origin?: string): Promise<void>;
+  /** What choosing a value changes; null when nothing. Throws `invalid_setting`. Absent for an option that can only be read. */
+  change?(session: Session, value: string): SettingChange | null;
 }
 
 /** The modes that mean something to a session as it is set: those left out are overruled by something else. */

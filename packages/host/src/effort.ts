@@ -24,7 +24,7 @@ export function createEffort(thinks: (model: string) => boolean | undefined) {
     choices: EFFORT_LEVELS.map((id) => ({ id, name: id, description: TEXT[id] })),
     offered: ({ settings }) => thinks(settings.model) === true,
     current,
-    set: (session, value, origin) => session.set({ option: "effort", value }, origin),
+    change: (_session, value) => ({ option: "effort", value }),
   };
   const command: SlashCommand = {
     name: "effort",

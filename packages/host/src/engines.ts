@@ -10,6 +10,7 @@ import { opening } from "@chimera/acp-schema/outbox";
 import { quoteWord } from "@chimera/acp-schema/text";
 import type { SessionOption } from "@chimera/acp-server";
 import type { Confine } from "@chimera/agent";
+import { SessionError } from "@chimera/session";
 import { UsageError } from "./command/usage-error.js";
 import type { ConfigValues } from "./config/keys.js";
 import type { Log } from "./log/log.js";
@@ -141,10 +142,10 @@ export function createEngines(options: {
       choices,
       offered: () => choices.length > 1,
       current: ({ settings }) => String(settings.options["engine"] ?? BUILT_IN),
-      async set(session, value, origin) {
-        if (session.conversation.turns.length > 0)
-          throw new UsageError("the engine of a session cannot be changed after its first prompt; open a new session");
-        await session.set({ option: "engine", value }, origin);
+      change(session, value) {
+        if (session.conversation.turns.length === 0) return { option: "engine", value };
+        const reason = "the engine of a session cannot be changed after its first prompt; open a new session";
+        throw new SessionError("invalid_setting", reason);
       },
     },
     route: (builtIn) => (turn, context) => {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EnginesReply, ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
 import type { LineChannel } from "@chimera/ndjson-rpc";
-import type { Person, Session, Sessions, SlashPalette } from "@chimera/session";
+import type { Person, Session, Sessions, SettingChange, SlashPalette } from "@chimera/session";
 import type { IsOwnUser } from "./auth/peer.js";
 import type { TokenHashes } from "./auth/token.js";
 
@@ -77,8 +77,8 @@ export interface PageFile {
 export interface OptionChoice {
   readonly id: string;
   readonly choices: readonly { readonly id: string }[];
-  /** Absent for an option that can only be read. */
-  set?(session: Session, value: string): Promise<void>;
+  /** What choosing a value changes; null when nothing. Throws `invalid_setting`. Absent for an option that can only be read. */
+  change?(session: Session, value: string): SettingChange | null;
 }
 
 /** The other nodes of a store that several share. */

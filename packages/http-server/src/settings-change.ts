@@ -1,21 +1,18 @@
 /** The settings that a body names, checked before anything is changed: a session gets all of them or none. */
 import { ENGINE_OPTION, FLAG_OPTIONS, isFlagOption, MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import type { SettingsBody, SettingsReply } from "@chimera/acp-schema/http";
-import type { Session, SessionReading } from "@chimera/session";
+import type { Session, SessionReading, SettingChange } from "@chimera/session";
 import type { AppDeps } from "./deps.js";
 import { HttpError } from "./http-error.js";
 
-type Named = Pick<SettingsBody, "model" | "mode" | "agent" | "engine" | "options">;
-
 /** Throws `invalid_setting` for a name or a value that this program does not have. */
-export async function settingsChange(deps: AppDeps, cwd: string, named: Named) {
-  const { model, mode, agent, engine } = named;
+export async function settingsChange(deps: AppDeps, cwd: string, named: SettingsBody) {
+  const { title, shared, model, mode, agent, engine } = named;
   const options = { ...named.options, ...(engine !== undefined && { engine }) };
   if (agent !== undefined) await requireAgent(deps, cwd, agent);
-  const choices = Object.entries(options).map(([id, value]) => optionChange(deps, id, value));
-  const finish = async (session: Session) => {
-    for (const choose of choices) await choose(session);
-  };
+  const chosen = Object.entries(options).map(([id, value]) => optionChange(deps, id, value));
+  /** What no settings of a new session can say. Throws `invalid_setting` for what the session refuses. */
+  const rest = (session: Session): SettingChange[] => chosen.flatMap((change) => change(session) ?? []);
   return {
     /** What a new session is made with. */
     made: {
@@ -23,15 +20,16 @@ export async function settingsChange(deps: AppDeps, cwd: string, named: Named) {
       ...(agent !== undefined && { agent }),
       ...(mode !== undefined && MODE_FLAGS[mode]),
     },
-    /** Applies what no settings of a new session can say. Resolves when it is durable. */
-    finish,
-    /** Applies all of it. */
-    async apply(session: Session) {
-      if (model !== undefined) await session.set({ model });
-      if (agent !== undefined) await session.set({ agent });
-      if (mode !== undefined) await session.set({ mode });
-      await finish(session);
-    },
+    rest,
+    /** All that is named, for a session that is there. */
+    all: (session: Session): SettingChange[] => [
+      ...(title !== undefined ? [{ title }] : []),
+      ...(model !== undefined ? [{ model }] : []),
+      ...(agent !== undefined ? [{ agent }] : []),
+      ...(mode !== undefined ? [{ mode }] : []),
+      ...rest(session),
+      ...(shared !== undefined ? [{ shared }] : []),
+    ],
   };
 }
 
@@ -70,30 +68,30 @@ async function requireAgent(deps: AppDeps, cwd: string, name: string): Promise<v
   throw invalid(`there is no agent ${JSON.stringify(name)}; one of ${agents.map(({ id }) => id).join(", ")}`);
 }
 
-function optionChange(deps: AppDeps, id: string, value: string | boolean): (session: Session) => Promise<void> {
+function optionChange(deps: AppDeps, id: string, value: string | boolean): (session: Session) => SettingChange | null {
   if (isFlagOption(id)) {
     if (typeof value !== "boolean") throw invalid(`${id} is either true or false`);
-    return (session) => session.set({ option: id, value });
+    return () => ({ option: id, value });
   }
-  if (id.startsWith(ENGINE_OPTION)) return (session) => setEngineOption(session, id, value);
+  if (id.startsWith(ENGINE_OPTION)) return (session) => engineOptionChange(session, id, value);
   const option = deps.options?.find((one) => one.id === id);
   const known = [...(deps.options ?? []).map((one) => one.id), ...Object.keys(FLAG_OPTIONS)];
   if (!option) throw invalid(`there is no option ${JSON.stringify(id)}; one of ${known.join(", ")}`);
-  if (!option.set) throw invalid(`${id} cannot be changed while the program runs`);
+  if (!option.change) throw invalid(`${id} cannot be changed while the program runs`);
   if (!option.choices.some((choice) => choice.id === value)) {
     throw invalid(`${id} is one of ${option.choices.map((choice) => choice.id).join(", ")}`);
   }
-  return async (session) => option.set?.(session, String(value));
+  return (session) => option.change?.(session, String(value)) ?? null;
 }
 
 /** What an engine offers is known only in its session. */
-async function setEngineOption(session: Session, id: string, value: string | boolean): Promise<void> {
+function engineOptionChange(session: Session, id: string, value: string | boolean): SettingChange {
   const { engineOptions } = session.conversation.facts;
   const option = engineOptions.find((one) => `${ENGINE_OPTION}${one.id}` === id);
   if (!option) throw invalid(`the engine of this session has no option ${JSON.stringify(id)}`);
   const isOffered = option.choices ? option.choices.some((one) => one.id === value) : typeof value === "boolean";
   if (!isOffered) throw invalid(`${id} is one of ${option.choices?.map((one) => one.id).join(", ") ?? "true, false"}`);
-  await session.set({ option: id, value });
+  return { option: id, value };
 }
 
 function invalid(message: string): HttpError {

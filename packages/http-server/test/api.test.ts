@@ -211,8 +211,7 @@ describe("settings", () => {
     {
       id: "effort",
       choices: [{ id: "low" }, { id: "high" }],
-      set: async (session: { set(change: object): Promise<void> }, value: string) =>
-        session.set({ option: "effort", value }),
+      change: (_: object, value: string) => ({ option: "effort", value }),
     },
   ];
 
@@ -235,6 +234,7 @@ describe("settings", () => {
     const changed = await patch({ title: "Named", mode: "read-only", options: { effort: "low" } });
     expectReply("PATCH /sessions/{id}", changed);
     expect(changed.body).toMatchObject({ title: "Named", mode: "read-only", model: "m-2", options: { effort: "low" } });
+    const before = served.sessions.find(id)!.lastSeq;
     for (const wrong of [
       { model: "m-3", agent: "nobody" },
       { model: "m-3", options: { effort: "none" } },
@@ -243,8 +243,13 @@ describe("settings", () => {
     ]) {
       expectError(await patch(wrong), 400, "invalid_setting");
     }
+    // What only the session can tell.
+    for (const wrong of [{ options: { "engine:zzz": true } }, { model: " " }, { title: "x".repeat(201) }])
+      expectError(await patch({ title: "Other", shared: true, mode: "auto", ...wrong }), 400, "invalid_setting");
+    expect(served.sessions.find(id)!.lastSeq).toBe(before);
     expectError(await patch({ mode: "wild" }), 400, "invalid_body");
-    expect((await patch({})).body).toMatchObject({ model: "m-2", mode: "read-only" });
+    const kept = { title: "Named", shared: false, model: "m-2", mode: "read-only" };
+    expect((await patch({})).body).toMatchObject(kept);
     expectError(await served.call("PATCH", "/sessions/nobody", { body: {} }), 404, "session_not_found");
   });
 

@@ -11,7 +11,7 @@ import { acceptPrompt, type PromptDeps } from "./prompt.js";
 import type { RewindOptions } from "./rewind.js";
 import type { OwnedSession, ReadableSession, Session } from "./session.js";
 import { createParts, type Parts, type SessionBirth, type SessionDeps } from "./session-parts.js";
-import { changeEvent, type SettingChange } from "./settings.js";
+import { changeEvents, type SettingChange } from "./settings.js";
 import { NEVER_RAN } from "./turn-run.js";
 import { composeWorkspace } from "./workspace.js";
 
@@ -124,6 +124,10 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
       });
     });
   };
+  const set: Session["set"] = async (changes, origin) => {
+    requireOpen();
+    await applySettings(parts, [changes].flat(), origin);
+  };
   return {
     prompt(input) {
       requireOpen();
@@ -151,24 +155,9 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
       activity.touch();
       return broker.answer(QUESTION, questionId, answer, { origin });
     },
-    async set(setting, origin) {
-      requireOpen();
-      await applySetting(parts, setting, origin);
-    },
-    async setTitle(text, origin) {
-      requireOpen();
-      const title = text.replace(/\s+/g, " ").trim();
-      if (title.length > limits.titleLength)
-        throw new SessionError("invalid_setting", `a title has at most ${limits.titleLength} characters`);
-      const durable = change({ type: "title_changed", metadata: { title } }, origin);
-      // Lists of other processes are made of summaries.
-      await Promise.all([durable, parts.saveSummary()]);
-    },
-    async share(isShared, origin) {
-      requireOpen();
-      const durable = change({ type: "sharing_changed", metadata: { shared: isShared } }, origin);
-      await Promise.all([durable, parts.saveSummary()]);
-    },
+    set,
+    setTitle: (title, origin) => set({ title }, origin),
+    share: (shared, origin) => set({ shared }, origin),
     async notify(level, text) {
       requireOpen();
       await change({ type: "notice", metadata: { level, text } });
@@ -189,11 +178,15 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
   };
 }
 
-async function applySetting(parts: Parts, setting: SettingChange, origin?: string): Promise<void> {
-  const event = changeEvent(setting, parts.settings());
-  const durable = parts.change(event, origin);
-  parts.onSetting(event, parts.writer.id);
-  await durable;
+async function applySettings(parts: Parts, changes: readonly SettingChange[], origin?: string): Promise<void> {
+  const events = changeEvents(changes, parts.settings());
+  if (events.length === 0) return;
+  const durable = parts.change(events, origin);
+  // A title is not a setting: it says what was talked about.
+  for (const event of events) if (event.type !== "title_changed") parts.onSetting(event, parts.writer.id);
+  // Lists of other processes are made of summaries.
+  const isListed = changes.some((change) => "title" in change || "shared" in change);
+  await Promise.all([durable, isListed && parts.saveSummary()]);
 }
 
 function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
@@ -213,7 +206,7 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
   };
   return {
     ...parts,
-    approveEdits: () => applySetting(parts, { option: "auto_approve_writes", value: true }),
+    approveEdits: () => applySettings(parts, [{ option: "auto_approve_writes", value: true }]),
     sessionId: writer.id,
     mcpServers: attachments.mcpServers,
     resolve: (prompt) => parts.resolveCommand(session(), prompt, rewind),

@@ -19,8 +19,8 @@ export interface Journal {
   readonly recorder: Recorder;
   /** Throws the session's own error from a failed write until the log was read again: the conversation is not what the log says. */
   requireSound(): void;
-  /** Writes what a client asked for; resolves when it is durable. Throws the session's own errors. */
-  accept(event: AgentEvent, attribution: Attribution): Promise<void>;
+  /** Writes what a client asked for, all of it or nothing; resolves when it is durable. Throws the session's own errors. */
+  accept(events: AgentEvent | readonly AgentEvent[], attribution: Attribution): Promise<void>;
   /** Ends the turns that were cut short, but for the busy ones. Throws the session's own error while it cannot. */
   endInterrupted(busy: ReadonlySet<number>): void;
   /** Remembers that turns were cut short, and why; after an error of the store, resolves when the log was read again. */
@@ -105,7 +105,7 @@ export function createJournal(deps: JournalDeps): Journal {
     },
     recorder,
     requireSound: () => named(guard),
-    accept: (event, attribution) => named(() => durable(recorder.write(event, attribution).seq)),
+    accept: (events, attribution) => named(() => durable(recorder.writeAll([events].flat(), attribution)?.seq)),
     endInterrupted(busy) {
       if (cause === null) return;
       const { lastSeq } = writer;
@@ -127,8 +127,8 @@ export interface Recorder {
   add(event: AgentEvent, attribution: Attribution): void;
   /** Appends at once, after whatever text waits, and returns the record. */
   write(event: AgentEvent, attribution: Attribution): Entry<SessionEvent>;
-  /** Appends several in one write: all of them reach the log, or none. */
-  writeAll(events: readonly AgentEvent[], attribution: Attribution): void;
+  /** Appends several in one write: all of them reach the log, or none. Returns the last record. */
+  writeAll(events: readonly AgentEvent[], attribution: Attribution): Entry<SessionEvent> | undefined;
   /** Forgets text that waits and what calls have streamed: the log did not take what came before. */
   reset(): void;
 }
@@ -301,7 +301,7 @@ function createRecorder(deps: {
     write,
     writeAll(events, attribution) {
       deltas.flush();
-      append(events.map((event) => bodyOf(event, attribution)));
+      return append(events.map((event) => bodyOf(event, attribution))).at(-1);
     },
     reset() {
       deltas.reset();

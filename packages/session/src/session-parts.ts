@@ -84,7 +84,7 @@ export interface Parts extends SessionDeps {
   readonly summary: () => Summary;
   readonly saveSummary: SummarySaver["save"];
   /** Records something that belongs to no turn, once turns that were cut short have ended. */
-  readonly change: (event: AgentEvent, origin?: string) => Promise<void>;
+  readonly change: (events: AgentEvent | readonly AgentEvent[], origin?: string) => Promise<void>;
   readonly life: { closing: Promise<void> | null; endedAt: number | null };
 }
 
@@ -123,9 +123,9 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
   const { newId, permissionTimeout: timeoutSeconds } = deps;
   const broker = createBroker({ journal, attachments, newId, timeoutSeconds });
   attachments.onDeserted(() => broker.release("rule"));
-  const change = (event: AgentEvent, origin?: string): Promise<void> => {
+  const change: Parts["change"] = (events, origin) => {
     journal.endInterrupted(queue.busy());
-    return journal.accept(event, { turn: null, origin });
+    return journal.accept(events, { turn: null, origin });
   };
   const life: Parts["life"] = { closing: null, endedAt: birth.endedAt };
   const summary = () =>

@@ -117,8 +117,8 @@ export interface Session extends ReadableSession {
   answer(permissionId: string, answer: Reply, origin?: string, shown?: string): Promise<void>;
   /** Null: the person does not want to answer. Throws `question_not_found`, `already_resolved`. */
   answerQuestion(questionId: string, answer: string | null, origin?: string): Promise<void>;
-  /** Throws `invalid_setting`. */
-  set(change: SettingChange, origin?: string): Promise<void>;
+  /** Several changes are made together, or none of them. Throws `invalid_setting`. */
+  set(changes: SettingChange | readonly SettingChange[], origin?: string): Promise<void>;
   /** One line; a blank one takes the title away. Throws `invalid_setting` for one that is too long. */
   setTitle(title: string, origin?: string): Promise<void>;
   /** Lets other people read it, or no longer. */

@@ -25,13 +25,18 @@ export interface Settings extends Flags {
   readonly options: Readonly<Record<string, string | boolean>>;
 }
 
-/** One change by a client. `option` names a flag, as clients know it, or an option of an extension. */
+/**
+ * One change by a client. `option` names a flag, as clients know it, or an option of an extension; a blank title takes the title away;
+ * `shared` lets other people read the session; a warning is shown to every client with the change that it is about.
+ */
 export type SettingChange =
   | { readonly model: string }
   | { readonly agent: string }
   | { readonly mode: Mode }
-  | { readonly approval: string }
-  | { readonly option: string; readonly value: string | boolean };
+  | { readonly approval: string; readonly warning?: string | undefined }
+  | { readonly option: string; readonly value: string | boolean }
+  | { readonly title: string }
+  | { readonly shared: boolean };
 
 /** Option id -> its values, the strictest first. */
 export type OptionOrders = Readonly<Record<string, readonly string[]>>;
@@ -64,22 +69,13 @@ export function settingsOf(made: Settings, changed: ChangedSettings): Settings {
   return { ...made, ...changed, options: { ...made.options, ...changed.options } };
 }
 
-/** The record of a change. Throws `invalid_setting`. */
-export function changeEvent(change: SettingChange, now: Settings): AgentEvent {
-  if ("model" in change) {
-    requireModelName(change.model);
-    return { type: "model_changed", metadata: { old: now.model, new: change.model } };
-  }
-  if ("mode" in change) return { type: "mode_changed", metadata: { old: modeOf(now), new: change.mode } };
-  if ("agent" in change) return { type: "config_changed", metadata: { id: "agent", value: change.agent } };
-  if ("approval" in change) {
-    const { approval: old = null } = now.options;
-    return { type: "approval_changed", metadata: { old: old === null ? null : String(old), new: change.approval } };
-  }
-  const { option: id, value } = change;
-  if (isFlagOption(id) && typeof value !== "boolean")
-    throw new SessionError("invalid_setting", `${id} is either true or false`);
-  return { type: "config_changed", metadata: { id, value } };
+/** The records of changes, which are written together. Throws `invalid_setting`. */
+export function changeEvents(changes: readonly SettingChange[], now: Settings): AgentEvent[] {
+  return changes.flatMap((change): AgentEvent[] => {
+    const event = changeEvent(change, now);
+    const text = "approval" in change ? change.warning : undefined;
+    return text === undefined ? [event] : [event, { type: "notice", metadata: { level: "warning", text } }];
+  });
 }
 
 /** The narrower of the log and of the start settings, after a restart: neither an old log nor a crash may widen. */
@@ -103,6 +99,8 @@ export function narrower(logged: Settings, start: Settings, orders: OptionOrders
 export function widens(change: SettingChange, now: Settings, orders: OptionOrders): boolean {
   if ("model" in change) return change.model !== now.model;
   if ("agent" in change) return change.agent !== now.agent;
+  if ("title" in change) return false;
+  if ("shared" in change) return change.shared;
   const next = changed(change, now);
   const least = narrower(next, now, orders);
   const isLess = Object.values(FLAG_OPTIONS).some((flag) => least[flag] !== next[flag]);
@@ -136,7 +134,7 @@ export function changesBetween(from: Settings, to: Settings): AgentEvent[] {
     if (from.options[option] === value) continue;
     changes.push(option === "approval" ? { approval: String(value) } : { option, value });
   }
-  return changes.map((change) => changeEvent(change, from));
+  return changeEvents(changes, from);
 }
 
 /**
@@ -186,7 +184,38 @@ const OWN = [
   "readOnly",
 ] as const satisfies readonly (keyof SummaryBounds & keyof Settings)[];
 
-function changed(change: Exclude<SettingChange, { model: string } | { agent: string }>, now: Settings): Settings {
+function changeEvent(change: SettingChange, now: Settings): AgentEvent {
+  if ("model" in change) {
+    requireModelName(change.model);
+    return { type: "model_changed", metadata: { old: now.model, new: change.model } };
+  }
+  if ("mode" in change) return { type: "mode_changed", metadata: { old: modeOf(now), new: change.mode } };
+  if ("agent" in change) return { type: "config_changed", metadata: { id: "agent", value: change.agent } };
+  if ("approval" in change) {
+    const { approval: old = null } = now.options;
+    return { type: "approval_changed", metadata: { old: old === null ? null : String(old), new: change.approval } };
+  }
+  if ("title" in change) return { type: "title_changed", metadata: { title: titleOf(change.title) } };
+  if ("shared" in change) return { type: "sharing_changed", metadata: { shared: change.shared } };
+  const { option: id, value } = change;
+  if (isFlagOption(id) && typeof value !== "boolean")
+    throw new SessionError("invalid_setting", `${id} is either true or false`);
+  return { type: "config_changed", metadata: { id, value } };
+}
+
+/** On one line. */
+function titleOf(text: string): string {
+  const title = text.replace(/\s+/g, " ").trim();
+  if (title.length <= limits.titleLength) return title;
+  throw new SessionError("invalid_setting", `a title has at most ${limits.titleLength} characters`);
+}
+
+type Narrowing = Exclude<
+  SettingChange,
+  { model: string } | { agent: string } | { title: string } | { shared: boolean }
+>;
+
+function changed(change: Narrowing, now: Settings): Settings {
   if ("mode" in change) return { ...now, ...MODE_FLAGS[change.mode] };
   const [id, value] = "approval" in change ? ["approval", change.approval] : [change.option, change.value];
   if (isFlagOption(id)) return { ...now, [FLAG_OPTIONS[id]]: value };

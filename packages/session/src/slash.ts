@@ -108,8 +108,9 @@ function refused({ name }: SlashCommand): never {
 
 /** The session for a caller who may narrow its settings but not widen them beyond what the operator set. */
 function narrowOnly(session: Session, orders: OptionOrders): Session {
-  const set: Session["set"] = async (change, origin) => {
-    if (!widens(change, session.settings, orders)) return session.set(change, origin);
+  const set: Session["set"] = async (changes, origin) => {
+    if (![changes].flat().some((change) => widens(change, session.settings, orders)))
+      return session.set(changes, origin);
     throw new SessionError("invalid_setting", "this session's token can only narrow its settings: ask the operator");
   };
   return Object.create(session, { set: { value: set } });

@@ -436,6 +436,26 @@ describe("settings", () => {
     expect(typesOf(await recordsOf(sessions, session.id))).toEqual(["mode_changed", "config_changed"]);
   });
 
+  test("several change in one write, and none of them where one is refused", async () => {
+    const sessions = makeSessions(speaking(""));
+    const session = await sessions.create({ cwd: "/" });
+    const batches: string[][] = [];
+    sessions.logs.follow(session.id, { from: 0 }, (batch) => void batches.push(batch.map(({ type }) => type)));
+    await session.set([
+      { title: " A\n title " },
+      { model: "m-2" },
+      { approval: "full", warning: "Mind it" },
+      { shared: true },
+    ]);
+    const all = ["title_changed", "model_changed", "approval_changed", "notice", "sharing_changed"];
+    const refused = session.set([{ title: "Another" }, { model: "" }]);
+    await expect(refused).rejects.toEqual(expect.objectContaining({ code: "invalid_setting" }));
+    await session.set([]);
+    expect(typesOf(await recordsOf(sessions, session.id))).toEqual(all);
+    expect(batches).toEqual([all]);
+    expect([session.title, session.isShared, session.settings.model]).toEqual(["A title", true, "m-2"]);
+  });
+
   test.each(["", "Auto", "readonly", "constructor"])("there is no mode %j", (name) => {
     expect(() => parseMode(name)).toThrow(expect.objectContaining({ code: "invalid_setting" }));
   });

@@ -101,10 +101,13 @@ export async function setConfigOption(
     return session.set({ option: id, value }, origin);
   }
   const own = shown.options.find((one) => one.id === id && isOffered(one, session));
-  if (own && !own.set) throw invalid(`${id} cannot be changed while the program runs`);
+  if (own && !own.change) throw invalid(`${id} cannot be changed while the program runs`);
   if (isFlagOption(id) && typeof value !== "boolean") throw invalid(`${id} takes a boolean`);
   if (!isFlagOption(id) && typeof value !== "string") throw invalid(`${id} takes one of its options`);
-  if (own?.set) return own.set(session, requireChoice(id, String(value), own.choices), origin);
+  if (own?.change) {
+    const change = own.change(session, requireChoice(id, String(value), own.choices));
+    return session.set(change ?? [], origin);
+  }
   const change = Object.hasOwn(CHANGES, id)
     ? CHANGES[id]
     : isFlagOption(id)

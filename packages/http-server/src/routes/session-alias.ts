@@ -24,7 +24,7 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
         { ...asked, settings: change.made },
         c.get("caller"),
       );
-      await change.finish(session);
+      await session.set(change.rest(session));
       const reply = { ...placeOf(session), session_token };
       return c.json(reply satisfies CreateSessionReply, 201);
     },

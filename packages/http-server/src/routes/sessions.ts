@@ -65,7 +65,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
         const where = cwd === undefined ? {} : { cwd };
         const { session, sessionToken } = await createSession({ ...where, persist, settings }, c.get("caller"));
         token = sessionToken;
-        await change.finish(session);
+        await session.set(change.rest(session));
         return session;
       });
       const session = await openSession(id);
@@ -78,16 +78,14 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
     },
 
     "PATCH /sessions/{id}": async (c) => {
-      const { title, shared, ...named } = await readBody(c, "PATCH /sessions/{id}");
+      const named = await readBody(c, "PATCH /sessions/{id}");
       // What a session may do is for the operator to say.
-      if (isGuest(c) && (shared !== undefined || Object.keys(named).length > 0)) {
+      if (isGuest(c) && Object.keys(named).some((name) => name !== "title")) {
         throw new HttpError(403, "admin_only", "with this session's token only its title can be changed");
       }
       const session = await openSession(pathPart(c, "id"));
       const change = await settingsChange(deps, session.cwd, named);
-      if (title !== undefined) await session.setTitle(title);
-      await change.apply(session);
-      if (shared !== undefined) await session.share(shared);
+      await session.set(change.all(session));
       return c.json(settingsOf(session));
     },
 
