@@ -164,47 +164,65 @@ const LONG = 4096;
 const MOST_DIRECTORIES = 256;
 const MOST_OPTIONS = 64;
 const STATES: readonly SummaryState[] = ["idle", "running", "waiting"];
-const TEXTS = ["run_id", "model", "cwd", "agent"] as const;
-const OPTIONAL_TEXTS = ["engine", "key", "owner"] as const;
-const TIMES = ["started_at", "ended_at"] as const;
-const NUMBERS = [
-  "steps",
-  "tool_calls_total",
-  "turns",
-  "cost_usd",
-  "total_tokens",
-  "input_tokens",
-  "output_tokens",
-  "cache_tokens",
-] as const;
 
-/** True for a summary that this version wrote, which needs no second look. One with bounds does: they say what may be done. */
+const isText = (value: unknown, length = LONG): boolean => typeof value === "string" && value.length <= length;
+// A date may be followed by a remark of any length.
+const isTime = (value: unknown): boolean => isText(value) && !Number.isNaN(Date.parse(value as string));
+const isTrue = (value: unknown): boolean => value === true;
+const orNull = (is: typeof isText, length?: number) => (value: unknown) => value === null || is(value, length);
+const ifThere = (is: typeof isText) => (value: unknown) => value === undefined || is(value);
+
+/** What this version writes in each field. */
+const WRITTEN: Readonly<Record<keyof Summary, (value: unknown) => boolean>> = {
+  v: (value) => value === SUMMARY_VERSION,
+  session_id: isText,
+  run_id: isText,
+  started_at: orNull(isTime),
+  ended_at: orNull(isTime),
+  model: isText,
+  prompt: (value) => isText(value, PROMPT_LENGTH),
+  cwd: isText,
+  directories: (value) =>
+    Array.isArray(value) && value.length <= MOST_DIRECTORIES && value.every((directory) => isText(directory)),
+  agent: isText,
+  steps: Number.isFinite,
+  tool_calls_total: Number.isFinite,
+  turns: Number.isFinite,
+  success: (value) => typeof value === "boolean",
+  cost_usd: Number.isFinite,
+  total_tokens: Number.isFinite,
+  input_tokens: Number.isFinite,
+  output_tokens: Number.isFinite,
+  cache_tokens: Number.isFinite,
+  error: orNull(isText),
+  title: orNull(isText, TITLE_LENGTH),
+  state: (value) => STATES.includes(value as SummaryState),
+  owner: ifThere(isText),
+  shared: ifThere(isTrue),
+  parent_id: ifThere(isText),
+  forked_at: ifThere(isTime),
+  // They say what may be done, and are read anew.
+  bounds: (value) => value === undefined,
+  engine: ifThere(isText),
+  key: ifThere(isText),
+  closed: ifThere(isTrue),
+  permission_mode: ifThere(isText),
+  sandbox: ifThere(isText),
+  approval: ifThere(isText),
+};
+const FIELDS = Object.keys(WRITTEN) as (keyof Summary)[];
+
+/** True for a summary that this version wrote and nobody added to, which needs no second look: it halves the time of a long list. */
 function isCurrent(id: string, stored: object): stored is Summary {
   const given = stored as Partial<Record<keyof Summary, unknown>>;
-  const { directories, shared = true } = given;
-  return (
-    given.v === SUMMARY_VERSION &&
-    given.session_id === id &&
-    given.bounds === undefined &&
-    shared === true &&
-    isShort(given.prompt, PROMPT_LENGTH) &&
-    (given.title === null || isShort(given.title, TITLE_LENGTH)) &&
-    (given.error === null || isShort(given.error, LONG)) &&
-    TEXTS.every((name) => isShort(given[name], LONG)) &&
-    OPTIONAL_TEXTS.every((name) => given[name] === undefined || isShort(given[name], LONG)) &&
-    NUMBERS.every((name) => Number.isFinite(given[name])) &&
-    TIMES.every((name) => given[name] === null || !Number.isNaN(Date.parse(given[name] as string))) &&
-    Array.isArray(directories) &&
-    directories.length <= MOST_DIRECTORIES &&
-    directories.every((directory) => isShort(directory, LONG)) &&
-    STATES.includes(given.state as SummaryState)
-  );
+  let fields = 0;
+  for (const name of FIELDS) {
+    const value = given[name];
+    if (!WRITTEN[name](value)) return false;
+    if (value !== undefined) fields += 1;
+  }
+  return given.session_id === id && Object.keys(given).length === fields;
 }
-
-function isShort(value: unknown, length: number): boolean {
-  return typeof value === "string" && value.length <= length;
-}
-
 function textsOf(value: unknown): string[] {
   const texts = Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
   return texts.slice(0, MOST_DIRECTORIES).map((text) => beginningOf(text, LONG));

@@ -44,7 +44,7 @@ test("a summary of any program has every field, under the names that programs ha
   });
 });
 
-test.each([
+test.each<[object]>([
   [{ v: 2, session_id: ID, cwd: "/", prompt: "x".repeat(1e6), turns: 1, state: "idle" }],
   [
     {
@@ -66,6 +66,10 @@ test.each([
       turns: {},
     },
   ],
+  ...["parent_id", "permission_mode", "sandbox", "approval", "success", "hostile"].map((name): [object] => [
+    { ...readSummary(ID, {}), [name]: "x".repeat(1e6) },
+  ]),
+  [{ ...readSummary(ID, {}), started_at: `1 Jan 2026 (${"x".repeat(1e6)})` }],
   [{ title: 7, prompt: null, cwd: [], directories: "no", cost_usd: "NaN", bounds: { maxSteps: "x", allowedTools: 1 } }],
 ])("whatever a file holds, a list gets something small %#", (stored) => {
   const summary = readSummary(ID, stored);
