@@ -3,6 +3,7 @@ import { lstatSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
 import { namesIn } from "./content/atomic-file.js";
 import { isOwnDirectory, removeOwnDirectory } from "./content/own-files.js";
+import { unless } from "./errors.js";
 import type { SnapshotLimits } from "./limits.js";
 import { createPacer, paced, type Steps } from "./pacer.js";
 import type { GcReport } from "./types.js";
@@ -70,7 +71,8 @@ async function candidates(input: Parameters<typeof collectGarbage>[0]): Promise<
   const pacer = createPacer(input.signal);
   for (const place of places) {
     input.signal?.throwIfAborted();
-    if (!isOwnDirectory(place.directory)) continue;
+    // Another process may remove it while it is looked at.
+    if (!unless(["ENOENT"], () => isOwnDirectory(place.directory))) continue;
     const { bytes, touchedMs } = await paced(measuring(place.directory), pacer);
     found.push({ ...place, bytes, touchedMs });
     await pacer.pause();

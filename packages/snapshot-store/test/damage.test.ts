@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   appendFileSync,
@@ -13,6 +14,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createSnapshotStore, isSnapshotError, SnapshotError } from "../src/index.js";
 import { type Fixture, fixture } from "./workspace.js";
@@ -300,6 +303,28 @@ test("a session that was let go of keeps its history, and is no longer open for 
   expect(await open().list()).toHaveLength(1);
   store.release("otter-1");
   expect((await store.gc()).sessionsRemoved).toEqual(["otter-1"]);
+});
+
+test("gc goes on while another process makes and removes sessions", async () => {
+  const f = fixture();
+  const churn = `
+    const { mkdirSync, rmSync } = await import("node:fs");
+    for (let round = 0; round < 2; round++) {
+      for (let n = 0; n < 200; n++) mkdirSync(process.argv[1] + "/snaps/snap-" + n + "-1", { recursive: true });
+      rmSync(process.argv[1], { recursive: true });
+    }`;
+  const args = ["--input-type=module", "-e", churn, join(f.root, "churned")];
+  const ended = promisify(execFile)(process.execPath, args);
+  let isOver = false;
+  void ended.finally(() => {
+    isOver = true;
+  });
+  const store = createSnapshotStore({ root: f.root });
+  while (!isOver) {
+    expect((await store.gc()).sessionsRemoved).toEqual([]);
+    await setImmediate();
+  }
+  await ended;
 });
 
 test("gc knows every file of a session and of a workspace as the store's own", async () => {
