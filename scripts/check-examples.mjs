@@ -1,12 +1,14 @@
 #!/usr/bin/env node
-// Examples check themselves, and the exit code is the verdict. Run are every examples/*/main.mjs, every ```js fence of a document whose
-// first line is `// example`, and the ```sh fences of each page of the guide, one after another as one script.
+// Examples check themselves, and the exit code is the verdict. This gate runs every examples/*/main.mjs, every ```js fence of a
+// document whose first line is `// example`, and the ```sh fences of each page of the guide and of those that its table leads to: all
+// fences of a page are one script. A fence that needs more than a shell and curl names it: ```sh needs-postgres, a row of needs.mjs.
 // `node scripts/check-examples.mjs [root]`
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, posix } from "node:path";
 import { runGate } from "./gate.mjs";
+import { needs } from "./needs.mjs";
 import { mapConcurrently, run } from "./run.mjs";
 import { listFiles } from "./workspace.mjs";
 
@@ -33,10 +35,13 @@ export async function checkExamples(root) {
     const { code, output } = await run(process.execPath, args, { cwd, input, timeout });
     return code === 0 ? [] : [`${place} the example ended with ${code ?? "a time-out"}\n${output}`];
   });
-  const pages = await mapConcurrently(listFiles(root, "docs/guide", [".md"]), 2, (path) => runPage(root, path));
+  const pages = await mapConcurrently(guidePages(root), 2, (path) => runPage(root, path));
   return {
-    problems: [...problems, ...pages].flat(),
-    summary: `${examples.length} examples and ${pages.length} pages of the guide run`,
+    problems: [...problems.flat(), ...pages.flatMap((page) => page.problems)],
+    summary: [
+      ...pages.flatMap(({ notRun }) => notRun),
+      `${examples.length} examples and ${pages.length} pages of the guide run`,
+    ].join("\n"),
   };
 }
 
@@ -48,26 +53,84 @@ export function extractExamples(markdown) {
   }));
 }
 
-/** Runs what a page of the guide tells its reader to type: in an empty home, with the built programs and no model key. */
+/** The pages of the guide, and those elsewhere that the table on its first page leads to. */
+function guidePages(root) {
+  const own = listFiles(root, "docs/guide", [".md"]);
+  const first = own.find((path) => path.endsWith("/README.md"));
+  const rows = first === undefined ? "" : readFileSync(join(root, first), "utf8").replace(/^(?!\|).*$/gm, "");
+  const led = [...rows.matchAll(/\]\(([^)#]+\.md)/g)].map(([, link]) => posix.join("docs/guide", link));
+  return [...new Set([...own, ...led])];
+}
+
+/** What every fence of a page needs. */
+const EVERY_FENCE = ["unix", "curl"];
+
+/** Runs what a page tells its reader to type, in an empty home, with the built programs and no model key. */
 async function runPage(root, path) {
-  const fences = [...readFileSync(join(root, path), "utf8").matchAll(/^```sh\n([\s\S]*?)^```$/gm)];
-  if (fences.length === 0) return [];
-  const home = mkdtempSync(join(tmpdir(), "guide-"));
+  const page = { problems: [], notRun: [] };
+  const fences = [];
+  for (const { line, tags, code } of shellFences(readFileSync(join(root, path), "utf8"))) {
+    const names = [...EVERY_FENCE, ...tags.map((tag) => tag.replace(/^needs-/, ""))];
+    const unknown = names.find((name) => !needs.some((need) => need.name === name));
+    if (unknown !== undefined) page.problems.push(`${path}:${line} "${unknown}" is not a row of scripts/needs.mjs`);
+    const missing = await unmet(names);
+    if (missing.length > 0) page.notRun.push(`not run: ${path}:${line} needs ${missing.join(", ")}`);
+    else fences.push({ tags, code });
+  }
+  if (fences.length > 0) page.problems.push(...(await runScript(root, path, fences)));
+  return page;
+}
+
+/** Every `sh` fence of a document, with the line it begins on and the needs it names. */
+function shellFences(markdown) {
+  return [...markdown.matchAll(/^```sh((?: +[\w-]+)*)\n([\s\S]*?)^```$/gm)].map((match) => ({
+    line: markdown.slice(0, match.index).split("\n").length,
+    tags: match[1].split(" ").filter(Boolean),
+    code: match[2],
+  }));
+}
+
+async function unmet(names) {
+  const missing = [];
+  for (const { name, what, isMet } of needs) if (names.includes(name) && !(await isMet())) missing.push(what);
+  return missing;
+}
+
+/** A page's port is one that is free here, and its database one that is made for it. */
+async function runScript(root, path, fences) {
+  const scratch = mkdtempSync(join(tmpdir(), "guide-"));
+  const [home, bin] = ["home", "bin"].map((name) => join(scratch, name));
+  for (const directory of [home, bin]) mkdirSync(directory);
+  const postgres = fences.some(({ tags }) => tags.includes("needs-postgres")) ? await startPostgres() : null;
   const port = String(await freePort());
-  for (const name of ["otter", "ferret"]) symlinkSync(join(root, "apps", name, "dist", "cli.js"), join(home, name));
-  const script = fences.map(([, code]) => code.replaceAll("5173", port)).join("");
-  const PATH = [home, dirname(process.execPath), process.env.PATH].join(delimiter);
+  for (const name of ["otter", "ferret", "chimera"])
+    symlinkSync(join(root, "apps", name, "dist", "cli.js"), join(bin, name));
+  const typed = fences.map(({ code }) => code).join("");
+  const script = typed.replaceAll("5173", port).replaceAll("postgres://chimera@db.internal/chimera", postgres?.url);
+  const PATH = [bin, dirname(process.execPath), process.env.PATH].join(delimiter);
   try {
-    const { code, output } = await run("sh", ["-eux"], {
+    const { code, output } = await run("sh", ["-eux", "-c", script], {
       cwd: home,
       env: { PATH, HOME: home, OTTER_PORT: port },
-      input: script,
       timeout,
     });
     return code === 0 ? [] : [`${path}:1 its commands ended with ${code ?? "a time-out"}\n${output}`];
   } finally {
-    rmSync(home, { recursive: true, force: true });
+    await postgres?.stop();
+    rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+async function startPostgres() {
+  const server = await (await import("@chimera/store-postgres/testing")).startPostgres(process.env);
+  const database = await server.database();
+  return {
+    url: database.url,
+    async stop() {
+      await database.drop();
+      await server.stop();
+    },
+  };
 }
 
 function freePort() {

@@ -24,9 +24,10 @@ export async function runTests(gates, filters, remarks = []) {
   const tests = await runVitest(filters, env);
   const left = readdirSync(scratch).map((name) => `left in the temporary directory: ${name}`);
   rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
-  const passed = outcomes.filter(Boolean).length + tests.passed;
-  const failed = outcomes.filter((ok) => !ok).length + tests.failed;
-  console.log(["", ...tests.remarks, ...left, ...remarks].join("\n"));
+  const passed = outcomes.filter(({ ok }) => ok).length + tests.passed;
+  const failed = outcomes.filter(({ ok }) => !ok).length + tests.failed;
+  const notRun = outcomes.flatMap((outcome) => outcome.notRun);
+  console.log(["", ...notRun, ...tests.remarks, ...left, ...remarks].join("\n"));
   console.log(`${outcomes.length} gates, ${tests.passed + tests.failed} tests, ${seconds(started)}`);
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed === 0 ? 0 : 1;
@@ -44,7 +45,7 @@ async function runGateProcess([name, [command, ...args]], env) {
   }));
   console.log(`${code === 0 ? "ok  " : "FAIL"} ${name} (${seconds(started)})`);
   if (code !== 0) console.log(output.trimEnd().replace(/^/gm, "     "));
-  return code === 0;
+  return { ok: code === 0, notRun: code === 0 ? (output.match(/^not run: .*$/gm) ?? []) : [] };
 }
 
 /** Vitest shows its own progress; the counts come from its report. */

@@ -10,6 +10,10 @@ const moduleOf = (name: string) => pathToFileURL(join(repositoryRoot, "scripts",
 
 /** Runs one test file on a machine that has Node alone. */
 function closingLines(source: string, ...filters: string[]) {
+  return closingLinesWith({}, source, ...filters);
+}
+
+function closingLinesWith(gates: Record<string, string[]>, source: string, ...filters: string[]) {
   const root = scratchTree({
     "a.test.js": source,
     "vitest.config.mjs": `import { needTags } from "${moduleOf("needs.mjs")}";
@@ -18,7 +22,7 @@ function closingLines(source: string, ...filters: string[]) {
   const [bin, temporary] = [scratchTree({}), scratchTree({})];
   symlinkSync(process.execPath, join(bin, "node"));
   const program = `import { runTests } from "${moduleOf("run-tests.mjs")}";
-    await runTests({}, ${JSON.stringify(["--root", root, ...filters])});`;
+    await runTests(${JSON.stringify(gates)}, ${JSON.stringify(["--root", root, ...filters])});`;
   const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
     encoding: "utf8",
     env: { PATH: bin, TMPDIR: temporary, NO_COLOR: "1" },
@@ -63,4 +67,10 @@ test("what tests leave in the temporary directory is listed, and removed", () =>
     "1 passed, 0 failed",
   ]);
   expect({ status, left }).toEqual({ status: 0, left: [] });
+});
+
+test("what a gate could not run is listed with the tests", () => {
+  const gate = [process.execPath, "-p", `"fine\\nnot run: a page needs jq"`];
+  const { lines } = closingLinesWith({ gate }, `test("runs", () => {});`);
+  expect(lines).toEqual(["not run: a page needs jq", expect.stringMatching(/^1 gates, 1 tests/), "2 passed, 0 failed"]);
 });

@@ -160,26 +160,22 @@ test(
   },
 );
 
-test(
-  "an unknown setting is reported in a sentence, and --plain redraws nothing",
-  onTerminal,
-  async () => {
-    const person = await createPerson();
-    await mkdir(join(person.home, ".chimera"), { recursive: true });
-    await writeFile(join(person.home, ".chimera/config.json"), '{"modle": "x"}');
-    const write = { call: "Write", args: { path: "a.txt", content: "x\n" } };
-    const model = await person.script([{ steps: [{ reply: [write] }, { reply: [{ text: "Written." }] }] }]);
-    const terminal = await open(person, ["--model", model, "--plain"], { columns: 120, rows: 24 });
-    const first = await terminal.until(/lists commands/);
-    expect(first).toMatch(/^\[otter\] .*unknown setting "modle"; did you mean model\?$/m);
-    await terminal.type("go");
-    await terminal.press("Enter");
-    await terminal.until(/\+x\n[\s\S]*\[1\] Allow edits[\s\S]*\[y\]es/);
-    await terminal.type("y");
-    await terminal.press("Enter");
-    await terminal.until(/✓ Write a\.txt[\s\S]*Written\./);
-    await terminal.press("C-d");
-    await terminal.until(/EXIT 0/);
-    expect(await terminal.history()).not.toMatch(/⠋|⠙|⠹/);
-  },
-);
+test("an unknown setting is reported in a sentence, and --plain redraws nothing", onTerminal, async () => {
+  const person = await createPerson();
+  await mkdir(join(person.home, ".chimera"), { recursive: true });
+  await writeFile(join(person.home, ".chimera/config.json"), '{"modle": "x"}');
+  const write = { call: "Write", args: { path: "a.txt", content: "x\n" } };
+  const model = await person.script([{ steps: [{ reply: [write] }, { reply: [{ text: "Written." }] }] }]);
+  const terminal = await open(person, ["--model", model, "--plain"], { columns: 120, rows: 24 });
+  const first = await terminal.until(/lists commands/);
+  expect(first).toMatch(/^\[otter\] .*unknown setting "modle"; did you mean model\?$/m);
+  await terminal.type("go");
+  await terminal.press("Enter");
+  await terminal.until(/\+x\n[\s\S]*\[1\] Allow edits[\s\S]*\[y\]es/);
+  await terminal.type("y");
+  await terminal.press("Enter");
+  await terminal.until(/✓ Write a\.txt[\s\S]*Written\./);
+  await terminal.press("C-d");
+  await terminal.until(/EXIT 0/);
+  expect(await terminal.history()).not.toMatch(/⠋|⠙|⠹/);
+});
