@@ -92,15 +92,14 @@ function success({ route, status, stream, reply }, schemas) {
 function streamOf(route) {
   if (route === "GET /acp") return { id: "seq", data: { type: "object", description: "A JSON-RPC message of ACP" } };
   const record = { $ref: "#/components/schemas/SessionRecordSchema" };
-  if (route === "GET /events")
-    return { events: { record: { session_id: TEXT, record }, row: { $ref: "#/components/schemas/SessionRow" } } };
-  if (route.startsWith("GET /session/")) {
-    const names = ["user_message", "loop_event", "permission_request", "error", "result"];
+  const events = (table, ...names) =>
+    Object.fromEntries(names.map((name) => [name, { $ref: `#/components/schemas/${table}.${name}` }]));
+  if (route === "GET /events") return { events: events("many", "record", "row") };
+  if (route.startsWith("GET /session/"))
     return {
       id: "seq",
-      events: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/schemas/stream.${name}` }])),
+      events: events("stream", "user_message", "loop_event", "permission_request", "error", "result"),
     };
-  }
   return {
     id: "seq",
     data: record,

@@ -32,6 +32,7 @@ function describe(name, exports) {
     ...Object.fromEntries(Object.entries(exports).filter(([, value]) => value?.kind === "schema")),
     ...nested(exports.metadata),
     ...nested(exports.sessionStream, "stream."),
+    ...nested(exports.manyStream, "many."),
   };
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -49,3 +49,13 @@ test("every reference leads somewhere, no schema is an orphan, and every example
   look(api);
   expect([checked, checked > 50]).toEqual([parts.length, true]);
 });
+
+test("the events of many sessions are described as they are sent", () => {
+  const { events } = api.paths["/events"].get["x-sse"];
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema(api, "api");
+  const isValid = (name: string, data: object) => ajv.validate({ $ref: `api${events[name].$ref}` }, data);
+  expect(isValid("record", { session_id: "otter-1", record: { seq: 1, type: "text_delta" } })).toBe(true);
+  expect(isValid("row", { session_id: "otter-1", row: null })).toBe(true);
+  expect(isValid("row", { row: null })).toBe(false);
+});

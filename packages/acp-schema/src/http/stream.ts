@@ -28,6 +28,7 @@ export const ManyQuery = plain(() => ({
 
 /** Event name of `GET /events` -> its data. Its ids are `id:seq` of each session, joined by commas. */
 export const manyStream = {
+  /** A record of the log, or a `Loss`. */
   record: plain(() => ({ session_id: text, record: json() })),
   /** A row as it is now; null for a session that is gone. */
   row: plain(() => ({ session_id: text, row: v.nullable(SessionRow) })),
