@@ -3,7 +3,11 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { createLog, readConfig } from "@chimera/host";
+import type { OwnedSession } from "@chimera/session";
 import { expect, onTestFinished, test } from "vitest";
+import { createBridgeExtension } from "../apps/ferret/src/bridge.js";
+import { profile } from "../apps/ferret/src/profile.js";
 import { BRIDGE_TOKEN, openPage, startConsole, until } from "./bridge-console.js";
 import { connect, type Peer } from "./peer.js";
 import { startProgram } from "./program.js";
@@ -61,6 +65,19 @@ test("ferret bridge ends with 1 when nobody there speaks its language, or the se
   expect(await strange.exited).toBe(1);
   expect(strange.stderr()).toContain("registering was answered 404");
   expect(await missing.exited).toBe(1);
+});
+
+test("a bridge that cannot begin ends, so that the command which waits for it does", async () => {
+  const flags = { "remote-url": "https://console.example" };
+  const surroundings = { env: { ...process.env, ...env, CHIMERA_HOME: scratchTree({}) } };
+  const config = readConfig({ profile, flags, process: Object.assign(Object.create(process), surroundings) });
+  const exits: BridgeExit[] = [];
+  const context = { ...config, ...surroundings, flags, log: createLog({ level: "error", sink: () => {} }) };
+  const { onLoad, onUnload } = createBridgeExtension({ onExit: (exit) => exits.push(exit) }).start(context);
+  const session = { id: "ferret-20260425T120300-aaaa1111" } as OwnedSession;
+  onLoad?.(session, { acp: async () => Promise.reject(new Error("no such file")), attach: () => ({ detach() {} }) });
+  await onUnload?.(session.id);
+  expect(exits).toEqual([{ code: 1, message: "it could not begin: Error: no such file" }]);
 });
 
 test("an editor and a remote share a session: both are asked, the first answer counts and says where it came from", async () => {

@@ -3,7 +3,7 @@ import type { BridgeExit } from "@chimera/bridge";
 import { type Invocation, openCore, UsageError, untilEnd } from "@chimera/host";
 import { createBridgeExtension } from "./bridge.js";
 
-/** Exit codes: 0 stopped, 1 the remote is of no use, 2 the token was refused, or usage. */
+/** Exit codes: 0 stopped, 1 the bridge cannot begin or the remote is of no use, 2 the token was refused, or usage. */
 export async function runBridge(invocation: Invocation): Promise<number> {
   const { profile, process, flags, operands } = invocation;
   if (flags["remote-url"] === undefined) throw new UsageError("needs --remote-url <url>");

@@ -61,7 +61,7 @@ interface Running {
 function createBridges({ remote, boundsOf, report, onExit }: BridgesDeps) {
   const running = new Map<string, Running>();
 
-  const run = async (session: Session, program: ServingProgram, entry: Running) => {
+  const run = async (session: Session, program: ServingProgram, entry: Running): Promise<BridgeExit> => {
     // Loaded with the first session: a start that only answers `initialize` does not carry it.
     const [{ createBridge }, serve] = await Promise.all([import("@chimera/bridge"), program.acp()]);
     const facts = () => ({ ...factsOf(session), ...boundsOf(session) });
@@ -71,14 +71,15 @@ function createBridges({ remote, boundsOf, report, onExit }: BridgesDeps) {
       serve,
       log: report,
     });
-    onExit(await entry.bridge.run(entry.abort.signal));
+    return entry.bridge.run(entry.abort.signal);
   };
 
   return {
     begin(session: Session, program: ServingProgram) {
       const entry: Running = { abort: new AbortController(), bridge: null, over: Promise.resolve() };
       running.set(session.id, entry);
-      entry.over = run(session, program, entry).catch((error) => report("bridge failed", { error: String(error) }));
+      const failed = (error: unknown): BridgeExit => ({ code: 1, message: `it could not begin: ${String(error)}` });
+      entry.over = run(session, program, entry).catch(failed).then(onExit);
     },
     /** Resolves when the remote has heard of the end, or has had its time. */
     async end(sessionId: string) {

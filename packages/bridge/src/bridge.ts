@@ -8,6 +8,9 @@ import { createRemoteApi } from "./remote-api.js";
 import type { BridgedSession } from "./session.js";
 
 const HEARTBEAT_MS = 30_000;
+/** The delay before the next attempt doubles from the first to the longest, and starts again after a success. */
+const FIRST_DELAY_MS = 5_000;
+const LONGEST_DELAY_MS = 60_000;
 const ORIGIN = "bridge";
 
 export interface BridgeOptions extends Remote {
@@ -16,17 +19,8 @@ export interface BridgeOptions extends Remote {
   readonly serve: (peer: BridgePeer) => BridgeServer;
   /** Makes the connections, for a proxy or a private certificate. */
   readonly agent?: Agent;
-  readonly backoff?: BackoffLimits;
   readonly clock?: Clock;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
-}
-
-/** The delay before the next attempt doubles from `firstMs` to `maxMs`, and starts again after a success. */
-interface BackoffLimits {
-  /** @defaultValue 5000 */
-  readonly firstMs?: number;
-  /** @defaultValue 60000 */
-  readonly maxMs?: number;
 }
 
 /** Time as a dependency, so that a test can run a schedule of minutes at once. */
@@ -71,7 +65,6 @@ export function createBridge(options: BridgeOptions): Bridge {
   const { session, clock = systemClock, log = () => {} } = options;
   const { address, token } = checkRemote(options);
   const api = createRemoteApi({ address, token, session, agent: options.agent });
-  const backoff = createBackoff(options.backoff);
   let state: BridgeState | null = null;
   let uiUrl: string | null = null;
   let problem: string | null = null;
@@ -137,7 +130,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       if (code) return { code, message: error.message };
       state = "waiting";
       problem = error.message;
-      const delay = backoff(failures++);
+      const delay = Math.min(FIRST_DELAY_MS * 2 ** failures++, LONGEST_DELAY_MS);
       log("bridge lost; trying again", { error: error.message, inMs: delay });
       await clock.sleep(delay, signal);
     }
@@ -178,18 +171,3 @@ function asBridgeError(error: unknown): BridgeError {
 const systemClock: Clock = {
   sleep: (ms, signal) => wait(ms, undefined, { signal }).catch(() => {}),
 };
-
-/** The delay after a number of failures in a row. Throws a RangeError for delays that are not finite, which would flood the remote. */
-function createBackoff({ firstMs = 5_000, maxMs = 60_000 }: BackoffLimits = {}): (failures: number) => number {
-  const [first, most] = [delayOf("firstMs", firstMs), delayOf("maxMs", maxMs)];
-  // The first delay is never shortened, even if it is longer than `maxMs`.
-  return (failures) => (failures === 0 ? first : Math.min(first * 2 ** Math.min(failures, 30), most));
-}
-
-/** A timer with a longer delay would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-function delayOf(name: string, ms: number): number {
-  if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`backoff.${name} takes a finite number of at least 0`);
-  return Math.min(ms, LONGEST_TIMER_MS);
-}
