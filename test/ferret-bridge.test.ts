@@ -35,7 +35,7 @@ test.each([
   ["no remote", [], /^ferret bridge: needs --remote-url/],
   ["a remote without TLS", ["--remote-url", "http://127.0.0.1:9"], /is not encrypted/],
   ["a remote that is not an address", ["--remote-url", "console"], /must be an https address/],
-  ["a token in the address", ["--remote-url", "https://u:p@console.example"], /may not hold credentials/],
+  ["a token in the address", ["--remote-url", "https://u:p@console.example"], /may not contain credentials/],
 ])("ferret bridge with %s ends with 2", async (_why, flags, told) => {
   const ferret = startProgram("ferret", ["bridge", ...flags], env);
   expect(await ferret.exited).toBe(2);
@@ -71,8 +71,8 @@ test("a bridge that cannot begin ends, so that the command which waits for it do
   const flags = { "remote-url": "https://console.example" };
   const surroundings = { env: { ...process.env, ...env, CHIMERA_HOME: scratchTree({}) } };
   const config = readConfig({ profile, flags, process: Object.assign(Object.create(process), surroundings) });
-  const exits: BridgeExit[] = [];
-  const context = { ...config, ...surroundings, flags, log: createLog({ level: "error", sink: () => {} }) };
+  const exits: unknown[] = [];
+  const context = { ...config, ...surroundings, flags, log: createLog({ level: "error", sinks: [] }) };
   const { onLoad, onUnload } = createBridgeExtension({ onExit: (exit) => exits.push(exit) }).start(context);
   const session = { id: "ferret-20260425T120300-aaaa1111" } as OwnedSession;
   onLoad?.(session, { acp: async () => Promise.reject(new Error("no such file")), attach: () => ({ detach() {} }) });
