@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { SANDBOX_MODES, type SandboxMode } from "./mode.js";
 
-/** How the wall stopped a command, as its errors show. */
+/** How the wall stopped a command, according to its error output. */
 export interface Denial {
   readonly reason: string;
-  /** What it could not write, where its errors name it. */
+  /** The path that it could not write, if its errors name it. */
   readonly path?: string;
 }
 
@@ -12,15 +12,15 @@ export interface DenialOptions {
   readonly mode: SandboxMode;
   /** Whether the command failed. */
   readonly failed: boolean;
-  /** Where it ran: names in its errors are relative to it. */
+  /** Its directory, to which names in its errors are relative. */
   readonly cwd: string;
-  /** Whether the mode refuses to write an absolute path; a name that it would let through is not what was refused. */
+  /** Whether the mode refuses to write an absolute path. A path that it allows cannot be the refused one. */
   readonly refuses: (path: string) => boolean;
 }
 
 /**
- * Whether a confined command's error output shows that the wall stopped it; null when it does not. A reading of text, for
- * people; the wall holds whatever it says.
+ * Finds out from a confined command's error output whether the wall stopped it; null if not. This only informs people; the wall itself
+ * does not depend on it.
  *
  * @example
  * findDenial("touch: cannot touch '/etc/x': Read-only file system", { mode: "read-only", failed: true, cwd: "/w", refuses: () => true });
@@ -44,13 +44,13 @@ export function findDenial(stderr: string, options: DenialOptions): Denial | nul
 interface Trace {
   readonly pattern: RegExp;
   readonly reason: string;
-  /** Whether the line may name what could not be written. */
+  /** Whether the line may name the path that could not be written. */
   readonly isWrite?: boolean;
-  /** What the mode must forbid for the text to mean the wall. */
+  /** Whether the text can come from the wall, given the mode. */
   readonly when: (rules: (typeof SANDBOX_MODES)[SandboxMode], failed: boolean) => boolean;
 }
 
-/** How the wall shows in a line that a program writes when it meets it. */
+/** Messages of programs that the wall has stopped. */
 const TRACES: readonly Trace[] = [
   {
     pattern: /read-only file system|\bEROFS\b/i,
@@ -59,7 +59,7 @@ const TRACES: readonly Trace[] = [
     when: () => true,
   },
   {
-    // bubblewrap covers a protected place that is empty with a directory that merely cannot be written.
+    // bubblewrap covers an empty protected place with a directory that its mode makes unwritable.
     pattern: /^(?=.*(permission denied|\bEACCES\b))(?=.*\.(git|opencode|codex|chimera)\b)/i,
     reason: "it tried to write where the sandbox allows no writes",
     isWrite: true,
@@ -78,20 +78,20 @@ const TRACES: readonly Trace[] = [
   },
 ];
 
-/** Most of a command's errors that is looked at, and most lines of those that a path is looked for in. */
+/** Most characters of the errors to search, and most lines to search for a path. */
 const MAX_LOOKED_AT = 64 * 1024;
 const MAX_LINES = 20;
 
-/** No program writes a longer line about a file, and no file has a longer name. */
+/** A program writes no longer line about a file, and no path is longer. */
 const MAX_LINE = 8192;
 const MAX_PATH = 4096;
 
 const WHY = /(read-only file system|permission denied)/i;
 
-/** Most programs quote the name. A quotation mark in a word is an apostrophe. */
+/** Matches a quoted name. A quotation mark inside a word is an apostrophe. */
 const QUOTED = /(?<![^\s(:=,])(?:'([^']+)'|‘([^‘’]+)’|"([^"]+)"|`([^`']+)['`])/g;
 
-/** The paths a line may speak of that the mode refuses to write, the likeliest first. */
+/** The paths in a line that the mode refuses to write, the most likely first. */
 function refusedPaths(line: string, { cwd, refuses }: DenialOptions): string[] {
   if (line.length > MAX_LINE) return [];
   return [...quotedNames(line), ...plainNames(line)]
@@ -100,12 +100,12 @@ function refusedPaths(line: string, { cwd, refuses }: DenialOptions): string[] {
     .filter(refuses);
 }
 
-/** The last first: who moves something names what it was to become last. */
+/** The last name comes first, because an error about moving a file names the target last. */
 function quotedNames(line: string): string[] {
   return [...line.matchAll(QUOTED)].map((match) => match.slice(1).find((name) => name !== undefined) ?? "").reverse();
 }
 
-/** The name stands before the reason, in a part of its own or as the last word of one, or else after it. */
+/** Unquoted names: a part before the reason, the last word of such a part, or a word after the reason. */
 function plainNames(line: string): string[] {
   const [before = "", , after = ""] = line.split(WHY, 3);
   // sh: 1: cannot create /etc/x: Read-only file system
@@ -126,5 +126,5 @@ function pathAtEnd(words: readonly string[]): string {
   return last.includes("/") ? last : "";
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what a command prints may hold any of them.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the output of a command may contain control characters
 const CONTROLS = /[\x00-\x1f\x7f]/;

@@ -1,4 +1,4 @@
-/** Everything this package throws or refuses with. */
+/** The codes of this package's errors and refusals. */
 export type SandboxErrorCode =
   | "invalid_mode"
   | "invalid_workspace"
@@ -9,7 +9,7 @@ export type SandboxErrorCode =
 
 const BRAND = Symbol.for("@chimera/sandbox/error");
 
-/** A refusal with a closed code and a hint that says what a person can do about it. */
+/** A refusal with a code and a hint for the person. */
 export class SandboxError extends Error {
   readonly [BRAND] = true;
   readonly code: SandboxErrorCode;

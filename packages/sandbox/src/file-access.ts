@@ -6,25 +6,25 @@ import { HOME_STARTUP_FILES, secretPlaces } from "./confine/place.js";
 import { SANDBOX_MODES } from "./mode.js";
 import type { SandboxOptions } from "./sandbox.js";
 
-/** `search` looks at everything below a path. */
+/** `search` reads everything below a path. */
 export type FileUse = "read" | "search" | "write";
 
 export interface FileAccessOptions
   extends Pick<SandboxOptions, "mode" | "workspace" | "stateDir" | "secrets" | "protectedPaths" | "home"> {
-  /** Below what is hidden, and still to be read. @defaultValue nothing */
+  /** Directories below hidden ones that may still be read. @defaultValue none */
   readonly readable?: readonly string[];
 }
 
-/** The same mode for tools that touch files: null when allowed, else why not. Takes real absolute paths. */
+/** Applies the sandbox mode to tools that touch files. Takes real absolute paths. Returns null if allowed, or else the reason. */
 export function fileAccess(options: FileAccessOptions): (path: string, use: FileUse) => string | null {
   const { mode, workspace } = options;
   const rules = SANDBOX_MODES[mode];
   if (!rules.confined) return () => null;
   const home = real(options.home ?? homedir());
-  // The whole file system does not count as a workspace, here as for commands.
+  // The whole file system does not count as a workspace, just as for commands.
   const roots = [workspace.cwd, ...(workspace.directories ?? [])].map(real).filter((root) => dirname(root) !== root);
   const hidden = secretPlaces(home, [options.stateDir, ...(options.secrets ?? [])]).map(({ path }) => real(path));
-  // A workspace in a hidden directory is there, and nothing else of it.
+  // Of a hidden directory with a workspace in it, only the workspace is visible.
   const isHidden = (path: string) =>
     hidden.some(
       (place) => isInside(path, place) && !roots.some((root) => isInside(path, root) && isInside(root, place)),
@@ -48,7 +48,7 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
   function refuseWrite(path: string): string | null {
     if (!rules.writes) return `sandbox mode ${mode} allows no writes`;
     if (!inRoot(path)) return `${path} is outside the workspace, which sandbox mode ${mode} does not allow to write`;
-    // No repository's inside is edited by hand, and one below the workspace's own would run programs as well.
+    // People do not edit files in a `.git` by hand, and a `.git` anywhere in the workspace can run programs.
     const steers = path.split(sep).includes(".git") || guarded.some((place) => isInside(path, place));
     return steers ? `${path} steers other programs and is read-only in sandbox mode ${mode}` : null;
   }

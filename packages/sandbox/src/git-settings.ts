@@ -1,11 +1,11 @@
-/** `@chimera/sandbox/git`: whether git can be run in a directory without running anything else, and how. */
+/** `@chimera/sandbox/git`: whether git can run in a directory without starting other programs, and how. */
 import { statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { readSmall, tried } from "./confine/paths.js";
 
 /**
- * Set for git commands that were judged harmless: settings of the repository that would run a program in one of them are off, and so
- * are hooks, submodules, the network and the writing of the index.
+ * Variables for git commands that were judged harmless. They switch off settings of the repository that would run a program, and hooks,
+ * submodules, the network and writing the index.
  */
 export const QUIET_GIT: Readonly<Record<string, string>> = {
   ...configured({
@@ -23,17 +23,17 @@ export const QUIET_GIT: Readonly<Record<string, string>> = {
   GIT_TERMINAL_PROMPT: "0",
 };
 
-/** A repository as git finds it. */
+/** A repository that git would find. */
 export interface Repository {
   readonly directory: string;
   readonly worktree: string;
   /** Null while no branch is checked out. */
   readonly branch: string | null;
-  /** Why git must not be run here unasked: its settings can run programs in spite of `QUIET_GIT`, or lead git elsewhere. */
+  /** Why git must not run here without a question: settings can run programs in spite of `QUIET_GIT`, or lead git elsewhere. */
   readonly concern: string | undefined;
 }
 
-/** The repository that git would find from here, upwards; what only resembles one counts as one where it is of concern. */
+/** The nearest repository upwards. A directory that only resembles one counts too if there is a concern about it. */
 export function findRepository(cwd: string): Repository | null {
   for (let worktree = cwd; ; worktree = dirname(worktree)) {
     for (const directory of [linkedDirectory(join(worktree, ".git")), isBare(worktree) ? worktree : null]) {
@@ -47,7 +47,7 @@ export function findRepository(cwd: string): Repository | null {
   }
 }
 
-/** Sections and keys that a fresh clone has, or that change nothing but what git prints: none runs a program or leads to other settings. */
+/** Keys that a fresh clone has, or that only change git's output: none runs a program or includes other settings. */
 const HARMLESS: readonly RegExp[] = [
   /^core\.(abbrev|autocrlf|bare|compression|eol|filemode|ignorecase|logallrefupdates|precomposeunicode|protecthfs|protectntfs)$/,
   /^core\.(quotepath|repositoryformatversion|safecrlf|sharedrepository|sparsecheckout|sparsecheckoutcone|symlinks|worktree)$/,
@@ -57,14 +57,14 @@ const HARMLESS: readonly RegExp[] = [
   /^(submodule\..*\.(active|url)|submodule\.active|remote\..*\.(url|pushurl))$/,
 ];
 
-/** A transport named by an address runs the program of that name: `ext::sh -c …`. Git takes quotes out wherever they stand. */
+/** An address such as `ext::sh -c …` runs a program named by its transport. Quotes are removed first, as git does. */
 const RUNS_TRANSPORT = /^[a-z0-9+.-]+::/i;
 
-/** As git writes them: one header or one setting a line. Nothing cleverer is understood, and what is not understood counts. */
+/** The form that git writes: one header or setting per line. A line in any other form counts as suspect. */
 const HEADER = /^\[([a-z0-9.-]+)(?: "([^"\\\]]*)")?\]$/i;
 const SETTING = /^([a-z][a-z0-9-]*)(?:\s*=\s*(.*))?$/i;
 
-/** The lines of a git configuration that could make git run a program or read other settings; those it cannot read among them. */
+/** The lines of a git configuration that could make git run a program or read other settings, including lines in an unknown form. */
 export function suspectSettings(text: string, isOff: (setting: string) => boolean = () => false): string[] {
   let section = "";
   return text
@@ -89,7 +89,7 @@ export function suspectSettings(text: string, isOff: (setting: string) => boolea
 
 // --- internal ---
 
-/** What `QUIET_GIT` switches off, and what matters only to commands that write, sign or use the network. */
+/** Settings that `QUIET_GIT` switches off, or that matter only to commands that write, sign or use the network. */
 const OFF =
   /^(core\.(fsmonitor|hookspath|pager|editor|sshcommand|askpass)|log\.showsignature|commit\.gpgsign|credential\..*|alias\..*)$/;
 
@@ -107,7 +107,7 @@ function kindAt(path: string): "file" | "directory" | "other" | null {
   return !found ? null : found.isFile() ? "file" : found.isDirectory() ? "directory" : "other";
 }
 
-/** What a `.git` stands for: itself, or the directory that it names. */
+/** The git directory of a `.git`: itself, or the directory that it names. */
 function linkedDirectory(pointer: string): string | null {
   const kind = kindAt(pointer);
   if (kind !== "file") return kind === null ? null : pointer;
@@ -136,7 +136,7 @@ function directoryConcern(directory: string, worktree: string): string | undefin
     }
   }
   const modules = join(worktree, ".gitmodules");
-  // A submodule has settings of its own, which git obeys where this file says that it is not to be ignored.
+  // A submodule has its own settings, which git obeys if this file says that the submodule must not be ignored.
   const isOdd = kindAt(modules) !== null && /ignore/i.test(readSmall(modules) ?? "ignore");
   return isOdd ? `${modules} makes git look into submodules` : undefined;
 }

@@ -1,4 +1,4 @@
-/** `@chimera/sandbox`: sandbox modes and operating-system confinement of shell commands; command risk is in `./classify`. */
+/** `@chimera/sandbox`: sandbox modes, and confinement of shell commands by the operating system. `./classify` judges commands. */
 export type { Confined } from "./confine/backend.js";
 export { type Denial, type DenialOptions, findDenial } from "./denial.js";
 export { isSandboxError, SandboxError, type SandboxErrorCode } from "./errors.js";

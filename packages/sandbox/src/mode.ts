@@ -1,6 +1,6 @@
 import { SandboxError } from "./errors.js";
 
-/** What each mode lets a command do; the only place that knows. */
+/** What each mode allows a command. No other code decides that. */
 export const SANDBOX_MODES = {
   "read-only": { confined: true, writes: false, network: false },
   "workspace-write": { confined: true, writes: true, network: false },
@@ -10,10 +10,10 @@ export const SANDBOX_MODES = {
 
 export type SandboxMode = keyof typeof SANDBOX_MODES;
 
-/** The mode when nobody chose one. */
+/** The mode if none is chosen. */
 export const DEFAULT_SANDBOX_MODE: SandboxMode = "read-only";
 
-/** Reads a mode as a person may type it (`workspace_write`, any case); throws `invalid_mode`. */
+/** Parses a mode that a person typed, in any case and with `_` or `-`. Throws `invalid_mode`. */
 export function parseSandboxMode(text: string): SandboxMode {
   const mode = text.trim().toLowerCase().replaceAll("_", "-");
   if (Object.hasOwn(SANDBOX_MODES, mode)) return mode as SandboxMode;

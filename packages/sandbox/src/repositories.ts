@@ -4,25 +4,25 @@ import { setImmediate as breathe } from "node:timers/promises";
 import { entryAt, readSmall, tried } from "./confine/paths.js";
 import { suspectSettings } from "./git-settings.js";
 
-/** A git directory that makes git run something, found where a command could have put it. */
+/** A git directory that makes git run a program, in a place where a command could have put it. */
 export interface SuspectRepository {
   readonly path: string;
-  /** Settings, hooks or files that run programs or redirect git. */
+  /** The settings, hooks or files that run programs or redirect git. */
   readonly reasons: readonly string[];
 }
 
 export interface RepositorySearch {
   readonly suspects: readonly SuspectRepository[];
-  /** False when a bound was reached before everything was seen. */
+  /** False when a limit was reached before the end of the search. */
   readonly complete: boolean;
 }
 
 export interface RepositorySearchOptions {
-  /** Only what has changed since then, in milliseconds of the epoch. @defaultValue everything */
+  /** Report only what has changed since this time, in epoch milliseconds. @defaultValue everything */
   readonly since?: number;
-  /** Directories looked at, those near the root first. @defaultValue 20,000 */
+  /** Most directories to search, starting with those near the root. @defaultValue 20,000 */
   readonly most?: number;
-  /** Milliseconds it may take. @defaultValue 1,000 */
+  /** Time limit in milliseconds. @defaultValue 1,000 */
   readonly withinMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -30,13 +30,13 @@ export interface RepositorySearchOptions {
 const MAX_DIRECTORIES = 20_000;
 const MAX_MS = 1000;
 
-/** Looks are synchronous, which is ten times faster; others get their turn this often. */
+/** How often other work may run. File access is synchronous, which is ten times faster. */
 const SLICE_MS = 5;
 
-/** How far the clock of the file system may lag the one that `since` was read from. */
+/** How far the file system's clock may be behind the clock of `since`. */
 const CLOCK_LAG_MS = 20;
 
-/** Looks below `root` for repositories that run programs. Those that commands make deeper down can only be reported. */
+/** Searches below `root` for repositories that run programs. The sandbox cannot prevent those in subdirectories, so they are reported. */
 export async function findRepositories(root: string, options: RepositorySearchOptions = {}): Promise<RepositorySearch> {
   const { since = 0, most = MAX_DIRECTORIES, withinMs = MAX_MS, signal } = options;
   const suspects: SuspectRepository[] = [];
@@ -60,14 +60,14 @@ export async function findRepositories(root: string, options: RepositorySearchOp
     const entries = entriesOf(path);
     if (isRepository(entries)) {
       report(path, changedAfter);
-      // Nobody works inside of a `.git`; what merely looks like a repository must not hide what lies below.
+      // People do not work inside a `.git`. But a directory that only looks like a repository must not hide those below it.
       if (basename(path) === ".git") continue;
     }
     for (const entry of entries) {
       if (entry.isDirectory()) waiting.push(join(path, entry.name));
       else if (entry.name === ".git") {
         const pointer = join(path, ".git");
-        // A pointer that is new may lead to what was put there long ago.
+        // A new pointer may lead to an old directory, so report that whatever its age.
         report(targetOf(pointer), isChanged(pointer, changedAfter) ? 0 : changedAfter);
       }
     }
@@ -83,25 +83,25 @@ function entriesOf(path: string): Dirent[] {
   return tried(() => readdirSync(path, { withFileTypes: true })) ?? [];
 }
 
-/** As git judges it: with a `commondir` the rest may lie elsewhere. */
+/** Decides like git: with a `commondir` the other files may be elsewhere. */
 function isRepository(entries: readonly Dirent[]): boolean {
   const has = (name: string) => entries.some((entry) => entry.name === name);
   return has("HEAD") && (has("commondir") || (has("objects") && has("refs")));
 }
 
-/** Where a `.git` that is a file or a link leads. */
+/** The target of a `.git` that is a file or a link. */
 function targetOf(pointer: string): string {
   const named = /^gitdir: (.+)/.exec(readSmall(pointer) ?? "")?.[1];
   return named === undefined ? pointer : resolve(pointer, "..", named);
 }
 
-/** The workspace's own settings and hooks are its owner's; a `commondir` there would replace both, and a rebase run what it says. */
+/** The reasons in a git directory. The workspace's own settings and hooks are its owner's, but a `commondir` would replace them. */
 function reasonsIn(path: string, own: boolean, since: number): string[] {
   const common = join(path, "commondir");
-  // A dot leads nowhere else: the sandbox puts it there while commands run.
+  // A `commondir` with "." is the sandbox's placeholder.
   const redirected = isChanged(common, since) && readSmall(common) !== ".\n" ? ["commondir"] : [];
   const todo = join(path, "rebase-merge/git-rebase-todo");
-  // A rebase that goes on runs what its list says; git itself must be able to write one.
+  // A continued rebase runs the commands of its list. Git itself must be able to write such a file.
   const listed = isChanged(todo, since) && /^\s*(exec|x)\s/m.test(readSmall(todo) ?? "exec ");
   const led = [...redirected, ...(listed ? ["rebase-merge/git-rebase-todo with exec"] : [])];
   if (own) return led;
@@ -119,7 +119,7 @@ function settingsIn(path: string, since: number): string[] {
   return text === undefined ? ["settings that cannot be read"] : suspectSettings(text);
 }
 
-/** By the change time: unlike the modification time it cannot be set by the one who writes the file. */
+/** Compares the change time, which a program cannot set, unlike the modification time. */
 function isChanged(path: string, since: number): boolean {
   const entry = entryAt(path);
   return entry !== undefined && entry.ctimeMs >= since;

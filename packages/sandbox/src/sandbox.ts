@@ -11,14 +11,14 @@ import { SandboxError } from "./errors.js";
 import { SANDBOX_MODES, type SandboxMode } from "./mode.js";
 import { seccompArch } from "./seccomp/filter.js";
 
-/** `auto` and `on` confine or refuse; only `off`, an explicit choice, runs without the operating system's wall. */
+/** `auto` and `on` confine commands or refuse them. Only the explicit choice `off` runs them without the wall. */
 export type OsSandbox = "auto" | "on" | "off";
 
-/** The directories a command belongs to: where it runs, and what else it may write when it may write at all. */
+/** The directories of a command: the one in which it runs, and others that it may write if the mode allows writing. */
 export interface Workspace {
   readonly cwd: string;
   readonly directories?: readonly string[];
-  /** Where the program that runs keeps its own state: writable, and neither hidden from it nor protected, its login included. */
+  /** The directory with the program's own state and login: writable, and neither hidden nor protected. */
   readonly own?: string;
 }
 
@@ -26,17 +26,17 @@ export interface SandboxOptions {
   readonly mode: SandboxMode;
   readonly osSandbox: OsSandbox;
   readonly workspace: Workspace;
-  /** The program's own data (logs, pid files, tokens): hidden from commands. */
+  /** The directory with our own data (logs, pid files, tokens), which is hidden from commands. */
   readonly stateDir: string;
-  /** The program's environment; commands inherit an allow-list of it. */
+  /** Our environment, of which commands inherit an allow-list. */
   readonly env: Environment;
-  /** Hidden besides the built-in list. */
+  /** Paths to hide in addition to the built-in list. */
   readonly secrets?: readonly string[];
-  /** Read-only besides the built-in list, even when missing; absolute, or relative to each workspace directory. */
+  /** Directories to protect in addition to the built-in list, even while missing; absolute, or relative to each workspace directory. */
   readonly protectedPaths?: readonly string[];
   /** @defaultValue the user's home directory */
   readonly home?: string;
-  /** Called once for each thing that a person should know. */
+  /** Receives each message for the person once. */
   readonly log: (message: string) => void;
 }
 
@@ -46,13 +46,13 @@ export type Availability =
 
 export interface Sandbox {
   readonly mode: SandboxMode;
-  /** Whether this machine can confine; tried on first use, and again only while it cannot. */
+  /** Whether this machine can confine. Tried on first use; a failure is tried again. */
   probe(): Promise<Availability>;
-  /** How to run a shell command under the mode; rejects with a SandboxError rather than ever running it unconfined. */
+  /** Prepares a shell command for the mode. Rejects with a SandboxError if it cannot confine the command. */
   confine(command: string, options?: { cwd?: string; env?: Environment }): Promise<Confined>;
 }
 
-/** Confinement of shell commands for one workspace. Throws `invalid_workspace`. */
+/** Makes a sandbox for the shell commands of one workspace. Throws `invalid_workspace`. */
 export function createSandbox(options: SandboxOptions): Sandbox {
   const rules = SANDBOX_MODES[options.mode];
   const home = options.home ?? homedir();
@@ -85,7 +85,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   }
 
   async function confine(command: string, how: { cwd?: string; env?: Environment } = {}): Promise<Confined> {
-    // A command that could swap a directory for a link would otherwise choose what the next one may write.
+    // Check again, because a command may have replaced a root by a link, which would decide what the next command may write.
     for (const root of roots) if (realPath(root) !== root) throw invalidWorkspace(root, "is no longer where it was");
     const cwd = commandDirectory(how.cwd ?? options.workspace.cwd, roots, rules.confined);
     if (!walled) {
@@ -113,7 +113,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 
 // --- internal ---
 
-/** The wall of this machine, none of it inside `roots`; rejects with `sandbox_unavailable` or `unsupported_platform`. */
+/** Finds this machine's backend, none of whose programs is inside `roots`. Rejects with `sandbox_unavailable` or `unsupported_platform`. */
 async function findBackend(path: string | undefined, roots: readonly string[]): Promise<Backend> {
   if (process.platform === "darwin") return seatbeltBackend();
   const arch = seccompArch(process.arch);

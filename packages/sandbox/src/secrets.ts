@@ -1,6 +1,6 @@
 /**
- * `@chimera/sandbox/secrets`: the one table of places that hold secrets. Tools ask before they read one and pass over it in a search,
- * the command classifier asks about it, and the sandbox hides those of the home directory.
+ * `@chimera/sandbox/secrets`: the only table of places with secrets. Tools ask before they read one and skip it in a search, the command
+ * classifier asks about it, and the sandbox hides those in the home directory.
  */
 import { homedir } from "node:os";
 import { sep } from "node:path";
@@ -9,13 +9,13 @@ import { words } from "./words.js";
 
 export { isInside } from "./confine/paths.js";
 
-/** Secret wherever they are, and in the home directory hidden from commands even while missing. Directories end in a slash. */
+/** Secret anywhere, and hidden from commands in the home directory even while missing. Directories end with a slash. */
 export const SECRET_PLACES = words(`
   .ssh/ .gnupg/ .aws/ .kube/ .netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .password-store/ .vault-token
   .docker/config.json .cargo/credentials .cargo/credentials.toml .config/git/credentials .config/gh/ .config/gcloud/
 `);
 
-/** Secret in the home directory: elsewhere the same names are parts of projects, or mean nothing. */
+/** Secret only in the home directory. Elsewhere these names belong to projects, or mean nothing. */
 export const HOME_SECRETS = [
   ...["Google/Chrome/", "Firefox/", "Chromium/", "BraveSoftware/"].map((name) => `Library/Application Support/${name}`),
   ...words(`
@@ -41,7 +41,7 @@ export const SYSTEM_SECRETS = words(`
   /etc/NetworkManager/system-connections/
 `);
 
-/** True for a path with a name in it that holds secrets wherever it is; nothing is looked up. */
+/** True for a path with a name that is secret anywhere. Does not access the file system. */
 export function isSecretName(path: string): boolean {
   const steps = path.toLowerCase().split(/[/\\:=]/);
   const last = steps.at(-1) || (steps.at(-2) ?? "");
@@ -51,7 +51,7 @@ export function isSecretName(path: string): boolean {
   return !SCRIPT.test(last) && steps.some((step) => /^\.?(?:secrets?|credentials?)$/.test(step));
 }
 
-/** True for an absolute path that holds secrets by its name or by its place in the home directory. */
+/** True for an absolute path that is secret by its name or by its place in the home directory. */
 export function isSecret(path: string, name = path, home = realHome()): boolean {
   if (isSecretName(name)) return true;
   if (!path.startsWith(home + sep)) return false;
@@ -65,19 +65,19 @@ export function isSecret(path: string, name = path, home = realHome()): boolean 
 
 let known: string | undefined;
 
-/** Paths are compared with their links followed, and on some systems the home directory is one. */
+/** The home directory with its links resolved, because compared paths are resolved and the home may be a link. */
 function realHome(): string {
   known ??= realPath(homedir()) ?? homedir();
   return known;
 }
 
-/** Any step of a path, in lower case. */
+/** Match any name in a path, in lower case. */
 const STEPS: readonly RegExp[] = [
   /^\.env(?!\.(?:example|sample|template|dist|defaults?|schema|d\.ts)$)(?:rc)?(?:[.~_-].*)?$/,
   /^\.(?:htpasswd|chimera|\w+_history)$/,
 ];
 
-/** The last step, unless it is source code about such things. */
+/** Match the last name of a path, unless it is source code. */
 const FILES: readonly RegExp[] = [
   /^(?!(?:example|sample|template|default)s?\.)[\w-]+\.env$/,
   /^id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:[._-].*)?$/,
@@ -91,7 +91,7 @@ const FILES: readonly RegExp[] = [
 ];
 
 const SOURCE = /\.(?:[cm]?[jt]sx?|cc?|cpp|cs|css|go|java|kt|less|mdx?|pub|rb|rs|scala|scss|svelte|swift|vue)$/;
-/** Code that is called after what it keeps as often as it keeps it; in a directory of that name it is code. */
+/** Endings of files that may be code. A secret file name counts for them, but a directory named `secrets` does not. */
 const SCRIPT = /\.(?:pyi?|h|hpp|php|html?|sh|sql)$/;
 
 const PLACE = new RegExp(

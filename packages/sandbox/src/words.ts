@@ -1,4 +1,4 @@
-/** The first answer that is not undefined. */
+/** The first result that is not undefined. */
 export function firstOf<T, R>(items: Iterable<T>, ask: (item: T) => R | undefined): R | undefined {
   for (const item of items) {
     const answer = ask(item);
@@ -7,7 +7,7 @@ export function firstOf<T, R>(items: Iterable<T>, ask: (item: T) => R | undefine
   return undefined;
 }
 
-/** A list of words, written as a text. */
+/** Splits a text into words. */
 export function words(text: string): string[] {
   return text.trim().split(/\s+/);
 }

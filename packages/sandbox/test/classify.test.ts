@@ -9,7 +9,7 @@ import { NOT_READS } from "./classify/not-reads.js";
 import { ORDINARY } from "./secret-names.js";
 
 let ws: string;
-/** A workspace without secrets, with names that only look like theirs. */
+/** A workspace without secrets, but with names that resemble secret ones. */
 let plain: string;
 
 beforeAll(() => {
@@ -47,7 +47,7 @@ describe("everyday reads", () => {
     expect(questioned.length / BENIGN.length, questioned.join("\n")).toBeLessThanOrEqual(0.05);
   });
 
-  test("an allowed command is of low risk", () => {
+  test("an allowed command has a low risk", () => {
     expect(judge("git status")).toEqual({ decision: "allow", risk: "low", reason: expect.any(String) });
   });
 });
@@ -65,7 +65,7 @@ describe("anything else", () => {
     expect(survived).toEqual([]);
   });
 
-  test("links that lead outside or to secrets are followed", () => {
+  test("links are followed to find those that lead outside or to secrets", () => {
     for (const command of ["cat outside/hostname", "ls outside", "cat settings.txt", "cd outside && ls"]) {
       expect(judge(command), command).toMatchObject({ decision: "ask" });
     }
@@ -81,7 +81,7 @@ describe("anything else", () => {
   ];
 
   test.each([...SEARCHES, "rg KEY", "grep -rn KEY *", "grep -r KEY */", "grep -rn KEY --include='*.json' ."])(
-    "%s asks only where a secret lies below its path",
+    "%s asks only if there is a secret below its path",
     (command) => {
       expect(classify(command, { workspace: { cwd: plain } })).toMatchObject({ decision: "allow" });
       expect(judge(command)).toMatchObject({
@@ -91,7 +91,7 @@ describe("anything else", () => {
     },
   );
 
-  test("a search that leaves the secret out does not ask, one that cannot be looked through does", () => {
+  test("a search that excludes the secret does not ask; one through too many names does", () => {
     for (const command of [
       "grep -rn KEY src",
       "grep -rn KEY --include='*.ts' .",
@@ -107,7 +107,7 @@ describe("anything else", () => {
     for (const command of ["rg KEY", "grep -rn KEY *"]) {
       expect(classify(command, { workspace: { cwd: open } }).decision, command).toBe("allow");
     }
-    // The bound is for the whole command.
+    // The limit applies to the whole command.
     expect(judge("grep -rn KEY crowd")).toMatchObject({ decision: "allow" });
     expect(judge("grep -rn KEY crowd crowd crowd crowd crowd")).toMatchObject({
       decision: "ask",
@@ -125,14 +125,14 @@ describe("anything else", () => {
     expect(judgeHere("rg url")).toBe("allow");
   });
 
-  test("a link is followed before the step back up from it", () => {
+  test("a link is followed before the `..` after it", () => {
     for (const command of ["cat outside/../hostname", "cd src/up && cat ../x", "cat src/up/../x"]) {
       expect(judge(command), command).toMatchObject({ decision: "ask" });
     }
     expect(judge("cat src/up/package.json").decision).toBe("allow");
   });
 
-  test("a pattern is judged by the names it stands for", () => {
+  test("a pattern is judged by the names it matches", () => {
     const asked = [
       "cat keys/cred*",
       "cat keys/cred?ntials.json",
@@ -149,7 +149,7 @@ describe("anything else", () => {
     }
   });
 
-  test("relative paths count from the command's own directory", () => {
+  test("relative paths start at the command's own directory", () => {
     expect(judge("cat ../package.json", join(ws, "src")).decision).toBe("allow");
     expect(judge("cat ../../x", join(ws, "src")).decision).toBe("ask");
     expect(judge("ls", "/").decision).toBe("allow");
@@ -176,7 +176,7 @@ describe("anything else", () => {
 });
 
 describe("limits", () => {
-  test("long, deep and wide commands are asked about, quickly", () => {
+  test("long, deep and wide commands ask, without delay", () => {
     const hostile = [
       "a".repeat(MAX_COMMAND_BYTES + 1),
       `${"(".repeat(4000)}touch x${")".repeat(4000)}`,
@@ -206,7 +206,7 @@ describe("limits", () => {
       const started = process.cpuUsage();
       const { decision } = judge(command);
       const used = process.cpuUsage(started);
-      // The promise is 100 ms of an idle machine's time; processor time with a margin does not flake on a busy one.
+      // The promise is 100 ms on an idle machine. CPU time with a margin does not depend on how busy the machine is.
       expect((used.user + used.system) / 1000, command.slice(0, 40)).toBeLessThan(400);
       if (hostile.includes(command)) expect(decision, command.slice(0, 40)).not.toBe("allow");
     }

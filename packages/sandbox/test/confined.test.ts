@@ -21,12 +21,12 @@ import { processesWith, refusal, run } from "./run.js";
 
 interface Surroundings {
   readonly base: string;
-  /** A directory in it, the workspace. */
+  /** The workspace, a directory in `base`. */
   readonly ws: string;
   sandbox(more?: Partial<SandboxOptions>): Sandbox;
 }
 
-/** Tests with a place of their own, confined by what is on `path`. */
+/** Tests with their own directories, confined by the programs on `path`. */
 function place(path: string) {
   return anyTest.extend<Surroundings>({
     // biome-ignore lint/correctness/noEmptyPattern: what vitest asks of a fixture without needs.
@@ -59,23 +59,23 @@ function place(path: string) {
   });
 }
 
-/** What a directory holds once the placeholders have had their time. */
+/** The names in a directory after the placeholders were removed. */
 async function expectLeft(directory: string, names: readonly string[]): Promise<void> {
   await expect.poll(() => readdirSync(directory).sort(), { timeout: 20_000 }).toEqual(names);
 }
 
 for (const { name, path, tags } of confinements) {
   const test = place(path);
-  // Placeholders linger for a second, which the tests can wait for together.
+  // Concurrent, because each test has to wait a second until its placeholders are removed.
   describe.concurrent(`confined by ${name}`, { tags }, () => {
-    test("a program's own state is there for it, secret or not, and nobody else's", async ({ base, sandbox }) => {
+    test("a program sees its own state, secret or not, and no other program's", async ({ base, sandbox }) => {
       const [own, other, state] = [".codex", ".gemini", ".codex/host"].map((name) => join(base, name));
       for (const place of [own!, other!, state!]) {
         mkdirSync(place);
         writeFileSync(join(place, "key"), "a key");
       }
       const command = `cat ${own}/key; cat ${other}/key; cat ${state}/key; mkdir -p ${own}/.git && echo x > ${own}/.git/config && echo written`;
-      // The workspace is the home itself, in which these names are protected too.
+      // The workspace is the home directory itself, in which these names are protected too.
       const workspace = { cwd: base, own: own! };
       const confined = await sandbox({ home: base, stateDir: state!, workspace }).confine(command);
       expect(await run(confined)).toBe("a keywritten\n");
@@ -83,7 +83,7 @@ for (const { name, path, tags } of confinements) {
       expect(await run(plain)).toBe("");
     });
 
-    test("protected paths that are links are refused where they cannot be sealed", async ({ base, ws, sandbox }) => {
+    test("protected paths that are links are refused if they cannot be protected", async ({ base, ws, sandbox }) => {
       symlinkSync(base, join(ws, ".codex"));
       const error = await refusal(() => sandbox().confine("true"));
       expect(error.code).toBe("protected_symlink");
@@ -123,7 +123,7 @@ for (const { name, path, tags } of confinements) {
       await expectLeft(inner, ["a"]);
     });
 
-    test("nothing is left behind, with commands side by side", async ({ ws, sandbox }) => {
+    test("concurrent commands leave nothing behind", async ({ ws, sandbox }) => {
       const box = sandbox();
       await Promise.all([1, 2, 3, 4].map(async () => run(await box.confine("sleep 0.1"))));
       await expectLeft(ws, []);
@@ -133,7 +133,7 @@ for (const { name, path, tags } of confinements) {
       await expectLeft(ws, []);
     });
 
-    test("what somebody puts at a protected place between two commands is seen by the second, and stays", async ({
+    test("a file put at a protected place between two commands is visible to the second one, and stays", async ({
       ws,
       sandbox,
     }) => {
@@ -145,18 +145,15 @@ for (const { name, path, tags } of confinements) {
       expect(readdirSync(join(ws, ".codex"))).toEqual(["config.toml"]);
     });
 
-    test("a placeholder that another process uses too is not removed from under its command", async ({
-      ws,
-      sandbox,
-    }) => {
+    test("a placeholder that another process also uses is not removed under its command", async ({ ws, sandbox }) => {
       const first = await sandbox().confine("true");
-      // As another process does that finds the directory empty and covers it.
+      // Another process does this when it finds the directory empty and covers it.
       chmodSync(join(ws, ".codex"), 0o755);
       first.release();
       await expectLeft(ws, [".codex"]);
     });
 
-    test("git works while its redirection is prevented, inside and outside, and nothing of it stays", async ({
+    test("git works inside and outside while its redirection is prevented, and no placeholder stays", async ({
       ws,
       sandbox,
     }) => {
@@ -180,10 +177,7 @@ for (const { name, path, tags } of confinements) {
       expect(readdirSync(join(ws, ".opencode"))).toEqual([]);
     });
 
-    test("a workspace that cannot hold the protection is refused, without leaving anything", async ({
-      ws,
-      sandbox,
-    }) => {
+    test("a workspace that cannot be protected is refused, and nothing is left in it", async ({ ws, sandbox }) => {
       const error = await refusal(() => sandbox({ protectedPaths: ["x".repeat(300)] }).confine("true"));
       expect(error.code).toBe("invalid_workspace");
       await expectLeft(ws, []);
@@ -199,7 +193,7 @@ for (const { name, path, tags } of confinements) {
       await expectLeft(ws, [".bashrc", "mine"]);
     });
 
-    test("git and npm work with the home directory as workspace, whose settings are missing and stay so", async ({
+    test("git and npm work with the home directory as workspace, and its missing settings stay missing", async ({
       ws,
       sandbox,
     }) => {
@@ -210,7 +204,7 @@ for (const { name, path, tags } of confinements) {
       await expectLeft(ws, ["sub"]);
     });
 
-    test("only listed variables are inherited; given ones pass", async ({ sandbox }) => {
+    test("only listed variables are inherited; given ones are passed on", async ({ sandbox }) => {
       const box = sandbox({
         env: { ...process.env, API_TOKEN: "hidden", LC_ALL: "C", BASH_ENV: "/x", LD_PRELOAD: "/x" },
       });
@@ -229,7 +223,7 @@ for (const { name, path, tags } of confinements) {
       confined.release();
     });
 
-    test("it ends with the process that spawned it, however that ends", async ({ sandbox }) => {
+    test("it ends with the process that spawned it, in whatever way that ends", async ({ sandbox }) => {
       const { file, args, options, release } = await sandbox().confine("echo up; setsid sleep 84.3 & sleep 84.3");
       const program = `const { file, args, options } = JSON.parse(process.argv[1]);
         options.stdio = ["ignore", "inherit", "ignore", 3];
@@ -244,7 +238,7 @@ for (const { name, path, tags } of confinements) {
       release();
     });
 
-    test("a command's end is reported as it was: its code, its own signal, or the signal it got", async ({
+    test("a command's end is reported correctly: its exit code, its own signal, or a signal from outside", async ({
       sandbox,
     }) => {
       const box = sandbox();
@@ -264,7 +258,7 @@ for (const { name, path, tags } of confinements) {
       expect(processesWith("sleep 84.")).toEqual([]);
     });
 
-    test("input that the caller gives reaches the command", async ({ sandbox }) => {
+    test("the caller's input reaches the command", async ({ sandbox }) => {
       const confined = await sandbox().confine("read a; read b; echo $b $a");
       const [, ...others] = confined.options.stdio;
       const child = spawn(confined.file, confined.args, { ...confined.options, stdio: ["pipe", ...others] });
@@ -275,7 +269,7 @@ for (const { name, path, tags } of confinements) {
       confined.release();
     });
 
-    test("a workspace in a hidden directory is there, and nothing else of it", async ({ base, ws, sandbox }) => {
+    test("of a hidden directory only a workspace in it is visible", async ({ base, ws, sandbox }) => {
       writeFileSync(join(base, "token"), "secret");
       const box = sandbox({ stateDir: base });
       const command = `ls -A ${base}; cat ${base}/token; echo x > ${base}/planted; echo fine > ${ws}/made; cat made`;
@@ -283,9 +277,9 @@ for (const { name, path, tags } of confinements) {
       expect(readdirSync(base).sort()).toEqual(["token", "ws"]);
     });
 
-    // bubblewrap takes names alone, and follows what they have become.
+    // bubblewrap takes only paths, and follows whatever they have become.
     if (name === "util-linux") {
-      test("a workspace that has become a link when the command starts is not followed", async ({
+      test("a workspace that has become a link at the start of the command is not followed", async ({
         base,
         ws,
         sandbox,
@@ -304,7 +298,7 @@ for (const { name, path, tags } of confinements) {
       });
     }
 
-    test("odd names survive: spaces, quotes, newlines", async ({ ws, sandbox }) => {
+    test("odd names work: spaces, quotes, newlines", async ({ ws, sandbox }) => {
       const odd = join(ws, "a b'\"\n$x");
       mkdirSync(odd);
       expect(await run(await sandbox({ workspace: { cwd: odd } }).confine("echo fine > f; cat f"))).toBe("fine\n");

@@ -1,4 +1,4 @@
-/** The ways to confine that this machine has, each found by itself: the one place that says which of them a test can use. */
+/** The ways to confine on this machine, each found separately. Decides which of them tests can use. */
 import { accessSync, chmodSync, constants, existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -8,15 +8,15 @@ import { findProgram } from "../src/confine/programs.js";
 
 export interface Confinement {
   readonly name: string;
-  /** A `PATH` with what it is made of and nothing else. */
+  /** A `PATH` with only the programs of this confinement. */
   readonly path: string;
-  /** What tests need to use it. */
+  /** Tags of the tests that use it. */
   readonly tags: string[];
 }
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
-/** Where commands find their programs; the `PATH` of the tests may hold what they cannot see. */
+/** A `PATH` for commands, because the one of the tests may have directories that commands cannot see. */
 export const COMMAND_PATH = `${dirname(process.execPath)}:${SYSTEM_PATH}`;
 
 const TAGS: Readonly<Record<string, string[]>> = { bubblewrap: ["needs-bwrap"], "util-linux": ["needs-namespaces"] };
@@ -32,13 +32,13 @@ export const confinements: readonly Confinement[] = CONFINEMENTS.map(({ name, pr
   return { name, path, tags: TAGS[name] ?? [] };
 });
 
-/** A directory that confined commands can see and this process can write; without one only their own /tmp is left. */
+/** A directory that confined commands can see and this process can write; or else a temporary directory, which they cannot see. */
 export function visiblePlace(): string {
   const candidates = ["/srv", homedir(), process.cwd()].filter((path) => existsSync(path));
   return candidates.find((path) => isVisible(path) && isWritable(path)) ?? tmpdir();
 }
 
-/** False below the directories that every command has for itself. */
+/** False below the directories of which every command has its own. */
 export function isVisible(path: string): boolean {
   return !/^\/(tmp|var\/tmp|run)(\/|$)/.test(realpathSync(path));
 }

@@ -52,11 +52,11 @@ describe("the path that could not be written", () => {
     expect(pathIn(stderr)).toBe(path);
   });
 
-  test("of a protected place that is covered", () => {
+  test("is found for a covered protected place", () => {
     expect(pathIn("bash: .opencode/mcp.json: Permission denied", "workspace-write")).toBe("/w/.opencode/mcp.json");
   });
 
-  test("is one that the mode refuses, or none", () => {
+  test("is one that the mode refuses, or is missing", () => {
     const refuses = (path: string) => !path.startsWith("/w");
     expect(pathIn("mv: cannot move '/srv/a' to '/w/b': Read-only file system", "workspace-write", refuses)).toBe(
       "/srv/a",
@@ -64,13 +64,13 @@ describe("the path that could not be written", () => {
     expect(pathIn("touch: cannot touch 'x': Read-only file system", "workspace-write", refuses)).toBeUndefined();
   });
 
-  test("comes from no message about the network, and only from a path that is a name", () => {
+  test("does not come from a message about the network, or from text that is not a path", () => {
     expect(pathIn("connect '/etc/x': Network is unreachable")).toBeUndefined();
     expect(pathIn("touch: cannot touch 'a\u001b[31m': Read-only file system")).toBeUndefined();
     expect(pathIn(`touch: cannot touch '/${"x".repeat(5000)}': Read-only file system`)).toBeUndefined();
   });
 
-  test("is looked for in time, whatever a command prints", () => {
+  test("is found in bounded time, whatever a command prints", () => {
     const hostile = ["'", "‘", '"', "`", "a: ", "/ ", "(", " ", "'‘\"`", "/:"].flatMap((piece) => [
       `${piece.repeat(8000 / piece.length)}: Read-only file system`,
       `Read-only file system ${piece.repeat(8000 / piece.length)}`,

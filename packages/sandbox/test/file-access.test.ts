@@ -52,7 +52,7 @@ test.each(TABLE)("%s may be used to %s in %j", (path, use, allowed) => {
   expect(modes.filter((mode) => asks(mode)(path, use))).toEqual(allowed);
 });
 
-test("a workspace in a hidden directory is there, and nothing else of it", () => {
+test("of a hidden directory only a workspace in it is accessible", () => {
   const workspace = { cwd: "/home/me/.codex/worktrees/a" };
   const refusal = fileAccess({ mode: "workspace-write", workspace, stateDir: "/nonexistent", home: "/home/me" });
   expect(refusal("/home/me/.codex/worktrees/a/b.txt", "write")).toBeNull();

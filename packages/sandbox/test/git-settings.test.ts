@@ -16,7 +16,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { classify } from "../src/classify.js";
 import { QUIET_GIT } from "../src/git-settings.js";
 
-/** A repository with one commit and one change, and a program beside it that leaves a mark when it is run. */
+/** A repository with one commit and one change, and a program next to it that leaves a mark when it runs. */
 function repository() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "git-settings-")));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
@@ -232,12 +232,12 @@ test.each(TRAPS)("%s does not run when %s is judged harmless", (_, command, set)
   const place = repository();
   place.put("a.txt", "two\n");
   set(place);
-  // What the trap does to somebody who runs git as it is.
+  // The trap works when git runs without the variables.
   expect(place.run(command)).toBe(true);
   if (place.judge(command) === "allow") expect(place.run(command, QUIET_GIT)).toBe(false);
 });
 
-test("an ordinary repository is read unasked, and so is one below it", () => {
+test("an ordinary repository is read without a question, and so is one below it", () => {
   const { start, git, put, judge, cwd } = repository();
   start("sub");
   git("config", "core.hooksPath", ".husky/_");
@@ -258,7 +258,7 @@ test("an ordinary repository is read unasked, and so is one below it", () => {
   expect(classify("git status", { workspace: { cwd: dirname(cwd) } }).decision).toBe("allow");
 });
 
-test("a here-document that is only printed is a read", () => {
+test("a here-document that is only printed counts as a read", () => {
   const judge = (command: string) => classify(command, { workspace: { cwd: tmpdir() } }).decision;
   for (const command of [
     "cat <<EOF\nhi\nEOF",

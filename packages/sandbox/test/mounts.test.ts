@@ -1,4 +1,4 @@
-// A machine with file systems mounted in odd places, under odd names, over each other: it is made in a namespace of its own.
+// File systems mounted in odd places, under odd names and over each other, in a namespace of the test's own.
 import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { COMMAND_PATH, confinements, visiblePlace } from "./confinements.js";
 
-/** Makes the mounts below the directory it is given, then becomes the rest of its arguments. */
+/** Makes the mounts below the given directory, then executes the rest of its arguments. */
 const ODD_MACHINE = `
 here=$PWD; cd "$1" || exit
 fs() { mkdir -p "$1" && mount -t tmpfs -o "\${2:-defaults}" odd "$1" && chmod 777 "$1"; }
@@ -23,7 +23,7 @@ shift; cd "$here"
 exec "$@"
 `;
 
-/** Runs one command in the workspace of that machine; prints what it printed. */
+/** Runs one command in that workspace, and prints its output. */
 const PROGRAM = `
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -58,11 +58,13 @@ describe.each(confinements)("$name", ({ path, tags }) => {
 
   const WRITE_ALL = `find ${"$PWD"}/.. -type d 2>/dev/null | while read -r d; do touch "$d/probe" 2>/dev/null && echo "$d"; done; touch ../odd/*/probe 2>/dev/null && echo ESCAPED; true`;
 
-  test("nothing of it can be written in read-only mode", { tags }, async () => {
+  test("no file system can be written in read-only mode", { tags }, async () => {
     expect(await run("read-only", WRITE_ALL)).toBe("");
   });
 
-  test("the workspace can be, with the file systems mounted in it, and what it protects cannot", { tags }, async () => {
+  test("the workspace and the file systems in it can be written, but its protected places cannot", {
+    tags,
+  }, async () => {
     const written = (await run("workspace-write", WRITE_ALL)).trim().split("\n");
     const places = [...new Set(written)].map((place) => place.replace(/^.*\/ws\/\.\./, "")).sort();
     expect(places).toEqual(["/ws", "/ws/.git", "/ws/.git/objects", "/ws/volume", "/ws/volume/inner"]);

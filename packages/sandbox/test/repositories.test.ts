@@ -25,7 +25,7 @@ test("the workspace's own repository and harmless ones are not reported", async 
   expect(await findRepositories(ws)).toEqual({ suspects: [], complete: true });
 });
 
-test("a rebase that would run programs is reported, and one that would not is not", async () => {
+test("a rebase is reported only if it would run programs", async () => {
   const todo = join(ws, ".git/rebase-merge/git-rebase-todo");
   mkdirSync(join(ws, ".git/rebase-merge"));
   writeFileSync(todo, "pick abc one\n");
@@ -80,7 +80,7 @@ test("a clone is not reported", async () => {
   expect((await findRepositories(ws)).suspects).toEqual([]);
 });
 
-test("a repository in parts, behind a pointer, or below what only looks like one is reported", async () => {
+test("a repository in parts, behind a pointer, or below a directory that only looks like one is reported", async () => {
   const repository = (path: string, settings = ""): void => {
     for (const name of ["objects", "refs"]) mkdirSync(join(ws, path, name), { recursive: true });
     for (const [name, text] of [
@@ -106,7 +106,7 @@ test("a repository in parts, behind a pointer, or below what only looks like one
   expect(await found(since)).toEqual([join(ws, ".git/kept")]);
 });
 
-test("only what is new is reported when it is asked for so; the time cannot be set back", async () => {
+test("with `since` only new repositories are reported, and setting file times back does not help", async () => {
   git(join(ws, "old"), "init", "-q");
   git(join(ws, "old"), "config", "core.pager", "./x");
   await sleep(100);
@@ -119,7 +119,7 @@ test("only what is new is reported when it is asked for so; the time cannot be s
   expect(suspects).toEqual([{ path: join(ws, "new"), reasons: ["[core] fsmonitor=./x"] }]);
 });
 
-test("settings made to trap the reader are reported, not read", async () => {
+test("settings that would trap a reader are reported and not read", async () => {
   for (const name of ["pipe", "long"]) git(join(ws, name), "init", "-q", "--bare", ".");
   rmSync(join(ws, "pipe/config"));
   execFileSync("mkfifo", [join(ws, "pipe/config")]);
@@ -131,7 +131,7 @@ test("settings made to trap the reader are reported, not read", async () => {
   ]);
 });
 
-test("the nearest directories are looked at first, and no more than was asked", async () => {
+test("the nearest directories are searched first, up to the limit", async () => {
   git(join(ws, "a/b/c/deep"), "init", "-q", "--bare", ".");
   git(join(ws, "a/b/c/deep"), "config", "core.editor", "./x");
   git(join(ws, "near"), "init", "-q", "--bare", ".");
@@ -141,11 +141,11 @@ test("the nearest directories are looked at first, and no more than was asked", 
   expect(complete).toBe(false);
 });
 
-test("a search that takes too long says so", async () => {
+test("a search that takes too long is reported as incomplete", async () => {
   expect(await findRepositories(ws, { withinMs: 0 })).toEqual({ suspects: [], complete: false });
 });
 
-test("a search can be given up, and a missing directory has nothing", async () => {
+test("a search can be aborted, and a missing directory gives no results", async () => {
   await expect(findRepositories(ws, { signal: AbortSignal.abort() })).rejects.toThrow();
   expect(await findRepositories(join(ws, "nowhere"))).toEqual({ suspects: [], complete: true });
 });

@@ -95,7 +95,7 @@ test.each([
   "git checkout --",
   "git checkout -q -- a",
   "curl",
-])("a deny rule is not dodged by %j", (command) => {
+])("a deny rule is not evaded by %j", (command) => {
   expect(judge(command)).toBe("deny");
 });
 
@@ -107,7 +107,7 @@ test.each([
   "npm test | head -5",
   "git status && date",
   "ls -la /etc",
-])("%j is allowed by a rule or by being a read", (command) => {
+])("%j is allowed by a rule or as a read", (command) => {
   expect(judge(command)).toBe("allow");
 });
 
@@ -124,7 +124,7 @@ test.each([
   "ls -la && date --set=x",
   "npm test --update snapshots",
   "ls $X",
-])("%j is asked about although a part matches an allow rule", (command) => {
+])("%j asks although a part matches an allow rule", (command) => {
   expect(judge(command)).toBe("ask");
 });
 
@@ -136,7 +136,7 @@ test.each([
   ["git diff && npm test", "ask"],
   ['npm test; g"i"t log', "ask"],
   ["npm test && timeout 5 git log", "ask"],
-])("git reads unasked only beside what runs unasked without a rule: %s", (command, expected) => {
+])("git reads without a question only next to commands that need no rule: %s", (command, expected) => {
   const cwd = mkdtempSync(join(tmpdir(), "rules-"));
   onTestFinished(() => rmSync(cwd, { recursive: true }));
   expect(classify(command, { workspace: { cwd }, rules: RULES }).decision).toBe(expected);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { type Confined, isSandboxError, type SandboxError } from "../src/index.js";
 
-/** What a confined command prints. */
+/** Runs a confined command and returns its output. */
 export async function run(confined: Confined): Promise<string> {
   const child = spawn(confined.file, confined.args, confined.options);
   let text = "";
@@ -15,7 +15,7 @@ export async function run(confined: Confined): Promise<string> {
   return text;
 }
 
-/** How something is refused; throws when it is not. */
+/** Returns the refusal; throws when there is none. */
 export async function refusal(action: () => unknown): Promise<SandboxError> {
   try {
     await action();
@@ -26,7 +26,7 @@ export async function refusal(action: () => unknown): Promise<SandboxError> {
   throw new Error("not refused");
 }
 
-/** Processes of the whole machine whose command line contains `text`. */
+/** All processes of the machine whose command line contains `text`. */
 export function processesWith(text: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

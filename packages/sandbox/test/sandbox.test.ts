@@ -41,7 +41,7 @@ describe("without a program that confines", () => {
     },
   );
 
-  test("a bwrap that cannot start counts as none, and says why", async () => {
+  test("a bwrap that cannot start counts as missing, and the error says why", async () => {
     const bin = join(base, "bin");
     mkdirSync(bin);
     writeFileSync(
@@ -60,7 +60,7 @@ describe("without a program that confines", () => {
     expect(error.message).toContain("no bwrap");
   });
 
-  test("util-linux counts as none where namespaces are forbidden, and the answer names both ways out", async () => {
+  test("util-linux counts as missing if namespaces are forbidden, and the error names both remedies", async () => {
     const bin = join(base, "bin");
     mkdirSync(bin);
     const program = (name: string, text: string) => {
@@ -77,7 +77,7 @@ describe("without a program that confines", () => {
     expect(error.hint).toMatch(/install bubblewrap .* or allow unprivileged user namespaces/);
   });
 
-  test("off runs as asked, and so does an explicit osSandbox off, which is announced once", async () => {
+  test("off runs commands unconfined, and so does an explicit osSandbox off, with one message", async () => {
     const off = await sandbox({ mode: "off", env: { PATH: base } }).confine("echo ran");
     expect(off.confined).toBe(false);
     expect(await run(off)).toBe("ran\n");

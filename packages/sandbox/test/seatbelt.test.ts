@@ -11,10 +11,10 @@ const plan = {
   placeholders: [],
 } as const;
 
-/** Seatbelt lets the last matching rule win. */
+/** In Seatbelt the last matching rule wins. */
 const order = (profile: string, ...parts: string[]): number[] => parts.map((part) => profile.indexOf(part));
 
-test("everything is denied first; protection and secrets come after what is writable", () => {
+test("everything is denied first; protection and secrets come after writable paths", () => {
   const profile = seatbeltProfile(plan, { writes: true, network: false });
   const places = order(
     profile,

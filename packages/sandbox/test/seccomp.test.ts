@@ -10,7 +10,7 @@ const KILL = 0x80000000;
 const EPERM = 0x00050001;
 const ENOSYS = 0x00050026;
 
-/** A classic BPF machine, enough to run the filter as the kernel would. */
+/** A classic BPF interpreter that runs the filter like the kernel. */
 function evaluate(program: Buffer, data: Buffer): number {
   let accumulator = 0;
   for (let pc = 0; pc < program.length / 8; pc += 1) {
@@ -38,7 +38,7 @@ function call(arch: SeccompArch, nr: number, args: readonly number[] = [], audit
   return evaluate(seccompFilter(arch), data);
 }
 
-test.each(["x64", "arm64"] as const)("%s: a foreign call table is fatal, future calls do not exist", (arch) => {
+test.each(["x64", "arm64"] as const)("%s: a foreign call table is fatal, and future calls do not exist", (arch) => {
   expect(call(arch, 1, [], 0x40000003)).toBe(KILL);
   expect(call(arch, 467)).toBe(ENOSYS);
   expect(call(arch, 0x40000001)).toBe(ENOSYS);
@@ -92,7 +92,7 @@ describe("the loader", () => {
   test.each([
     ["x64", 62],
     ["arm64", 183],
-  ] as const)("for %s holds the filter where its code says", (arch, machine) => {
+  ] as const)("for %s has the filter at the address in its code", (arch, machine) => {
     const filter = seccompFilter(arch);
     const loader = seccompLoader(arch, filter);
     const program = HEADER + CODE[arch];
@@ -106,7 +106,9 @@ describe("the loader", () => {
     expect(loader.subarray(program + 16).equals(filter)).toBe(true);
   });
 
-  test("becomes the command, with the filter on and its own descriptor closed", { tags: ["needs-namespaces"] }, () => {
+  test("executes the command, with the filter loaded and its own descriptor closed", {
+    tags: ["needs-namespaces"],
+  }, () => {
     const arch = process.arch as SeccompArch;
     const fd = descriptorsOf(seccompLoader(arch, seccompFilter(arch)))();
     const start = (...args: string[]) =>

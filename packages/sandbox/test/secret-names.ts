@@ -1,4 +1,4 @@
-/** Secrets by their name, wherever they are. */
+/** Paths that are secret by their name, anywhere. */
 export const SECRET =
   `.env .env.local .env.staging .env.production.local .ENV .env~ .env.bak .envrc config/prod.env id_rsa id_ed25519
   keys/id_ecdsa.old deploy_rsa ssh_host_ed25519_key server.pem server.key SERVER.KEY release.p12 AuthKey.p8 app.jks vault.kdbx
@@ -8,7 +8,7 @@ export const SECRET =
   service-account-prod.json client_secret_123.json terraform.tfstate terraform.tfstate.backup .bash_history .chimera/run/x
   HEAD:.env`.split(/\s+/);
 
-/** Files of ordinary work whose names only resemble them. */
+/** Ordinary files whose names only resemble secret ones. */
 export const ORDINARY =
   `.env.example .env.sample .env.template .env.d.ts example.env env.ts src/env/index.ts public.key.md src/key.ts keys.ts
   keys/index.ts id_card.rs id_rsa.pub id_rsa_parser.go tokens.ts tokens.py src/tokens/button.json tokenizer.json passwords.html

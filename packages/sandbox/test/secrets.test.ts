@@ -7,7 +7,7 @@ import { isSecret, isSecretName } from "../src/secrets.js";
 import { ORDINARY, SECRET } from "./secret-names.js";
 
 describe("by name", () => {
-  test("every secret is known, and nothing of ordinary work", () => {
+  test("every secret name is recognised, and no ordinary file", () => {
     expect(SECRET.filter((name) => !isSecretName(name))).toEqual([]);
     expect(ORDINARY.filter((name) => isSecretName(name))).toEqual([]);
   });
@@ -25,11 +25,11 @@ describe("in the home directory", () => {
     .config/github-copilot/apps.json .config/sops/age/keys.txt .config/chromium/Default/Cookies .mozilla/firefox/x .docker/x
     .m2/settings.xml .zsh_history .local/share/keyrings/login.keyring .terraformrc .cargo/credentials`.split(/\s+/);
 
-  test("what programs keep there is secret", () => {
+  test("programs' credentials there are secret", () => {
     expect(places.filter((name) => !isSecret(`/home/me/${name}`, name, "/home/me"))).toEqual([]);
   });
 
-  test("a home behind a link is the same home", () => {
+  test("a home directory behind a link is recognised", () => {
     const base = realpathSync(mkdtempSync(join(tmpdir(), "secrets-")));
     onTestFinished(() => rmSync(base, { recursive: true, force: true }));
     mkdirSync(join(base, "real"));
@@ -44,7 +44,7 @@ describe("in the home directory", () => {
     expect(stdout).toBe("true false\n");
   });
 
-  test("the same names in a project are not, nor is the rest of the home", () => {
+  test("the same names in a project are not secret, nor is the rest of the home directory", () => {
     expect(isSecret("/home/me/project/.claude/settings.json", ".claude/settings.json", "/home/me")).toBe(false);
     for (const name of [".claude.jsonx", ".cargo/config.toml", ".config/nvim/init.lua", "work/a.ts"])
       expect(isSecret(`/home/me/${name}`, name, "/home/me"), name).toBe(false);

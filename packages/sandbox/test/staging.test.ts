@@ -5,14 +5,14 @@ import { stageMounts } from "../src/confine/staging.js";
 const directory = (path: string, view: Mount["view"]): Mount => ({ path, view, kind: "directory" });
 const file = (path: string, view: Mount["view"]): Mount => ({ path, view, kind: "file" });
 
-/** Source, target and options of what is bound, without the devices. */
+/** Source, target and options of the binds, without the devices. */
 function binds(mounts: readonly Mount[], volumes: Parameters<typeof stageMounts>[1] = []) {
   const lines = stageMounts(mounts, volumes, false).binds.split("\n");
   const own = lines.findIndex((line) => line.startsWith("/sys/dev /dev "));
   return lines.slice(own + 1).map((line) => line.split(" ").filter((_, index) => index !== 2 && index < 4));
 }
 
-test("a workspace is taken hold of once; what it protects is bound from a read-only name of it", () => {
+test("a workspace is bound to the stage once; its protected places are bound from a read-only name", () => {
   const mounts = [
     directory("/ws", "write"),
     directory("/ws/.codex", "hide"),
@@ -32,7 +32,7 @@ test("a workspace is taken hold of once; what it protects is bound from a read-o
   ]);
 });
 
-test("what is hidden elsewhere is hidden before anything inside a workspace is looked up", () => {
+test("secrets elsewhere are hidden before any path inside a workspace is resolved", () => {
   const order = binds([directory("/a", "write"), directory("/a/b", "read"), directory("/home/me/.ssh", "hide")]);
   expect(order.map(([, target]) => target)).toEqual([
     "/home/me/.ssh",
@@ -42,7 +42,7 @@ test("what is hidden elsewhere is hidden before anything inside a workspace is l
   ]);
 });
 
-test("what lies in an emptied directory is made there first", () => {
+test("targets in an emptied directory are made first", () => {
   const mounts = [
     directory("/run", "scratch"),
     directory("/tmp", "scratch"),
@@ -65,7 +65,7 @@ test("what lies in an emptied directory is made there first", () => {
   expect(binds(mounts)).toContainEqual(["/sys/read-file2", "/run/resolve/resolv.conf", "defaults"]);
 });
 
-test("a volume in a writable place is writable, and what is protected in it is bound from it", () => {
+test("a volume in a writable place is writable, and its protected places are bound from it", () => {
   const mounts = [directory("/ws", "write"), directory("/ws/v/.git", "write"), directory("/ws/v/.git/hooks", "read")];
   const staging = stageMounts(mounts, [{ path: "/ws/v", kind: "directory" }], false);
   expect(staging.writable).toEqual(["/sys/write-directory0", "/sys/write-directory1"]);
@@ -75,7 +75,7 @@ test("a volume in a writable place is writable, and what is protected in it is b
   );
 });
 
-test("a name can end no field, no line, and begin no remark", () => {
+test("a path cannot end a field or a line, or begin a comment", () => {
   const path = "/a b\tc\nd\\040#'\"\u007f\u00e9";
   expect(binds([directory(path, "write")]).slice(1)).toEqual([
     ["/sys/view-directory0", "/a\\040b\\011c\\012d\\134040\\043\\047\\042\\177\u00e9", "defaults"],

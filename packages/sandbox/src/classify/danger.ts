@@ -11,7 +11,7 @@ export function worse(a: Risk, b: Risk): Risk {
   return ORDER.indexOf(a) >= ORDER.indexOf(b) ? a : b;
 }
 
-/** Directories whose loss takes the machine or the person's work with it. */
+/** Directories whose loss would destroy the machine or the person's work. */
 const VITAL = new Set(
   words(`
     / /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /usr/bin /usr/lib /usr/local
@@ -23,7 +23,7 @@ const DISK = /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|dm-|md|loop|mapper\/|
 const KERNEL_SWITCH = /^\/proc\/(sysrq-trigger|sys\/kernel\/core_pattern)/;
 const VITAL_FILE = /^\/(etc\/(passwd|shadow|group|sudoers|fstab)|boot\/.*)$/;
 
-/** Why nobody should be asked about this at all, or undefined. `directories` are those the command could run in. */
+/** Why the command must be denied without a question, or undefined. `directories` are those in which it could run. */
 export function catastrophe(invocation: Invocation, directories: readonly string[]): string | undefined {
   const { argv, writes } = invocation;
   for (const target of writes) {
@@ -37,7 +37,7 @@ export function catastrophe(invocation: Invocation, directories: readonly string
   return judge?.({ args, vital, recursive: hasFlag(args, "rR", "recursive") });
 }
 
-/** How bad it would be to say yes by mistake. */
+/** How much harm a mistaken yes could do. */
 export function riskOf(invocation: Invocation): Risk {
   const { argv, writes } = invocation;
   const texts = argv.map((word) => word ?? "");
@@ -70,15 +70,15 @@ export function riskOf(invocation: Invocation): Risk {
 
 // --- internal ---
 
-/** The arguments of a program that can do the worst. */
+/** The arguments of a program that can be catastrophic. */
 interface Arguments {
   readonly args: readonly string[];
-  /** The first of them that names a vital directory. */
+  /** The first argument that names a vital directory. */
   readonly vital: string | undefined;
   readonly recursive: boolean;
 }
 
-/** Says what it would do, if that is the worst. */
+/** Returns the catastrophe that the command would cause, or undefined. */
 type Judge = (given: Arguments) => string | undefined;
 
 const changesAccess: Judge = ({ recursive, vital }) =>
@@ -135,7 +135,7 @@ function rowsFor(programs: string, judge: Judge): [string, Judge][] {
 
 function isVital(word: string, directories: readonly string[]): boolean {
   if (word === "" || word.startsWith("-")) return false;
-  // `/*` and `/.*` stand for everything below.
+  // `/*` and `/.*` mean everything below the root.
   const spelled = word.replace(/^\$\{HOME\}|^\$HOME/, "~").replace(/(^|\/)\.?[*?{}[\]]+$/, "$1") || ".";
   if (/^~[^/]*\/?$/.test(spelled)) return true;
   return directories.some((directory) => VITAL.has(resolve(directory, spelled)));
@@ -145,7 +145,7 @@ function hasFlag(args: readonly string[], letters: string, long: string): boolea
   return args.some(
     (word) =>
       (/^-[A-Za-z]+$/.test(word) && [...letters].some((letter) => word.includes(letter))) ||
-      // GNU accepts any unambiguous beginning of a long option.
+      // GNU programs accept any unambiguous prefix of a long option.
       (word.length > 3 && `--${long}`.startsWith(word)),
   );
 }

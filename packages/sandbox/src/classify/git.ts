@@ -7,9 +7,9 @@ import { pathConcern, pathsConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
 
 interface GitReader extends OptionTable {
-  /** Words after the options: revisions and paths, nothing at all, or only one of these. */
+  /** The words allowed after the options: revisions and paths, none, or only words of this list. */
   readonly operands?: "any" | "none" | readonly string[];
-  /** Operands are allowed only with one of these: without, the command creates. */
+  /** Operands are allowed only with one of these options. Without one, the command would create something. */
   readonly operandsNeed?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const LOG_LONG = words(`
 const diff: GitReader = { flags: "pszwbRaMC", values: "US", long: DIFF_LONG };
 const log: GitReader = { flags: "pszwbRaiEFPMCcm", values: "nSGLU", long: [...DIFF_LONG, ...LOG_LONG], counts: true };
 
-/** Subcommands that only read when used with these options. */
+/** Subcommands that only read with these options. */
 const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   blame: { flags: "wslefntbMC", values: "L", long: words("porcelain line-porcelain date since show-email") },
   branch: {
@@ -75,7 +75,7 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   "show-ref": { flags: "dhs", long: words("heads tags head verify hash") },
   stash: { operands: ["list"] },
   status: {
-    // `-uno` and `-uall` attach a word to the letter.
+    // `n`, `o`, `a` and `l` because `-uno` and `-uall` attach a word to the letter.
     flags: "sbvzunoal",
     long: words(`
       short branch porcelain untracked-files ignored show-stash ahead-behind verbose long column no-renames
@@ -90,10 +90,10 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   worktree: { long: words("porcelain"), operands: ["list"] },
 };
 
-/** Options of git itself that change nothing but where it runs. */
+/** Options of git itself that change only where it runs. */
 const GLOBAL = ["--no-pager", "-P", "--no-optional-locks", "-C"];
 
-/** Why this git command is more than a read of the repository, or undefined. */
+/** Why this git command does more than read the repository, or undefined. */
 export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const rest = [...args];
   let { cwd } = standpoint;
@@ -105,7 +105,7 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
     const concern = pathConcern(place, { ...standpoint, cwd });
     if (concern) return concern;
     cwd = resolve(cwd, place.text);
-    // Git ends there, before it looks at anything.
+    // Git stops at a missing directory before it reads anything.
     if (!realPath(cwd)) return undefined;
   }
   const name = rest.shift()?.text ?? "";
@@ -134,7 +134,7 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
 
 // --- internal ---
 
-/** An operand is a revision or a path, or `revision:path`; whatever looks like a path must be an ordinary one. */
+/** Checks operands as paths. An operand is a revision, a path, or `revision:path`. */
 function operandConcern(operands: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const paths = operands.flatMap(({ text, glob }) => {
     const texts = [text, text.slice(text.indexOf(":") + 1)].filter((path) => path !== "");

@@ -15,25 +15,25 @@ export type Decision = "allow" | "ask" | "deny";
 export interface Verdict {
   readonly decision: Decision;
   readonly risk: Risk;
-  /** For the person who is asked: what makes the command more than a read. */
+  /** For the person who is asked: why the command does more than read. */
   readonly reason: string;
 }
 
 export interface ClassifyOptions {
-  /** Where the command would run. @defaultValue the workspace's directory */
+  /** The directory in which the command would run. @defaultValue the workspace's directory */
   readonly cwd?: string;
   readonly workspace: Workspace;
   readonly rules?: CommandRules;
 }
 
-/** Longer commands are never judged, only asked about. */
+/** Longer commands always ask. */
 export const MAX_COMMAND_BYTES = 16 * 1024;
 const MAX_COMMANDS = 50;
-/** Names that patterns may make us look at. */
+/** Most names to look up for the patterns of a command. */
 const MAX_LOOKS = 4000;
-/** Names below the directories that commands search. */
+/** Most names to look up below the directories that a command searches. */
 const MAX_BELOW = 20_000;
-/** Bounds on what a reader of the grammar has to keep in mind; they hold the time of any judgement down. */
+/** Limits of a command's complexity, which bound the time for parsing it. */
 const BOUNDS: readonly { readonly what: RegExp; readonly most: number; readonly name: string }[] = [
   { what: /[({`]|<</g, most: 60, name: "nested parts" },
   { what: /[;|&\n]/g, most: 200, name: "parts" },
@@ -42,9 +42,9 @@ const BOUNDS: readonly { readonly what: RegExp; readonly most: number; readonly 
 ];
 
 /**
- * Judges a shell command without running it: `allow` for what only reads the workspace (or what a rule allows), `deny` for
- * catastrophes and what a rule denies, `ask` for everything else, unclear text included. It is a courtesy to the person, not the
- * wall: that is the operating system's.
+ * Judges a shell command without running it: `allow` if it only reads the workspace or a rule allows it, `deny` for catastrophes or if a
+ * rule denies it, `ask` for everything else, including unclear text. This saves the person questions. It is not the wall, which is the
+ * operating system's task.
  */
 export function classify(command: string, options: ClassifyOptions): Verdict {
   if (Buffer.byteLength(command) > MAX_COMMAND_BYTES) return ask("high", "the command is too long to judge");
@@ -93,8 +93,8 @@ function ask(risk: Risk, reason: string): Verdict {
 }
 
 /**
- * `cat` of a here-document at the beginning, without the document: text that is printed as it stands. Only in the plainest spelling, in
- * which no shell can read it as anything else; where the shell would look into the text, that must hold nothing to be found.
+ * Removes a here-document that a leading `cat` only prints. It must have the plainest form, which no shell can read in another way. If the
+ * shell expands the text, the text must contain nothing to expand.
  */
 function withoutHereDocument(command: string): string {
   const [, quote, , after = "", body = "", rest = ""] = HERE_DOCUMENT.exec(command) ?? [];
@@ -104,7 +104,7 @@ function withoutHereDocument(command: string): string {
 const HERE_DOCUMENT =
   /^cat <<(['"]?)([A-Za-z_][A-Za-z0-9_]*)\1([ \t]*(?:\|[ \tA-Za-z0-9_./=|-]*)?)\n((?:[\s\S]*?\n)??)\2(?:\n([\s\S]*))?$/;
 
-/** Characters that make the text shown to a person differ from the text the shell gets. */
+/** Finds characters that make the text look different from the text that the shell gets. */
 function hiddenCharacter(command: string): string | undefined {
   for (const character of command) {
     const code = character.codePointAt(0)!;
@@ -116,7 +116,7 @@ function hiddenCharacter(command: string): string | undefined {
   return undefined;
 }
 
-/** Two readers that share no code must see the same words. */
+/** Whether two independent parsers found the same words. */
 function sameWords(plain: readonly PlainCommand[], parsed: readonly (readonly string[])[] | undefined): boolean {
   return (
     parsed?.length === plain.length &&
@@ -127,7 +127,7 @@ function sameWords(plain: readonly PlainCommand[], parsed: readonly (readonly st
   );
 }
 
-/** Something is downloaded or decoded straight into an interpreter. */
+/** Whether downloaded or decoded text goes straight into an interpreter. */
 function feedsShell(plain: readonly (readonly string[])[] | undefined): boolean {
   const names = plain?.map((argv) => argv[0] ?? "") ?? [];
   return names
@@ -140,7 +140,7 @@ function feedsShell(plain: readonly (readonly string[])[] | undefined): boolean 
 
 function firstConcern(plain: readonly PlainCommand[], options: ClassifyOptions): string | undefined {
   const roots = [options.workspace.cwd, ...(options.workspace.directories ?? [])].map((path) => resolve(path));
-  // A `cd` may succeed or not: what follows must be harmless from every directory it could run in.
+  // A `cd` may fail, so later commands must be harmless in every directory in which they could run.
   let standpoints: Standpoint[] = [
     {
       cwd: resolve(options.workspace.cwd, options.cwd ?? "."),
@@ -165,8 +165,8 @@ function firstConcern(plain: readonly PlainCommand[], options: ClassifyOptions):
 }
 
 /**
- * Git reads unasked only where everything in the line does: then the settings of the repository are off. Beside a command that a rule
- * allows, which may need them, they are on.
+ * Git may read without a question only if all commands of the line only read, because only then are the repository's settings switched
+ * off. Next to a command that a rule allows, and which may need the settings, they stay on.
  */
 function loudGitConcern(plain: readonly PlainCommand[], options: ClassifyOptions): string | undefined {
   const { allow = [], ...rules } = options.rules ?? {};
@@ -178,7 +178,7 @@ function loudGitConcern(plain: readonly PlainCommand[], options: ClassifyOptions
   return "git obeys the repository's settings beside a command that a rule allows";
 }
 
-/** The shell thinks it is where the words say, paths are followed from where the links lead. */
+/** The directories after a `cd`: as the shell names it, and with links followed, as the kernel resolves paths. */
 function arrivals(standpoint: Standpoint, target: string): Standpoint[] {
   const named = resolve(standpoint.cwd, target);
   return [...new Set([named, realPath(named) ?? named])].map((cwd) => ({ ...standpoint, cwd }));

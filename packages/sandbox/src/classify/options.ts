@@ -1,18 +1,18 @@
 import type { PlainWord } from "./plain-script.js";
 
-/** The options under which a program only reads. Whatever is not listed, abbreviations included, is not a read. */
+/** The options with which a program only reads. Any other option, even an abbreviation of these, counts as more than a read. */
 export interface OptionTable {
-  /** Letters that take no value. */
+  /** Letters without a value. */
   readonly flags?: string;
-  /** Letters that take a value. */
+  /** Letters with a value. */
   readonly values?: string;
   /** Letters whose value is a file to read. */
   readonly files?: string;
-  /** Long names, alone or with `=value`; a value given as the next word is judged as an operand. */
+  /** Long names, alone or with `=value`. A value in the next word is judged as an operand. */
   readonly long?: readonly string[];
-  /** No option of the program, listed or not, can write, run or reach anything. */
+  /** No option of the program, listed or not, can write, run a program or use the network. */
   readonly inert?: boolean;
-  /** `-20` and `+20` are counts. */
+  /** Whether `-20` and `+20` are counts. */
   readonly counts?: boolean;
 }
 
@@ -20,11 +20,11 @@ export interface ParsedOptions {
   readonly operands: readonly PlainWord[];
   /** Words given to `files` options. */
   readonly files: readonly PlainWord[];
-  /** Every option seen, as `-x` or `--name`. */
+  /** All options, as `-x` or `--name`. */
   readonly seen: ReadonlySet<string>;
 }
 
-/** Splits arguments by the table; a string says which option is not known to be harmless. */
+/** Splits arguments by the table. Returns a text that names an option which is not known to be harmless. */
 export function parseOptions(args: readonly PlainWord[], table: OptionTable): ParsedOptions | string {
   const operands: PlainWord[] = [];
   const files: PlainWord[] = [];
@@ -32,7 +32,7 @@ export function parseOptions(args: readonly PlainWord[], table: OptionTable): Pa
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
     const { text } = word;
-    // A file may be called `-o`; that matters only to a program with an option that does harm.
+    // A file may be named `-o`. That matters only for a program with a harmful option.
     if (word.glob && !table.inert && /^[*?[]/.test(text)) return `${text}, which can become an option`;
     if (text === "--") {
       operands.push(...args.slice(index + 1));

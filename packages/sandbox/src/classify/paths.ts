@@ -6,22 +6,22 @@ import { firstOf, words } from "../words.js";
 import type { PlainWord } from "./plain-script.js";
 import { globMatches, loosened } from "./rules.js";
 
-/** From where a command's words are read: where relative paths start, what belongs to the workspace; all absolute. */
+/** The context for a command's paths: its directory and the workspace's directories, all absolute. */
 export interface Standpoint {
   readonly cwd: string;
   readonly roots: readonly string[];
-  /** Names that may still be looked at to see what patterns stand for, in the whole command. */
+  /** How many more names may be looked up for the patterns of the whole command. */
   readonly looks: { left: number };
-  /** The same for what lies below directories. */
+  /** How many more names may be looked up below directories. */
   readonly below: { left: number };
 }
 
 const MAX_PATH = 1024;
 
-/** A password in an address, or a header that carries one. */
+/** Matches an address with a password, or a header setting that may have one. */
 const AUTHORIZED = /:\/\/[^/\s@]+@|extraheader/i;
 
-/** Harmless places outside a workspace. */
+/** Harmless files outside a workspace. */
 const PUBLIC_FILES = new Set(
   words(`
     /dev/null /dev/stdin /etc/os-release /etc/lsb-release /etc/debian_version
@@ -43,7 +43,7 @@ export function pathConcern(word: PlainWord, standpoint: Standpoint): string | u
   return firstOf(names, (name) => fixedConcern(name, standpoint));
 }
 
-/** The same for all of them. */
+/** The same for several paths. */
 export function pathsConcern(paths: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   return firstOf(paths, (path) => pathConcern(path, standpoint));
 }
@@ -62,10 +62,10 @@ export function concernBelow(
       const isDirectory = entry.isDirectory();
       const isLeftOut = entry.name === "node_modules" || (glob && at === start && entry.name.startsWith("."));
       if (isLeftOut || !isRead(entry.name, isDirectory)) continue;
-      // Not `join`, which costs more than the look.
+      // `join` would cost more than the lookup itself.
       const found = `${at}/${entry.name}`;
       const name = found.slice(found.startsWith(prefix) ? prefix.length : 0);
-      // Of a repository's own files only the settings hold what a person would not show.
+      // Of the files in a `.git`, only the settings may hold secrets.
       const isRepository = entry.name === ".git" && isRead("config", false);
       if (isRepository && AUTHORIZED.test(readSmall(`${found}/config`) ?? ""))
         return `${name}/config holds credentials`;
@@ -90,7 +90,7 @@ function fixedConcern(text: string, standpoint: Standpoint): string | undefined 
   return real !== path && isSecretName(real) ? `${text} leads to credentials` : undefined;
 }
 
-/** At least the names that the shell would make of a pattern; undefined when there are too many to look at. */
+/** All names that a pattern could become, and perhaps more; undefined when there are too many to look up. */
 function namesLike(pattern: string, { cwd, looks }: Standpoint): string[] | undefined {
   let found = [isAbsolute(pattern) ? "/" : "."];
   for (const step of pattern.split("/").filter((part) => part !== "")) {
@@ -112,7 +112,7 @@ function visibleNames(directory: string, looks: Standpoint["looks"]): string[] {
   return entriesOf(directory, looks).flatMap(({ name }) => (name.startsWith(".") ? [] : [name]));
 }
 
-/** Fewer when no looks are left; none where nothing can be listed, which a command finds empty as well. */
+/** The entries of a directory, up to the lookups that are left; none if it cannot be listed, because a command could not list it either. */
 function entriesOf(directory: string, looks: { left: number }): Dirent[] {
   const entries: Dirent[] = [];
   try {
@@ -126,12 +126,12 @@ function entriesOf(directory: string, looks: { left: number }): Dirent[] {
       listing.closeSync();
     }
   } catch {
-    // No directory, or one that this process may not list.
+    // It is not a directory, or this process may not list it.
   }
   return entries;
 }
 
-/** The directory a glob cannot leave, or undefined when it can match hidden names or go up. */
+/** The directory that a glob cannot leave; undefined when the glob can match hidden names or go up. */
 function staticPart(pattern: string): string | undefined {
   const steps = pattern.split("/");
   const first = steps.findIndex((step) => /[*?[\]]/.test(step));
@@ -140,7 +140,7 @@ function staticPart(pattern: string): string | undefined {
   return steps.slice(0, first).join("/") || (pattern.startsWith("/") ? "/" : ".");
 }
 
-/** Where the kernel would end up: a link is followed before the `..` after it. What does not exist is taken as written. */
+/** Resolves a path like the kernel: follows a link before a `..` after it. Keeps the part that does not exist. */
 function realPathOfExisting(path: string): string {
   let rest = "";
   for (let at = path; ; at = dirname(at)) {

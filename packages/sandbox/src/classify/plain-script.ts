@@ -1,4 +1,4 @@
-/** A word whose value is known from the text alone; `glob` when the shell may still turn it into file names. */
+/** A word whose value follows from the text alone; `glob` if the shell may still expand it to file names. */
 export interface PlainWord {
   readonly text: string;
   readonly glob: boolean;
@@ -15,9 +15,9 @@ export interface PlainCommand {
 }
 
 /**
- * Reads the small part of the shell language that a command must stay within to count as a read: literal words, quotes, globs,
- * pipes, lists and simple redirections. Anything else gives undefined. It knows nothing of the full grammar on purpose: it is the
- * second, independent opinion on what the words are.
+ * Parses the small part of the shell language to which a command must keep to count as a read: literal words, quotes, globs, pipes, lists
+ * and simple redirections. Returns undefined for anything else. It does not use the full grammar, so that it is a second, independent
+ * opinion on what the words are.
  */
 export function readPlainScript(source: string): PlainCommand[] | undefined {
   const tokens = tokenize(source);
@@ -29,7 +29,7 @@ export function readPlainScript(source: string): PlainCommand[] | undefined {
   const end = (connector: string): boolean => {
     const empty = words.length === 0;
     if (empty && redirects.length > 0) return false;
-    // Only a newline, or the end of the text, may follow nothing.
+    // An empty command is allowed only before a newline or at the end of the text.
     if (empty) return connector === "\n" && !piped;
     commands.push({ words, redirects });
     [words, redirects, piped] = [[], [], connector === "|" || connector === "|&"];
@@ -62,11 +62,11 @@ type Token =
   | { readonly kind: "redirect"; readonly operator: string }
   | { readonly kind: "connector"; readonly text: string };
 
-/** Blanks and remarks, which stand for nothing; a redirection, with its descriptor; what ends a command. */
+/** Matches blanks and comments; a redirection with its descriptor; or the end of a command. */
 const OPERATOR = /[ \t]+|#[^\n]*|(?:\d{1,2}(?=[<>]))?(&>>?|<[>&<]?|>[>&|]?)|(&&|\|[|&]?|;|\n)/y;
 /**
- * A part of a word: an escaped character, a text in quotes, or what stands for itself. A tilde does where it is not expanded, which it
- * is at the start of a word and after `:` or `=`.
+ * Matches a part of a word: an escaped character, quoted text, or a literal character. A tilde is literal except at the start of a word
+ * and after `:` or `=`, where the shell expands it.
  */
 const PIECE =
   /\\([^\n])|'([^']*)'|"((?:[^"\\`$]|\\[^\n]|\$(?=[" ]))*)"|([A-Za-z0-9_./:=@%+,^!#*?[\]-]|[^\0-\x7f]|(?<=[A-Za-z0-9_^@}])~|\{[A-Za-z0-9_-]{0,62}\})/y;

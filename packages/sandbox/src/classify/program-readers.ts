@@ -3,7 +3,7 @@ import { parseOptions } from "./options.js";
 import { pathConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
 
-/** `find` with tests and printing only; `-exec`, `-delete`, `-fprint` and their kind are not listed. */
+/** Allows `find` with tests and printing; not `-exec`, `-delete`, `-fprint` and the like. */
 export function findConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   let index = 0;
   while (["-H", "-P"].includes(args[index]?.text ?? "")) index += 1;
@@ -27,7 +27,7 @@ export function findConcern(args: readonly PlainWord[], standpoint: Standpoint):
   return undefined;
 }
 
-/** `sed` that prints or substitutes to standard output: no `w`, `e`, `r`, no in-place editing, no script file. */
+/** Allows `sed` scripts that print or substitute to standard output; not `w`, `e`, `r`, in-place editing or script files. */
 export function sedConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const scripts: (PlainWord | undefined)[] = [];
   const rest: PlainWord[] = [];
@@ -44,14 +44,14 @@ export function sedConcern(args: readonly PlainWord[], standpoint: Standpoint): 
     }
   }
   if (scripts.length === 0) scripts.push(rest.shift());
-  // An unquoted pattern could become the name of a file, and that name the script.
+  // An unquoted pattern could become a file name, which would then be the script.
   if (!scripts.every((script) => script && !script.glob && isPrintingSed(script.text))) {
     return "sed: the script is not known to only print";
   }
   return firstPath(rest, standpoint, "sed");
 }
 
-/** `awk` programs of the form `pattern { print … }`. */
+/** Allows `awk` programs of the form `pattern { print … }`. */
 export function awkConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const rest = [...args];
   while (rest[0]?.text.startsWith("-F")) {
@@ -60,12 +60,12 @@ export function awkConcern(args: readonly PlainWord[], standpoint: Standpoint): 
   }
   const program = rest.shift();
   if (!program || !AWK_PRINT.test(program.text)) return "awk: the program is not known to only print";
-  // `name=value` operands assign variables; only file names are left.
+  // `name=value` operands assign variables, so only file names are allowed.
   if (rest.some((word) => word.text.includes("="))) return "awk: assigns a variable";
   return firstPath(rest, standpoint, "awk");
 }
 
-/** `jq` filters that see only their input: no environment, no modules, no files besides the operands. */
+/** Allows `jq` filters that read only their input: no environment, no modules, no files except the operands. */
 export function jqConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const parsed = parseOptions(args, {
     flags: "acCeMnrRsSj",
@@ -86,13 +86,13 @@ export function jqConcern(args: readonly PlainWord[], standpoint: Standpoint): s
   return firstPath(files, standpoint, "jq");
 }
 
-/** Process lists without their environments, which `e` would add. */
+/** Allows process lists, but not with environments, which `e` would add. */
 export function psConcern(args: readonly PlainWord[]): string | undefined {
   const known = new Set(["aux", "ax", "-e", "-ef", "-A", "-f", "-aux", "-u", "x", "u"]);
   return args.every((word) => known.has(word.text)) ? undefined : "ps can print other programs' environments";
 }
 
-/** `test` and `[`; `-v` and `-R` would evaluate a subscript. */
+/** Allows `test` and `[`, but not `-v` and `-R`, which would evaluate a subscript. */
 export function testConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   for (const [index, word] of args.entries()) {
     if (word.glob) return "test: an unquoted pattern can become an operator";
@@ -122,7 +122,7 @@ const FIND_VALUED = new Set(
 );
 const FIND_FILES = new Set(["-newer", "-anewer", "-cnewer", "-samefile"]);
 
-// Blanks are bounded, so that no text makes these expressions slow.
+// At most one blank in each place, so that no text makes these expressions slow.
 const SED_ADDRESS = String.raw`(?:\d+|\$|/(?:[^/\\\n]|\\[^\n])*/I?|\d+~\d+)`;
 const SED_SUBSTITUTE = ["/", "|", "#"].map(
   (mark) => String.raw`s(?:${mark === "|" ? "\\|" : mark}(?:[^${mark}\\\n]|\\[^\n])*){2}[${mark}][gpiI0-9]*`,
@@ -130,7 +130,7 @@ const SED_SUBSTITUTE = ["/", "|", "#"].map(
 const SED_COMMAND = String.raw`(?:${SED_ADDRESS}(?:, ?(?:${SED_ADDRESS}|\+\d+))?)? ?!? ?(?:[pdqQ=]|${SED_SUBSTITUTE.join("|")})`;
 const SED_SCRIPT = new RegExp(`^ ?${SED_COMMAND}(?: ?; ?${SED_COMMAND})* ?;? ?$`);
 
-/** A bracket may hold the delimiter without ending the pattern, so only brackets without one are understood. */
+/** Only brackets without delimiters are understood, because a delimiter in brackets does not end the pattern. */
 const SED_BRACKET = /\[\^?[\w .,:-]+\]/g;
 
 function isPrintingSed(script: string): boolean {

@@ -6,17 +6,17 @@ import type { PlainWord } from "./plain-script.js";
 import { awkConcern, findConcern, jqConcern, psConcern, sedConcern, testConcern } from "./program-readers.js";
 import { globMatches, loosened } from "./rules.js";
 
-/** Says why the arguments make the program more than a read, or undefined. */
+/** Returns why the program does more than read with these arguments, or undefined. */
 type Concern = (args: readonly PlainWord[], standpoint: Standpoint) => string | undefined;
 
 interface Reader extends OptionTable {
-  /** What the words that are not options mean. @defaultValue paths */
+  /** The meaning of the words that are not options. @defaultValue paths */
   readonly operands?: "paths" | "text" | "pattern" | "none" | "anything";
-  /** More operands than this would be outputs. */
+  /** Most operands. Further ones would be output files. */
   readonly atMost?: number;
-  /** Options with which it reads everything below a directory; "always" without any. */
+  /** Options with which it reads everything below a directory; "always" if it needs none. */
   readonly recursive?: readonly string[] | "always";
-  /** Hidden names are read only with one of these. @defaultValue always */
+  /** It reads hidden names only with one of these options. @defaultValue always */
   readonly hiddenWith?: readonly string[];
 }
 
@@ -38,7 +38,7 @@ const grep: Reader = {
   counts: true,
 };
 
-/** Programs that only read with these options and operands; none that follows links, which may leave the workspace. */
+/** Programs that only read with these options and operands. No option follows links, which may leave the workspace. */
 const READERS: Readonly<Record<string, Reader>> = {
   ":": { operands: "anything" },
   arch: { operands: "none" },
@@ -169,7 +169,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   xxd: { flags: "bCeEipPuU", values: "clgsno", atMost: 1 },
 };
 
-/** How a program is asked for its version and nothing else: `python3 -v` runs what it is fed. */
+/** Options that only print the version, and their programs. `python3 -v`, for example, would run its input. */
 const VERSION: ReadonlyMap<string, readonly string[]> = new Map([
   ["--version", words("bash gcc git java make node npm python python3 ruby")],
   ["-v", words("gcc git make node npm")],
@@ -177,7 +177,7 @@ const VERSION: ReadonlyMap<string, readonly string[]> = new Map([
   ["-version", words("java")],
 ]);
 
-/** Programs whose arguments are a small language. */
+/** Programs with a small language in their arguments. */
 const SPECIAL: Readonly<Record<string, Concern>> = {
   "[": testConcern,
   awk: awkConcern,
@@ -190,7 +190,7 @@ const SPECIAL: Readonly<Record<string, Concern>> = {
   test: testConcern,
 };
 
-/** Why this command is more than a read of the workspace, or undefined when it is exactly that. */
+/** Why this command does more than read the workspace, or undefined. */
 export function readConcern(command: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const [name, ...args] = command;
   if (!name || name.glob) return "the command name is not fixed";
@@ -211,14 +211,14 @@ export function readConcern(command: readonly PlainWord[], standpoint: Standpoin
   }
   if (name.text === "date" && operands.some((word) => !word.text.startsWith("+"))) return "date sets the clock";
   if (name.text === "strings" && operands.some((word) => word.text.startsWith("@"))) return "strings reads its options";
-  // Text is only text, but what the shell makes of a pattern are names.
+  // A text operand is harmless unless it is a pattern, which the shell expands to file names.
   const paths = [...parsed.files, ...(kind === "text" ? operands.filter((word) => word.glob) : operands)];
   return pathsConcern(paths, standpoint) ?? belowConcern(reader, parsed, operands, args, standpoint);
 }
 
 // --- internal ---
 
-/** What a search would print of the files below its operands. Only an option that names the files it wants leaves others out. */
+/** Why a recursive search below its operands needs a question. Considers an option that restricts the files, but none that excludes. */
 function belowConcern(
   { recursive, hiddenWith }: Reader,
   { seen }: ParsedOptions,

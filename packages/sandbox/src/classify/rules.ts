@@ -1,4 +1,4 @@
-/** A person's own rules. `deny` beats `ask` beats `allow`; what none matches is judged by the built-in policy. */
+/** A person's own rules. `deny` beats `ask`, which beats `allow`. The built-in policy judges a command that matches none. */
 export interface CommandRules {
   readonly allow?: readonly string[];
   readonly ask?: readonly string[];
@@ -6,8 +6,8 @@ export interface CommandRules {
 }
 
 /**
- * Whether a rule matches one parsed command, given as its words. `*` stands for any text; at the end it stops at a word boundary:
- * `git status*` matches `git status -s` and not `git statusx`. Words that hold blanks never pass for several words.
+ * Whether a rule matches the words of a parsed command. `*` matches any text; at the end it stops at a word boundary: `git status*` matches
+ * `git status -s` but not `git statusx`. A word with blanks never matches as several words.
  */
 export function matchRule(pattern: string, argv: readonly string[]): boolean {
   const rule = pattern.trim().replace(/\s+/g, " ");
@@ -18,7 +18,7 @@ export function matchRule(pattern: string, argv: readonly string[]): boolean {
   return globMatches(stem, text) || globMatches(`${stem} *`, text);
 }
 
-/** Whether a forbidding rule could mean this command: with its program's path, options between, unknown words. */
+/** Whether a `deny` or `ask` rule could match this command, even with a path before the program, options in between, or unknown words. */
 export function couldMatch(pattern: string, argv: readonly (string | undefined)[]): boolean {
   const words = argv.map((word, index) => (index === 0 ? (word ?? "").replace(/^.*\//, "") : (word ?? "\0")));
   const wanted = pattern.trim().split(/\s+/);
@@ -28,7 +28,7 @@ export function couldMatch(pattern: string, argv: readonly (string | undefined)[
   return matchRule(pattern, words) || stepsMatch(steps, words, open);
 }
 
-/** Whether the text is what the pattern says, in which only `*` means something. Linear in practice: on a mismatch the last star moves on. */
+/** Whether the text matches a pattern in which only `*` is special. Linear in practice: after a mismatch only the last star moves. */
 export function globMatches(pattern: string, text: string): boolean {
   let [at, star, mark, index] = [0, -1, 0, 0];
   while (index < text.length) {
@@ -50,14 +50,14 @@ export function globMatches(pattern: string, text: string): boolean {
   return at >= pattern.length;
 }
 
-/** A shell pattern as one that matches no less: everything that stands for a character stands for any text. */
+/** Makes a pattern for `globMatches` that matches at least as much as a shell pattern: each wildcard becomes `*`. */
 export function loosened(pattern: string): string {
   return pattern.replace(/\?|\[[^\]]*\]?/g, "*");
 }
 
 // --- internal ---
 
-/** The steps in order, with nothing but options and their values between them. */
+/** Whether the words have the steps in order, with only options and their values in between. */
 function stepsMatch(steps: readonly string[], words: readonly string[], open: boolean): boolean {
   const [first, ...rest] = steps;
   if (first === undefined || !couldBe(first, words[0] ?? "")) return false;
@@ -74,7 +74,7 @@ function stepsMatch(steps: readonly string[], words: readonly string[], open: bo
   return open || at >= words.length;
 }
 
-/** `g?t` may be what the rule calls `git`. */
+/** Whether a word could be the rule's step: `g?t` may expand to `git`. */
 function couldBe(step: string, word: string): boolean {
   return globMatches(step, word) || (/[*?[]/.test(word) && globMatches(loosened(word), step));
 }

@@ -2,26 +2,26 @@ import { forEachChild, parse, type SyntaxNode, type Word } from "unbash";
 import { tried } from "../confine/paths.js";
 import { words } from "../words.js";
 
-/** One simple command anywhere in a script; a word that only the running shell could know is undefined. */
+/** A simple command anywhere in a script. A word that only the running shell knows is undefined. */
 export interface FoundCommand {
   readonly argv: readonly (string | undefined)[];
   /** Files it writes by redirection. */
   readonly writes: readonly (string | undefined)[];
-  /** Text fed to its standard input from the script itself. */
+  /** Text that the script passes to its standard input. */
   readonly input?: string;
 }
 
 export interface FoundScript {
   readonly commands: readonly FoundCommand[];
-  /** Simple commands, in order, when the script has nothing but lists and pipes of literal words; else undefined. */
+  /** The simple commands in order, if the script has only lists and pipes of literal words; otherwise undefined. */
   readonly plain: readonly (readonly string[])[] | undefined;
-  /** What keeps it from being plain. */
+  /** Why the script is not plain. */
   readonly obstacle: string | undefined;
-  /** A function that starts itself twice: the fork bomb. */
+  /** Whether a function starts itself twice, as in a fork bomb. */
   readonly multiplies: boolean;
 }
 
-/** Everything a script would run, as far as the text tells; undefined when the text does not parse. */
+/** All commands that a script would run, as far as the text shows; undefined when it does not parse. */
 export function readScript(source: string): FoundScript | undefined {
   const script = tried(() => parse(source));
   if (!script) return undefined;
@@ -58,7 +58,7 @@ export function readScript(source: string): FoundScript | undefined {
 
 type CommandNode = Extract<SyntaxNode, { type: "Command" }>;
 
-/** The syntax a read may consist of; every other node type, known or future, is an obstacle. */
+/** The syntax allowed in a read. Every other node type, known or future, is an obstacle. */
 const PLAIN_NODES = new Set(
   words(`
     Script Statement AndOr Pipeline Negation Command Word
@@ -79,7 +79,7 @@ const OBSTACLES: Readonly<Record<string, string>> = {
   ParameterExpansion: "a variable decides what runs",
   ProcessSubstitution: "a process substitution runs another command",
   SimpleExpansion: "a variable decides what runs",
-  Statement: "it goes on in the background",
+  Statement: "it continues in the background",
   TestCommand: "[[ … ]] can run commands",
 };
 
@@ -87,7 +87,7 @@ function isPlainNode(node: SyntaxNode): boolean {
   return PLAIN_NODES.has(node.type) && !(node.type === "Statement" && node.background);
 }
 
-/** `set -- words` makes `"$@"` a command. */
+/** Remembers `set -- words`, after which `"$@"` is a command. */
 function rememberPositional(argv: FoundCommand["argv"], variables: Map<string, string>): void {
   if (argv[0] !== "set" || argv[1] !== "--" || argv.includes(undefined)) return;
   for (const name of ["@", "*"]) variables.set(name, argv.slice(2).join(" "));
@@ -112,7 +112,7 @@ function foundCommand(node: CommandNode, variables: ReadonlyMap<string, string>)
   return { argv, writes, ...(input === undefined ? {} : { input }) };
 }
 
-/** The words one written word becomes: braces and known unquoted variables split it. */
+/** The words that a word expands to: braces and known unquoted variables split it. */
 function expand(word: Word, variables: ReadonlyMap<string, string>): (string | undefined)[] {
   const [, before = "", choices, after = ""] =
     /^([^{}$`'"\\]*)\{([^{}$`'"\\]*,[^{}$`'"\\]*)\}([^{}$`'"\\]*)$/.exec(word.text) ?? [];
@@ -124,7 +124,7 @@ function expand(word: Word, variables: ReadonlyMap<string, string>): (string | u
   return value !== undefined && splits ? value.split(/\s+/).filter((part) => part !== "") : [value];
 }
 
-/** A word's value when the text fixes it; globs count as text, known variables as their value. */
+/** A word's value if it follows from the text. Globs count as text, and known variables as their value. */
 function literal(word: Word, variables: ReadonlyMap<string, string>): string | undefined {
   if (!word.parts) return word.value;
   let text = "";
@@ -142,7 +142,7 @@ function literal(word: Word, variables: ReadonlyMap<string, string>): string | u
       case "SimpleExpansion":
       case "ParameterExpansion": {
         const known = variables.get(/^\$\{?([A-Za-z_]\w*|[@*])\}?$/.exec(part.text)?.[1] ?? "");
-        // The usual catastrophe is spelled with a variable.
+        // Keep the variable's text, because typical catastrophes contain a variable such as $HOME.
         text += known ?? part.text;
         return known !== undefined || /^\$\{?HOME\}?$/.test(part.text);
       }
@@ -153,7 +153,7 @@ function literal(word: Word, variables: ReadonlyMap<string, string>): string | u
   return word.parts.every(add) ? text : undefined;
 }
 
-/** `echo text | sh`: what a shell at the end of a pipe would read. */
+/** `echo text | sh`: the text that a shell in a pipe would read. */
 function pipedInput(nodes: readonly SyntaxNode[], variables: ReadonlyMap<string, string>): FoundCommand[] {
   return nodes.slice(1).flatMap((node, index) => {
     const before = nodes[index];

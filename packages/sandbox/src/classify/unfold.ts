@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { words } from "../words.js";
 import { type FoundCommand, type FoundScript, readScript } from "./script.js";
 
-/** A command that a script runs directly or through a wrapper, a shell string, `find -exec` and the like. */
+/** A command that a script runs directly, or through a wrapper, a shell string, `find -exec` or the like. */
 export interface Invocation {
   readonly argv: readonly (string | undefined)[];
   readonly writes: readonly (string | undefined)[];
@@ -10,7 +10,7 @@ export interface Invocation {
 
 export interface Unfolded {
   readonly invocations: readonly Invocation[];
-  /** Some nested text did not parse, or there was too much of it to look through. */
+  /** Whether some nested text did not parse or was too much to follow. */
   readonly unclear: boolean;
   readonly multiplies: boolean;
 }
@@ -19,7 +19,7 @@ const MAX_DEPTH = 8;
 const MAX_INVOCATIONS = 400;
 const MAX_WRAPPED_WORDS = 64;
 
-/** Programs that run the rest of their command line; where it begins is not worth knowing, every suffix is looked at. */
+/** Programs that run the rest of their command line. Every suffix is checked, so the start of the inner command need not be known. */
 const WRAPPERS = new Set(
   words(`
     builtin busybox bwrap chroot chrt command coproc corepack dbus-run-session direnv doas entr env exec
@@ -29,7 +29,7 @@ const WRAPPERS = new Set(
   `),
 );
 
-/** Programs that take shell text, as an argument or on standard input. */
+/** Programs that run shell text from an argument or from standard input. */
 const SHELLS = new Set(
   words(`
     ash at bash batch busybox csh dash env eval fish ksh mksh nix-shell npm npx parallel screen script sh source
@@ -37,7 +37,7 @@ const SHELLS = new Set(
   `),
 );
 
-/** Follows a script into everything it would start, so that a rule cannot be dodged by a prefix. */
+/** Finds everything that a script would start, so that a prefix cannot evade a rule. */
 export function unfold(script: FoundScript): Unfolded {
   const invocations: Invocation[] = [];
   let unclear = false;
@@ -78,7 +78,7 @@ export function unfold(script: FoundScript): Unfolded {
   return { invocations, unclear, multiplies };
 }
 
-/** `/usr/bin/git` and `git` are one program to a rule that forbids it. */
+/** The name of a program without its path, because a rule for `git` also applies to `/usr/bin/git`. */
 export function programName(word: string | undefined): string {
   return word === undefined ? "" : basename(word);
 }
@@ -87,7 +87,7 @@ export function programName(word: string | undefined): string {
 
 function shellTexts(argv: readonly (string | undefined)[], input: string | undefined): string[] {
   const known = argv.slice(1).filter((word): word is string => word !== undefined);
-  // `env -S'git push'` and `--split-string=git push` attach it to the option.
+  // `env -S'git push'` and `--split-string=git push` attach the text to the option.
   const texts = known.filter((word) => /\s/.test(word)).map((word) => word.replace(/^-(-[\w-]+=|[A-Za-z])/, ""));
   const joined = known.filter((word) => !word.startsWith("-")).join(" ");
   return [...new Set([...texts, joined, ...(input === undefined ? [] : [input])])].filter((text) => text.trim() !== "");

@@ -2,7 +2,7 @@ import type { SeccompArch } from "../seccomp/syscalls.js";
 import { absolutePath, type Environment, given, shell } from "./environment.js";
 import type { MountPlan } from "./mount-plan.js";
 
-/** What turns a plan into something to spawn on this machine. */
+/** Turns a plan into a program to spawn on this machine. */
 export interface Backend {
   readonly name: "bubblewrap" | "util-linux" | "seatbelt";
   readonly version: string;
@@ -18,20 +18,20 @@ export interface ConfineRequest {
   readonly network: boolean;
 }
 
-/** One way to confine on Linux. */
+/** A way to confine on Linux. */
 export interface LinuxConfinement {
   readonly name: Backend["name"];
-  /** What it is made of, by the names on `PATH`. */
+  /** Names of the programs that it needs on `PATH`. */
   readonly programs: readonly string[];
-  /** Asks these programs, in the same order, what they can do here. */
+  /** Finds out what these programs, in the same order, can do here. */
   inspect(programs: readonly string[], arch: SeccompArch): Promise<Launcher>;
 }
 
 export interface Launcher {
   readonly version: string;
-  /** What the spawned program finds at descriptor 3: the system-call filter, in the form it can load. */
+  /** The system-call filter for descriptor 3 of the spawned program, in the form that it can load. */
   readonly filter: Buffer;
-  /** The command line that runs `argv` in `cwd` under the plan. */
+  /** Returns the command line that runs `argv` in `cwd` with the plan. */
   launch(request: LaunchRequest): readonly [file: string, ...args: string[]];
 }
 
@@ -39,14 +39,14 @@ export interface LaunchRequest extends Pick<ConfineRequest, "plan" | "cwd" | "ne
   readonly argv: readonly string[];
 }
 
-/** What to pass to `child_process.spawn`. Call `release` once the child has closed, or when it is never started. */
+/** Arguments for `child_process.spawn`. Call `release` when the child has closed, or if it is never started. */
 export interface Confined {
   readonly file: string;
   readonly args: readonly string[];
   readonly options: {
     readonly cwd: string;
     readonly env: Record<string, string>;
-    /** stdin is empty; the descriptor after stderr, if any, carries the system-call filter. */
+    /** stdin is empty. The descriptor after stderr, if any, has the system-call filter. */
     readonly stdio: ["ignore", "pipe", "pipe", ...number[]];
     /** Its own process group, so that it can be ended as a whole. */
     readonly detached: true;
@@ -56,7 +56,7 @@ export interface Confined {
   release(): void;
 }
 
-/** The same without any wall. */
+/** Runs a command without confinement. */
 export function unconfined(command: string, cwd: string, env: Environment): Confined {
   const [file, ...args] = shell(command);
   return {

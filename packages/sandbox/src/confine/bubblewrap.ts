@@ -5,7 +5,7 @@ import { atLeast, programVersion } from "./programs.js";
 
 const FILTER_FD = 3;
 
-/** bubblewrap, which makes the namespaces and the mounts and loads the filter from a descriptor. */
+/** Confines with bubblewrap, which makes the namespaces and the mounts and loads the filter from a descriptor. */
 export const bubblewrap: LinuxConfinement = {
   name: "bubblewrap",
   programs: ["bwrap"],
@@ -26,9 +26,9 @@ export const bubblewrap: LinuxConfinement = {
 
 // --- internal ---
 
-/** What differs between versions. */
+/** Features that depend on the version. */
 interface Abilities {
-  /** `--disable-userns` (0.8.0); older ones rely on the filter for that. */
+  /** `--disable-userns` (0.8.0). With older versions the filter alone prevents user namespaces. */
   readonly disablesUserNamespaces: boolean;
   /** `--size` (0.7.0). */
   readonly limitsScratch: boolean;
@@ -49,7 +49,7 @@ function bubblewrapArguments(abilities: Abilities, { plan, network, cwd, argv }:
   ];
 }
 
-/** Everything unshared, no capabilities, nothing writable, own devices and process list. */
+/** Unshares everything, drops capabilities, makes everything read-only, and adds its own devices and process list. */
 function isolation(abilities: Abilities, network: boolean): string[] {
   return [
     "--unshare-all",
@@ -67,7 +67,7 @@ function isolation(abilities: Abilities, network: boolean): string[] {
     "/dev",
     "--proc",
     "/proc",
-    // Root owns the kernel's settings there and needs no capability to write them; some belong to everybody's namespaces.
+    // Root owns the kernel settings in /proc and could write them without a capability. Some affect all namespaces.
     "--remount-ro",
     "/proc",
   ];
@@ -84,7 +84,7 @@ function mountArguments(abilities: Abilities, mount: Mount): string[] {
       return [...(abilities.limitsScratch ? ["--size", String(SCRATCH_BYTES)] : []), "--tmpfs", path];
     case "hide":
       if (kind === "file") return ["--ro-bind", "/dev/null", path];
-      // Not writable by its mode, which saves the slow remount. Who changes the mode writes where nobody will ever look.
+      // The mode makes it read-only, which saves a slow remount. A command that changes the mode can only write into the empty mount.
       return abilities.setsModes ? ["--perms", "0555", "--tmpfs", path] : ["--tmpfs", path, "--remount-ro", path];
   }
 }

@@ -13,10 +13,10 @@ import { holdPlaceholders } from "./placeholders.js";
 import { findProgram } from "./programs.js";
 import { utilLinux } from "./util-linux.js";
 
-/** In the order of preference. */
+/** In order of preference. */
 export const CONFINEMENTS: readonly LinuxConfinement[] = [bubblewrap, utilLinux];
 
-/** The first confinement that starts here; rejects with `sandbox_unavailable`, saying of each what keeps it from starting. */
+/** Finds the first confinement that works here. Rejects with `sandbox_unavailable` and the reason for each that does not. */
 export async function findLinuxBackend(
   arch: SeccompArch,
   path: string | undefined,
@@ -43,12 +43,12 @@ export async function findLinuxBackend(
   throw new SandboxError("sandbox_unavailable", failures.join("; "), UNAVAILABLE_HINT);
 }
 
-/** Gives descriptors that hold `bytes`; the caller closes each. Their file has no name, so nobody can change it. */
+/** Returns a function that opens descriptors with `bytes`; the caller closes each. Their file has no name, so nobody can change it. */
 export function descriptorsOf(bytes: Buffer): () => number {
   let source: number | undefined;
   return () => {
     source ??= namelessFile(bytes);
-    // Opened anew rather than duplicated: a duplicate would share its offset with the child that read the one before.
+    // Open it again. A duplicated descriptor would share its offset with the child that read the one before.
     return openSync(`/proc/self/fd/${source}`, "r");
   };
 }
@@ -60,7 +60,7 @@ const UNAVAILABLE_HINT =
 
 const PROBE_TIMEOUT_MS = 10_000;
 
-/** What has started here once, for every workspace of the process; a failure is tried again, it may have been repaired. */
+/** Backends that have started once, for all workspaces of the process. Failures are tried again, because they may have been fixed. */
 const proven = new Map<string, Backend>();
 
 async function proveOnce(
@@ -77,7 +77,7 @@ async function proveOnce(
   return backend;
 }
 
-/** Many hosts forbid the namespaces that a confinement needs, so only a start shows whether it works. */
+/** Starts a command once, because many hosts forbid the namespaces that a confinement needs. */
 async function startOnce(backend: Backend): Promise<void> {
   const request = { plan: { mounts: [], placeholders: [] }, env: {}, cwd: "/", command: ":" };
   const confined = backend.confine({ ...request, writes: false, network: false });
@@ -124,23 +124,23 @@ function linuxBackend(name: Backend["name"], { version, filter, launch }: Launch
   };
 }
 
-/** Some hosts let nobody run what lies in `/tmp`. */
+/** Alternatives for hosts that do not allow running files in `/tmp`. */
 const PLACES = ["/var/tmp", "/dev/shm", "/run/shm"];
 
-/** In the first place whose files may be run, as a file of bytes may be a program; in the temporary directory where none is. */
+/** Makes a file without a name in the first directory whose files may be run, because `bytes` may be a program. */
 function namelessFile(bytes: Buffer): number {
   const preferred = tmpdir();
   for (const place of [preferred, ...PLACES]) {
     try {
       return writtenOnce(place, bytes, constants.X_OK);
     } catch {
-      // Not here: it does not exist, is full, or forbids it.
+      // The directory does not exist, is full, or forbids it.
     }
   }
   return writtenOnce(preferred, bytes, constants.R_OK);
 }
 
-/** Opened for reading only: the kernel runs no file that somebody could still write. */
+/** Returns a descriptor for reading only, because the kernel does not run a file that is open for writing. */
 function writtenOnce(place: string, bytes: Buffer, access: number): number {
   const path = join(place, `seccomp-${randomBytes(12).toString("hex")}`);
   const fd = openSync(path, "wx", 0o555);

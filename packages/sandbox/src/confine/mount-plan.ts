@@ -6,7 +6,7 @@ import { entryAt, isEmpty, isInside, isReadable, readSmall, realPath } from "./p
 import { HOME_STARTUP_FILES, type Place, placesIn } from "./place.js";
 import { isPlaceholder } from "./placeholders.js";
 
-/** How a path looks from inside: writable, read-only, an empty private scratch directory, or hidden. */
+/** How a command sees a path: writable, read-only, as an empty private scratch directory, or hidden. */
 export type View = "write" | "read" | "scratch" | "hide";
 
 export interface Mount extends Place {
@@ -14,9 +14,9 @@ export interface Mount extends Place {
 }
 
 export interface MountPlan {
-  /** Parents before children, so a later mount lies inside the earlier one. */
+  /** Parents come before their children. */
   readonly mounts: readonly Mount[];
-  /** Empty directories and files that must exist while the command runs, so that something can be mounted over them. */
+  /** Empty directories and files that must exist while the command runs, so that mounts can cover them. */
   readonly placeholders: readonly Place[];
 }
 
@@ -25,7 +25,7 @@ export interface MountRequest {
   readonly network: boolean;
   /** Real paths of the workspace directories. */
   readonly roots: readonly string[];
-  /** Real path of the root that is the program's own. */
+  /** Real path of the root with the program's own state. */
   readonly own: string | undefined;
   readonly home: string;
   readonly hidden: readonly Place[];
@@ -33,24 +33,24 @@ export interface MountRequest {
   readonly protectedPaths: readonly string[];
 }
 
-/** Places that hold sockets and other users' files; a command gets its own, gone when it ends. */
+/** Directories with sockets and other users' files. A command gets its own, which vanish when it ends. */
 const SCRATCH = ["/tmp", "/var/tmp", "/run"];
 
-/** What a command may write there. */
+/** Most bytes that a command may write there. */
 export const SCRATCH_BYTES = 1024 ** 3;
 
-/** Below `/run` and still needed: name resolution, and the programs of NixOS. */
+/** Paths below `/run` that commands need: name resolution, and the programs of NixOS. */
 const RUN_KEPT = { network: "/etc/resolv.conf", always: "/run/current-system" };
 
-/** Never writable, even when missing: each makes a program run code or trust the workspace more. Directories end in /. */
+/** Never writable, even while missing: each makes a program run code or trust the workspace more. Directories end with a slash. */
 export const PROTECTED = words(".git/hooks/ .git/config .git/modules/ .git/worktrees/ .opencode/ .codex/ .chimera/");
 
-/** Names the directory that git takes settings and hooks from; a dot is the directory itself, as if there were no such file. */
+/** This file names the directory with git's settings and hooks. A dot means the same directory, as without the file. */
 const REDIRECTION = { path: ".git/commondir", text: ".\n" };
 
 const PRECEDENCE: Record<View, number> = { scratch: 0, write: 1, read: 2, hide: 3 };
 
-/** Decides what a command sees. Looks at the file system, changes nothing; throws `protected_symlink`. */
+/** Decides what a command sees. Reads the file system and changes nothing. Throws `protected_symlink`. */
 export function planMounts(request: MountRequest): MountPlan {
   const mounts = new Map<string, Mount>();
   const placeholders = new Map<string, Place>();
@@ -60,7 +60,7 @@ export function planMounts(request: MountRequest): MountPlan {
   };
   const cover = (place: Place, view: View): void => {
     placeholders.set(place.path, place);
-    // An unwritable directory is the cheaper mount; a file that is merely protected must still open, or git gives up on it.
+    // An unwritable directory is a cheaper mount. A protected file must still be readable, or git fails.
     add(place.path, place.kind === "directory" ? "hide" : view, place.kind);
   };
 
@@ -82,9 +82,9 @@ export function planMounts(request: MountRequest): MountPlan {
   }
   for (const place of request.hidden) {
     const real = realPath(place.path);
-    // Each mount costs time; what this process cannot read, a command cannot either.
+    // Each mount costs time, so skip files that this process, and therefore a command, cannot read.
     if (real && !isPlaceholder(real) && isReadable(real)) add(real, "hide");
-    // Inside a writable root a secret must not be planted either (`authorized_keys`), so it is covered even when missing.
+    // In a writable root, cover even a missing secret, because a command must not plant one, such as `authorized_keys`.
     const root = request.writes ? request.roots.find((candidate) => isBelow(place.path, candidate)) : undefined;
     if (root && !(place.ifPresent && !real)) walk(root, place, "hide", add, cover);
   }
@@ -106,16 +106,15 @@ function protectedBelow(root: string, { protectedPaths, home, own }: MountReques
   );
 }
 
-/** Git reads a second file of settings where the first one says so; elsewhere it is spared the mount. */
+/** Whether git reads a second file of settings, which the first one decides. Otherwise that file needs no mount. */
 function hasWorktreeSettings(root: string): boolean {
   const settings = join(root, ".git/config");
   return entryAt(settings) !== undefined && /worktreeconfig/i.test(readSmall(settings) ?? "worktreeconfig");
 }
 
 /**
- * Gives `place` its view. Every directory on the way becomes a mount of its own, because a directory that merely contains a
- * mount can be renamed away and replaced, a mount itself cannot. The first step that is missing, or empty and perhaps the
- * placeholder of another process, is covered.
+ * Gives `place` its view. Every directory on the way becomes a mount, because a directory that only contains a mount can be renamed and
+ * replaced, but a mount itself cannot. Covers the first step that is missing, or that is empty and may be another process's placeholder.
  */
 function walk(root: string, place: Place, view: View, add: Add, cover: Cover): void {
   let at = root;
@@ -134,20 +133,20 @@ function walk(root: string, place: Place, view: View, add: Add, cover: Cover): v
       sealLink(root, parent, at, add);
       return;
     }
-    // Git's samples do nothing, and an unwritable directory is the cheaper mount.
+    // A directory with only git's sample hooks counts as empty, because an unwritable directory is a cheaper mount.
     if (last && view === "read" && isEmpty(at, entry, (name) => name.endsWith(".sample"))) add(at, "hide", kind);
     else add(at, last || kind === "file" ? view : "write", kind);
     if (kind === "file") return;
   }
 }
 
-/** A placeholder, or what another process's would look like. */
+/** Whether the entry is a placeholder, or looks like one of another process. */
 function couldStandIn(path: string, entry: Stats, text: string | undefined): boolean {
   if (isPlaceholder(path, entry) || isEmpty(path, entry)) return true;
   return text !== undefined && entry.size === text.length && readSmall(path) === text;
 }
 
-/** Nothing can be mounted on a link; the directory that holds it is made read-only instead, unless it is the workspace. */
+/** Makes the directory of a link read-only, because a link cannot be a mount. Throws if that directory is the workspace. */
 function sealLink(root: string, parent: string, link: string, add: Add): void {
   if (parent === root) {
     throw new SandboxError(
@@ -169,7 +168,7 @@ function kindOf(entry: Stats | undefined): Place["kind"] {
   return entry?.isDirectory() ? "directory" : "file";
 }
 
-/** Parents before children. */
+/** Sorts parents before their children. */
 export function byDepth(a: Mount, b: Mount): number {
   return depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1);
 }
@@ -179,8 +178,8 @@ function depth(path: string): number {
 }
 
 /**
- * Each mount costs time. Dropped is what lies inside an emptied or hidden directory, which cannot be seen and would be created by
- * mounting there, and what is read-only already, like everything that lies in no other mount.
+ * Drops mounts that are not needed, because each costs time: those in an emptied or hidden directory, which nobody can see, and read-only
+ * mounts in a read-only directory. Everything outside other mounts is read-only.
  */
 function needed(sorted: readonly Mount[]): Mount[] {
   const kept: Mount[] = [];

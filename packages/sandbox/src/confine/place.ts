@@ -2,27 +2,27 @@ import { resolve } from "node:path";
 import { HOME_SECRETS, SECRET_PLACES, SYSTEM_SECRETS } from "../secrets.js";
 import { words } from "../words.js";
 
-/** Somewhere in the file system, with what lies there, or would if it existed. */
+/** A path with the kind of entry that is there, or that would be there. */
 export interface Place {
   readonly path: string;
   readonly kind: "directory" | "file";
-  /** What a file that stands in for it must hold to be harmless. @defaultValue nothing */
+  /** The content that makes a placeholder file harmless. @defaultValue empty */
   readonly text?: string;
-  /** Whether nothing is to stand in for it while it is missing. @defaultValue false */
+  /** Whether a missing entry gets no placeholder. @defaultValue false */
   readonly ifPresent?: boolean;
 }
 
-/** From names relative to `root`, or absolute, of which directories end in a slash. */
+/** Makes places from names that are absolute or relative to `root`. Names of directories end with a slash. */
 export function placesIn(root: string, names: readonly string[]): Place[] {
   return names.map((name) => ({ path: resolve(root, name), kind: name.endsWith("/") ? "directory" : "file" }));
 }
 
-/** Start-up files of the home directory: writing one runs code at the next login. */
+/** Start-up files in the home directory. Their code runs at the next login. */
 export const HOME_STARTUP_FILES = words(`
   .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .gitconfig .config/ .local/ .vimrc .npmrc
 `);
 
-/** What is hidden from every confined command; `more` are directories. */
+/** The places that are hidden from all confined commands. `more` are directories. */
 export function secretPlaces(home: string, more: readonly string[]): Place[] {
   const directories = more.map((path) => `${path}/`);
   return [

@@ -6,25 +6,25 @@ import type { Place } from "./place.js";
 
 interface Placeholder {
   readonly kind: Place["kind"];
-  /** Another process that uses it changes one of them. */
+  /** As it was made. Another process that uses the placeholder changes `ctimeMs` or `ino`. */
   readonly made: Pick<Stats, "ino" | "ctimeMs">;
   users: number;
 }
 
-/** What this process made so that a mount can cover a missing path; per process, as other commands may have it mounted. */
+/** Placeholders for missing paths that this process has made. Several commands may have the same one mounted. */
 const held = new Map<string, Placeholder>();
 
-/** Commands come in bursts, and making and removing them takes longer than all the mounts of a command. */
+/** How long unused placeholders stay. Commands come in bursts, and making placeholders takes longer than a command's mounts. */
 const LINGER_MS = 1000;
 let sweep: NodeJS.Timeout | undefined;
 
-/** True while `path` exists only to be covered and nobody else has touched it; to a plan it is missing. */
+/** Whether `path` is a placeholder that no other process has touched. A plan treats it as missing. */
 export function isPlaceholder(path: string, entry = entryAt(path)): boolean {
   const made = held.get(path)?.made;
   return made !== undefined && made.ino === entry?.ino && made.ctimeMs === entry.ctimeMs;
 }
 
-/** Makes what is missing; the returned function lets go, and a second later it is removed. Throws `invalid_workspace`. */
+/** Makes placeholders. The returned function releases them, and a second later they are removed. Throws `invalid_workspace`. */
 export function holdPlaceholders(places: readonly Place[]): () => void {
   const mine: Placeholder[] = [];
   const release = () => {
@@ -66,7 +66,7 @@ function makePlaceholder({ path, kind, text }: Place): Placeholder | undefined {
   return placeholder;
 }
 
-/** One that must hold something is never seen without it, where files can be linked. */
+/** Makes a file that never exists without its content, if the file system allows hard links. */
 function makeFile(path: string, text = ""): void {
   const fresh = { flag: "wx", mode: 0o644 };
   const draft = `${path}-${randomUUID()}`;
@@ -81,7 +81,7 @@ function makeFile(path: string, text = ""): void {
   }
 }
 
-/** What is empty may be another process's placeholder: touched, so that it is not removed from under our mount. */
+/** Touches an entry that may be another process's placeholder, so that this process does not remove it under our mount. */
 function leaveToOthers(path: string): void {
   const entry = entryAt(path);
   if (entry && !entry.isSymbolicLink()) chmodSync(path, entry.mode & 0o7777);
@@ -95,7 +95,7 @@ function removeUnused(): void {
     try {
       if (untouched) (kind === "directory" ? rmdirSync : unlinkSync)(path);
     } catch {
-      // Somebody outside put something there meanwhile; it is theirs now.
+      // Something was put there meanwhile, so leave it.
     }
   }
   if (held.size === 0) process.off("exit", removeUnused);

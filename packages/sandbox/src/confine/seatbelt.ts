@@ -4,10 +4,10 @@ import type { Backend } from "./backend.js";
 import { shell } from "./environment.js";
 import type { MountPlan } from "./mount-plan.js";
 
-/** The confinement program every macOS has. */
+/** The confinement program of macOS. */
 const SEATBELT = "/usr/bin/sandbox-exec";
 
-/** Where macOS programs keep scratch files; there are no private mounts to replace it. */
+/** The scratch directories of macOS programs, which private mounts cannot replace there. */
 const SCRATCH = ["/private/tmp", "/private/var/tmp", "/private/var/folders"];
 
 /** Throws `sandbox_unavailable`. */
@@ -34,7 +34,7 @@ export function seatbeltBackend(): Backend {
   };
 }
 
-/** A seatbelt profile like the mounts: later rules win, so protection comes last. Paths are already real ones. */
+/** A seatbelt profile with the same effect as the mounts. Later rules win, so protection comes last. Paths are already resolved. */
 export function seatbeltProfile(plan: MountPlan, options: { writes: boolean; network: boolean }): string {
   const inPlan = (view: string): string[] => plan.mounts.filter((mount) => mount.view === view).map(({ path }) => path);
   const writable = options.writes ? [...SCRATCH, ...inPlan("write")] : SCRATCH;

@@ -3,27 +3,27 @@ import { byDepth, type Mount, SCRATCH_BYTES } from "./mount-plan.js";
 import { enclosing, entryAt, isInside, isPermitted } from "./paths.js";
 import type { Place } from "./place.js";
 
-/** Where everything is prepared, and which is uncovered again in the end: no workspace lies there, and every Linux has it. */
+/** The directory in which mounts are prepared, and which is uncovered at the end: every Linux has it, and no workspace is in it. */
 export const STAGE = "/sys";
 
 /**
- * A plan as work for `mount`: each part of it is bound from the stage to where a command shall see it. Names on the stage are
- * made here and hold nothing that a shell would read, but for those in `files`.
+ * A plan as input for `mount`: each part is bound from the stage to the path at which a command will see it. Names on the stage are made
+ * here and contain no special characters of the shell, except for those in `files`.
  */
 export interface Staging {
-  /** Parts of the file system that are taken hold of as they are, before anything is covered. */
+  /** Parts of the file system that are bound to the stage before anything is covered. */
   readonly anchors: readonly { readonly path: string; readonly slot: string }[];
-  /** What the stage holds besides them, in the format of `fstab`. */
+  /** The other mounts on the stage, in the format of `fstab`. */
   readonly fresh: string;
-  /** The anchors that are made writable again after that, by their slots. */
+  /** Slots of the anchors that are made writable again afterwards. */
   readonly writable: readonly string[];
-  /** Files of the stage that something is bound to. */
+  /** Files on the stage that are the target of a bind. */
   readonly files: readonly string[];
-  /** What is bound from the stage, in the format of `fstab` and in order. */
+  /** The binds from the stage in order, in the format of `fstab`. */
   readonly binds: string;
 }
 
-/** Works out how `mounts` are made; `volumes` are the file systems that somebody mounted in the writable ones of them. */
+/** Plans how to make `mounts`. `volumes` are the file systems mounted in the writable ones. */
 export function stageMounts(mounts: readonly Mount[], volumes: readonly Place[], network: boolean): Staging {
   const all = [DEV, ...withVolumes(mounts, volumes)];
   const anchors = findAnchors(all, volumes);
@@ -33,7 +33,7 @@ export function stageMounts(mounts: readonly Mount[], volumes: readonly Place[],
     const outer = enclosing(mount, all);
     const around = outermost.find(({ path }) => isInside(mount.path, path));
     const source = sources.get(mount)!;
-    // What is bound into an emptied directory has no place there yet.
+    // A mount in an emptied directory needs a new target there.
     return {
       mount,
       source,
@@ -50,14 +50,14 @@ export function stageMounts(mounts: readonly Mount[], volumes: readonly Place[],
   };
 }
 
-/** The file systems that somebody mounted at or in the writable ones of `mounts`, as a container's volumes are. */
+/** The file systems mounted at or in the writable ones of `mounts`, such as a container's volumes. */
 export function findVolumes(mounts: readonly Mount[]): Place[] {
   if (!mounts.some(({ view }) => view === "write")) return [];
   const isWritable = (path: string): boolean => {
     const planned = mounts.find((mount) => mount.path === path) ?? enclosing({ path }, mounts);
     return planned?.view === "write";
   };
-  // Nothing else is looked at: the look at a server that does not answer would not end.
+  // Look at no other mount points, because a look at a network file system without an answer would never end.
   return [...new Set(mountPoints())].filter(isWritable).flatMap((path) => {
     const entry = entryAt(path);
     const access = entry?.isDirectory() ? constants.X_OK : constants.R_OK;
@@ -67,44 +67,44 @@ export function findVolumes(mounts: readonly Mount[]): Place[] {
 
 // --- internal ---
 
-/** A part of the file system by its names on the stage. */
+/** A part of the file system, with its names on the stage. */
 interface Anchor extends Place {
-  /** Read-only and writable, each where something is bound from it. */
+  /** The read-only and the writable name, each only if something is bound from it. */
   readonly read?: string;
   readonly write?: string;
-  /** The one of them it is taken hold of by. */
+  /** The one of these names to which it is bound first. */
   readonly slot: string;
-  /** Where that which a command sees of it is put together. */
+  /** The name under which the command's view of it is assembled. */
   readonly view: string;
 }
 
 interface Step {
   readonly mount: Mount;
   readonly source: string;
-  /** The outermost anchor it lies in, or is. */
+  /** The outermost anchor that contains or is this mount. */
   readonly around: Anchor | undefined;
-  /** The name on the stage of what it is bound to, if that must be made. */
+  /** The target's name on the stage, if the target must be made. */
   readonly made?: string;
 }
 
-/** What every program expects in `/dev`; the rest of it is not for commands. */
+/** The devices that programs expect in `/dev`. Commands get no others. */
 const DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 const PTMX = "/dev/ptmx";
 const DEV: Mount = { path: "/dev", kind: "directory", view: "scratch" };
 
-/** A bind has the flags of its source, and by then no device can be opened through any. */
+/** Allows devices explicitly, because a bind has the flags of its source, and all sources forbid devices by then. */
 const DEVICE_OPTIONS = "ro,nosuid,noexec,dev";
 
-/** Some belong to the namespaces of a command for every user, and root owns all the others. */
+/** Made read-only: any user may write some of these settings in a new namespace, and root may write all others. */
 const KERNEL_SETTINGS = ["/proc/sys", "/proc/pressure"];
 const SEALED = "ro,nosuid,nodev,noexec";
 
 const PTS = `pts ${STAGE}/dev/pts devpts nosuid,noexec,newinstance,ptmxmode=0666,mode=620,X-mount.mkdir 0 0`;
 const SHM = `shm ${STAGE}/dev/shm tmpfs nosuid,nodev,mode=1777,size=${SCRATCH_BYTES},X-mount.mkdir 0 0`;
-/** The devices of the network that the command has for itself, for the loopback device among them to be switched on. */
+/** The devices of the command's own network, so that the loopback device can be switched on. */
 const NETWORK = `network ${STAGE}/network sysfs nosuid,nodev,noexec,X-mount.mkdir 0 0`;
 
-/** Shown in place of hidden directories. One that something visible lies in gets its own, which cannot be written by its mode. */
+/** Replaces hidden directories. A hidden directory with something visible in it gets its own, which its mode makes read-only. */
 const EMPTY = `${STAGE}/empty`;
 const HOLLOW = `${STAGE}/hollow`;
 const SCRATCH = `${STAGE}/scratch`;
@@ -113,14 +113,14 @@ function freshLines(steps: readonly Step[], anchors: readonly Anchor[], network:
   const emptied = steps
     .filter(({ mount }) => mount !== DEV && isEmptied(mount))
     .map(({ source }) => emptyDirectory(source));
-  // The read-only name is bound while the writable one is read-only still, as everything is by then.
+  // Bind the read-only name while the writable one is still read-only, like everything at that time.
   const sealed = anchors.flatMap(({ read, write }) => (read && write ? line(write, read, "rbind,X-mount.mkdir") : []));
   return [PTS, SHM, ...(network ? [] : [NETWORK]), ...new Set(emptied), ...sealed];
 }
 
 /**
- * An anchor is put together on the stage and then shown as a whole, since its name may lead elsewhere by now. So may a name
- * inside it, if another command has put a link there: when that is followed, everything secret around is hidden already.
+ * An anchor is assembled on the stage and then bound as a whole, because its path may lead elsewhere by now. A path inside it may do so
+ * too, if another command has put a link there. When it is followed, all secrets around it are hidden already.
  */
 function bindLines(steps: readonly Step[], outermost: readonly Anchor[]): string[] {
   const isShown = ({ mount, around }: Step) => around?.path === mount.path;
@@ -155,14 +155,14 @@ function isEmptied({ view, kind }: Mount): boolean {
   return view === "scratch" || (view === "hide" && kind === "directory");
 }
 
-/** What is mounted in a writable place is writable too. */
+/** Adds volumes in writable places, which are writable too. */
 function withVolumes(mounts: readonly Mount[], volumes: readonly Place[]): Mount[] {
   const planned = new Set(mounts.map(({ path }) => path));
   const more = volumes.filter(({ path }) => !planned.has(path));
   return [...mounts, ...more.map((place) => ({ ...place, view: "write" as const }))].sort(byDepth);
 }
 
-/** The outermost places that are shown as they are, and each volume, since a bind of what lies around it is read-only there. */
+/** The outermost visible places, and each volume, because a bind of the directory around a volume is read-only there. */
 function findAnchors(mounts: readonly Mount[], volumes: readonly Place[]): Anchor[] {
   const shown = mounts.filter(({ view }) => view === "read" || view === "write");
   const isVolume = ({ path, view }: Mount) => view === "write" && volumes.some((volume) => volume.path === path);
@@ -192,7 +192,7 @@ function sourceOf(mount: Mount, index: number, mounts: readonly Mount[], anchors
   return mounts.some((inner) => enclosing(inner, mounts) === mount) ? HOLLOW + index : EMPTY;
 }
 
-/** The part of a path after the place it lies in. */
+/** The part of a path after an outer path. */
 function rest(inner: Pick<Place, "path">, outer: Pick<Place, "path">): string {
   return inner.path.slice(outer.path.length);
 }
@@ -201,13 +201,13 @@ function line(source: string, target: string, options = "defaults"): string {
   return `${fstabName(source)} ${fstabName(target)} none ${options} 0 0`;
 }
 
-/** What could end a field or a line, or begin a remark, is written by its number. */
+/** Escapes characters that would end a field or a line, or begin a comment. */
 function fstabName(path: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a name may hold any of them.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a path may contain control characters
   return path.replace(/[\x01-\x20\\#"'\x7f]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`);
 }
 
-/** The kernel writes blanks, line ends and backslashes by their numbers. */
+/** All mount points. The kernel escapes blanks, newlines and backslashes in them. */
 function mountPoints(): string[] {
   return readFileSync("/proc/self/mountinfo", "utf8")
     .trim()

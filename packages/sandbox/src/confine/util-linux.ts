@@ -4,22 +4,22 @@ import type { LaunchRequest, LinuxConfinement } from "./backend.js";
 import { atLeast, programVersion } from "./programs.js";
 import { findVolumes, STAGE, stageMounts } from "./staging.js";
 
-/** What most Linuxes have: `unshare`, `mount`, `setpriv`; a program written out here loads the filter. */
+/** Confines with programs that most Linux systems have: `unshare`, `mount`, `setpriv`. A small program of our own loads the filter. */
 export const utilLinux: LinuxConfinement = {
   name: "util-linux",
   programs: ["unshare", "setpriv", "mount", "umount", "mkdir", "cp", "env"],
   async inspect(programs, arch) {
     const [unshare = "", setpriv = "", mount = "", umount = "", mkdir = "", cp = "", env = ""] = programs;
     const version = await programVersion(unshare);
-    // Before 2.38 what `unshare` starts ignores these signals.
+    // Before 2.38, programs started by `unshare` ignore these signals.
     const hearing = atLeast(version, 2, 38) ? [] : [env, "--default-signal=INT,TERM", "--"];
     return {
       version,
       filter: seccompLoader(arch, seccompFilter(arch)),
       launch: (request) => [
-        // It ends with the process that spawns it, and everything inside ends with it.
+        // Ends with the process that spawned it, and everything inside ends too.
         ...([setpriv, "--pdeathsig", "KILL", "--"] as const),
-        // The others are made after it: what is made together with a user namespace belongs to nobody in it.
+        // The other namespaces are made after the user namespace. If made together with it, they would have no owner inside it.
         ...[unshare, "--user", "--map-root-user", "--"],
         ...[unshare, ...NAMESPACES, ...(request.network ? [] : ["--net"]), "--"],
         ...["/bin/sh", "-c", SETUP_SCRIPT, "sandbox", unshare, setpriv, mount, umount, mkdir, cp],
@@ -35,7 +35,7 @@ export const utilLinux: LinuxConfinement = {
 
 const NAMESPACES = "--mount --propagation private --pid --fork --kill-child --ipc --uts --cgroup".split(" ");
 
-/** In the order in which the script takes them. */
+/** The arguments of the script, in its order. */
 function setupArguments({ plan, network, cwd }: LaunchRequest): string[] {
   const { fresh, writable, binds, anchors, files } = stageMounts(plan.mounts, findVolumes(plan.mounts), network);
   const held = anchors.flatMap(({ path, slot }) => [path, slot]);
@@ -43,25 +43,26 @@ function setupArguments({ plan, network, cwd }: LaunchRequest): string[] {
 }
 
 /**
- * Makes the mounts of a command from inside its new namespaces, then becomes the command. Nothing is ever written into this
- * text: what differs between commands comes as arguments, in the order they are taken below, and the last are the command line.
+ * Makes the mounts of a command inside its new namespaces, then replaces itself by the command. The text is constant: everything that
+ * differs between commands comes as arguments, in the order of use, with the command line at the end.
  */
 const SETUP_SCRIPT = `
 fail() { printf 'sandbox: %s\\n' "$1" >&2; exit 126; }
 unshare=$1 setpriv=$2 mount=$3 umount=$4 mkdir=$5 cp=$6; shift 6
 fresh=$1 writable=$2 binds=$3 cwd=$4; shift 4
-# No helper of a file system, no list of mounts, no translation: nothing but the system call.
+# Only the system call: no helper programs, no list of mounts, no translated messages.
 mnt() { LC_ALL=C "$mount" -i -n "$@"; }
 
-# This shell is root of its own user namespace; outside it is the user who started it.
+# This shell is root in its own user namespace. Outside it is the user who started it.
 read -r _ uid _ < /proc/self/uid_map && read -r _ gid _ < /proc/self/gid_map || fail 'no user namespace'
-# Root owns the settings of the kernel in /proc and needs no capability to write them. Everybody else gets their own
-# number back in the end, for which one more user namespace is made, and nobody makes another.
+# Root owns the kernel settings in /proc and could write them without a capability. Any other user gets their own id back
+# at the end, which needs one more user namespace. No further one is allowed.
 if [ "$uid" = 0 ]; then proc=ro spaces=0; else proc=rw spaces=1; fi
 echo "$spaces" > /proc/sys/user/max_user_namespaces || fail 'user namespaces cannot be limited'
 
-# Fails on a mount that is still writable, unless its name does not lead to it: others cover it, or this user may not go there.
-# The kernel writes blanks and the like as \\ooo, which printf reads as \\0ooo.
+# Fails on a mount that is still writable, unless its path does not lead to it, because another mount covers it or this
+# user may not enter.
+# The kernel writes blanks and the like as \\ooo, which printf needs as \\0ooo.
 expect_read_only() {
   while read -r id _ _ _ place options _; do
     case $options in ro | ro,*) continue ;; esac
@@ -78,13 +79,13 @@ find_mount() {
   { while read -r key value; do [ "$key" != mnt_id: ] || found=$value; done < /proc/self/fdinfo/9; } 9< "$1"
   [ -n "$found" ]
 }
-# Afterwards no device can be opened, so the one that takes messages nobody needs is opened before.
+# Open /dev/null for unwanted messages now, because devices cannot be opened afterwards.
 exec 8> /dev/null
 mnt -c -a -o remount,bind,ro,nosuid,nodev 2>&8
 expect_read_only
 
 mnt -c -t tmpfs -o nosuid,nodev,mode=0755 stage ${STAGE} || fail 'no place to prepare in'
-# A directory is taken hold of by being in it, a file by having it open, and only if the name leads here without a link.
+# Bind a directory by entering it and a file by opening it, and only if no part of the path is a link.
 enter() { cd -P -- "$1" && [ "$PWD" = "$1" ] || fail "$anchor is no longer where it was"; }
 hold() { mnt -c -o rbind,X-mount.mkdir "$1" "$slot" || fail "cannot take hold of $anchor"; }
 hold_file() {
@@ -103,11 +104,11 @@ cd /
 printf '%s\\n' "process /proc proc $proc,nosuid,nodev,noexec 0 0" "$fresh" > ${STAGE}/fresh
 why='no process list of its own'
 mnt -c -a -T ${STAGE}/fresh 2> ${STAGE}/errors || read -r why < ${STAGE}/errors
-# Not every host lets a network have devices of its own to look at; the rest must be there.
+# Some hosts do not show the devices of a private network. Everything else is required.
 read -r pid _ < /proc/self/stat && [ "$pid" = 1 ] && [ -e ${STAGE}/dev/pts/ptmx ] || fail "$why"
-# Switched on, so that a command can speak to servers of its own.
+# Switch the loopback device on, so that a command can reach its own servers.
 { [ ! -e ${STAGE}/network/class/net/lo/flags ] || echo 0x9 > ${STAGE}/network/class/net/lo/flags; } 2>&8
-# What was read-only before this shell came stays so.
+# A file system that was read-only from the beginning stays so.
 for slot in $writable; do mnt -o remount,bind,rw "$slot" 2>&8; done
 
 while [ "$1" != -- ]; do
@@ -122,7 +123,7 @@ LC_ALL=C "$umount" -i -n -c -l ${STAGE} || fail 'cannot clear up'
 
 cd -- "$cwd" || fail "no directory $cwd"
 unset OLDPWD
-# The first process of the namespace is a shell that waits, so that signals mean to the command what they always mean.
+# The first process of the namespace is a waiting shell, so that signals have their normal effect on the command.
 set -- /proc/self/fd/3 /bin/sh -c '"$@"; exit "$?"' sh "$@"
 set -- "$setpriv" --no-new-privs --bounding-set=-all --inh-caps=-all --ambient-caps=-all -- "$@"
 [ "$uid" = 0 ] || set -- "$unshare" --user --map-user="$uid" --map-group="$gid" --keep-caps -- "$@"

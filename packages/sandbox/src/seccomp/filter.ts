@@ -31,15 +31,15 @@ const NAMESPACE_FLAGS = 0x7e020000; // CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID,
 const O_CREAT_OR_TMPFILE = 0x400040;
 const SET_ID_BITS = 0o6000;
 
-/** Architectures `seccompFilter` knows. */
+/** The architecture, if `seccompFilter` supports it. */
 export function seccompArch(arch: string): SeccompArch | undefined {
   return Object.hasOwn(AUDIT_ARCH, arch) ? (arch as SeccompArch) : undefined;
 }
 
 /**
- * The filter every confined command runs under, as the bytes of a BPF program. It holds what namespaces do not: sockets that
- * name a path (they ignore read-only mounts), netlink, io_uring, keyrings, tracing, new namespaces, terminal injection, and
- * set-user-id files, which would outlive the sandbox.
+ * The filter for every confined command, as the bytes of a BPF program. It blocks what namespaces do not: sockets that name a path (they
+ * ignore read-only mounts), netlink, io_uring, keyrings, tracing, new namespaces, terminal injection, and set-user-id files, which would
+ * outlive the sandbox.
  */
 export function seccompFilter(arch: SeccompArch): Buffer {
   return encode([
@@ -55,7 +55,7 @@ export function seccompFilter(arch: SeccompArch): Buffer {
 
 // --- internal ---
 
-/** What becomes of one call. The body ends in an answer on every path. */
+/** The rule for a system call. Every path through its body ends with an answer. */
 interface Rule {
   readonly nr: number;
   readonly body: readonly Instruction[];
@@ -94,10 +94,10 @@ function rulesOf(arch: SeccompArch): Rule[] {
   ];
 }
 
-/** So few are compared one after the other; halves of less make the program longer to load than to walk. */
+/** This few calls are compared in a row, because splitting them further would make the program longer without making it faster. */
 const COMPARED_IN_ROW = 4;
 
-/** A search by halves, since the kernel walks the program for every call it knows when it loads it, for each command anew. */
+/** A binary search. The kernel runs the program for every known system call when it loads it, which it does for each command. */
 function decide(sorted: readonly Rule[]): Instruction[] {
   if (sorted.length <= COMPARED_IN_ROW) {
     const compared = sorted.flatMap(({ nr, body }) => [jumpIfEqual(nr, 0, body.length), ...body]);
@@ -108,7 +108,7 @@ function decide(sorted: readonly Rule[]): Instruction[] {
   return [jumpIfAtLeast(sorted[middle]!.nr, below.length, 0), ...below, ...decide(sorted.slice(middle))];
 }
 
-/** Answers with `these` where the loaded word is one of the values, else with `others`. */
+/** Answers with `these` if the loaded word is one of the values, or else with `others`. */
 function among(values: readonly number[], these: number, others: number): Instruction[] {
   const jumps = values.map((value, index) => jumpIfEqual(value, values.length - index, 0));
   return [...jumps, answer(others), answer(these)];
@@ -130,7 +130,7 @@ const jumpIfEqual: Jump = (value, whenTrue, whenFalse) => [0x15, whenTrue, whenF
 const jumpIfAtLeast: Jump = (value, whenTrue, whenFalse) => [0x35, whenTrue, whenFalse, value]; // BPF_JMP | BPF_JGE | BPF_K
 const jumpIfAnyBit: Jump = (bits, whenTrue, whenFalse) => [0x45, whenTrue, whenFalse, bits]; // BPF_JMP | BPF_JSET | BPF_K
 
-/** The bytes that the kernel and `bwrap --seccomp` read. Throws RangeError for a jump of more than 255 instructions. */
+/** Encodes the program for the kernel and `bwrap --seccomp`. Throws a RangeError for a jump of more than 255 instructions. */
 function encode(program: readonly Instruction[]): Buffer {
   const bytes = Buffer.alloc(program.length * 8);
   for (const [index, [code, jumpTrue, jumpFalse, value]] of program.entries()) {

@@ -1,9 +1,9 @@
 import { AUDIT_ARCH, type SeccompArch } from "./syscalls.js";
 
 /**
- * The smallest program that puts on a filter and becomes another: its arguments are the command line to run, and it is started
- * through descriptor 3, which it closes. No program that every Linux has can load a filter (`setpriv` can, since util-linux
- * 2.41), so the few instructions are written out here. It exits with 126 when the kernel refuses the filter or the command.
+ * Makes a tiny program that loads a filter and then executes the command line in its arguments. It is started through descriptor 3, which
+ * it closes. No program of every Linux can load a filter (`setpriv` can, since util-linux 2.41), so we write the few instructions
+ * ourselves. It exits with 126 when the kernel refuses the filter or the command.
  */
 export function seccompLoader(arch: SeccompArch, filter: Buffer): Buffer {
   const code = Buffer.concat(CODE[arch].map(([bytes]) => Buffer.from(bytes, "hex")));
@@ -72,7 +72,7 @@ const CODE: Record<SeccompArch, readonly (readonly [bytes: string, instruction: 
   ],
 };
 
-/** An ELF file of one segment that is read and run, never written. */
+/** The header of an ELF file with one segment, which is readable and executable but not writable. */
 function header(arch: SeccompArch, size: number): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES);
   bytes.write("7f454c46020101", "hex"); // ELF, 64 bits, little-endian, version 1

@@ -1,16 +1,16 @@
-/** Machines a filter can be generated for, named as `process.arch` names them. */
+/** The supported architectures, with the names of `process.arch`. */
 export type SeccompArch = "x64" | "arm64";
 
-/** `AUDIT_ARCH_*`: a call that arrives under another number came in through a foreign call table. */
+/** `AUDIT_ARCH_*`. A call with another number used a foreign call table. */
 export const AUDIT_ARCH: Record<SeccompArch, number> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
 /**
- * From this number on the kernel may know calls that this table does not; they answer ENOSYS. The x32 calls of x86-64, which
- * carry bit 30 and would dodge a comparison of plain numbers, lie above it too.
+ * From this number on the kernel may have calls that this table does not know; they get ENOSYS. The x32 calls of x86-64 are above it too:
+ * they have bit 30 set and would evade a comparison of plain numbers.
  */
 export const FIRST_UNKNOWN = 467;
 
-/** Calls no confined command needs: other processes, mounts, namespaces, keys, kernel and clock control. */
+/** Calls that no confined command needs: other processes, mounts, namespaces, keys, control of kernel and clock. */
 export const DENIED: Readonly<Record<string, Partial<Record<SeccompArch, number>>>> = {
   ptrace: { x64: 101, arm64: 117 },
   syslog: { x64: 103, arm64: 116 },
@@ -58,7 +58,7 @@ export const DENIED: Readonly<Record<string, Partial<Record<SeccompArch, number>
   userfaultfd: { x64: 323, arm64: 282 },
 };
 
-/** Calls added after the two tables were unified: one number everywhere. */
+/** Calls that were added after the tables were unified, with the same number everywhere. */
 export const DENIED_EVERYWHERE: Readonly<Record<string, number>> = {
   io_uring_setup: 425,
   io_uring_enter: 426,
@@ -75,16 +75,16 @@ export const DENIED_EVERYWHERE: Readonly<Record<string, number>> = {
   quotactl_fd: 443,
 };
 
-/** Calls programs fall back from. A pointer leads to their arguments, where a filter cannot look. */
+/** Calls that programs can do without. Their arguments are behind a pointer, which a filter cannot follow. */
 export const ABSENT_EVERYWHERE: Readonly<Record<string, number>> = { clone3: 435, openat2: 437 };
 
-/** Calls that are judged by their arguments. */
+/** Calls whose arguments decide. */
 export const INSPECTED = {
   x64: { ioctl: 16, socket: 41, socketpair: 53, clone: 56 },
   arm64: { ioctl: 29, socket: 198, socketpair: 199, clone: 220 },
 } as const satisfies Record<SeccompArch, Record<string, number>>;
 
-/** Calls that can set a file's mode: the argument holding it and, where the mode counts only on creation, the flags. */
+/** Calls that can set a file's mode: the index of the mode argument and, if the mode matters only on creation, of the flags. */
 export const MODE_SETTERS: Record<SeccompArch, readonly { nr: number; mode: number; flags?: number }[]> = {
   x64: [
     { nr: 2, mode: 2, flags: 1 }, // open

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
 
-/** Nobody should even be asked about these. */
+/** Commands that must be denied without a question. */
 export const CATASTROPHES: readonly string[] = [
   "rm -rf /",
   "rm -fr /",

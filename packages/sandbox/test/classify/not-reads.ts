@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
 
-/** Each of these writes, runs something, reaches out, reads secrets, or cannot be known. None may be allowed. */
+/** Each of these writes, runs a program, uses the network, reads secrets, or is unclear. None may be allowed. */
 export const NOT_READS: Readonly<Record<string, readonly string[]>> = {
   lists: [
     "ls; rm x",

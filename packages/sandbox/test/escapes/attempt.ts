@@ -1,8 +1,8 @@
 import type { SandboxMode } from "../../src/index.js";
 
 /**
- * One attempt to get out. Whatever it does, afterwards nothing outside may have changed, no listener may have been reached, the
- * secret may not have been printed, `ESCAPED` may not have been printed, and `creates` may not exist.
+ * An attempt to escape. Afterwards nothing outside may have changed, no listener may have been reached, neither the secret nor `ESCAPED`
+ * may have been printed, and `creates` must not exist.
  */
 export interface Attempt {
   readonly name: string;
@@ -10,9 +10,9 @@ export interface Attempt {
   readonly modes?: readonly SandboxMode[];
   readonly command: string;
   readonly creates?: string;
-  /** A command line that must not be running when the command has ended. */
+  /** A command line that must not be running after the command has ended. */
   readonly leaves?: string;
-  /** Runs in every test run, not only in the full suite. */
+  /** Whether it runs in every test run, and not only in the full suite. */
   readonly core?: boolean;
 }
 

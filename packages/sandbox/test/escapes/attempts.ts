@@ -390,7 +390,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   ...WALL_ATTEMPTS,
 ];
 
-/** What honest work needs; each prints `fine`. */
+/** Commands of honest work, which must succeed; each prints `fine`. */
 export const CONTROLS: readonly { name: string; mode: SandboxMode; command: string }[] = [
   { name: "read outside", mode: "read-only", command: "grep -q root /etc/passwd && echo fine" },
   { name: "read inside", mode: "read-only", command: "grep -q hello src/a.txt && echo fine" },

@@ -21,7 +21,7 @@ import { dirname, join } from "node:path";
 import { createSandbox, type SandboxMode } from "../../src/index.js";
 import { COMMAND_PATH, type Confinement, visiblePlace } from "../confinements.js";
 
-/** Who runs the commands; a number is an ordinary user that root turns into. */
+/** Who runs the commands. A number is an ordinary user to which root switches. */
 export type Actor = "self" | number;
 
 export interface Outcome {
@@ -31,7 +31,7 @@ export interface Outcome {
   readonly ms: number;
 }
 
-/** A place to attack: a workspace, things outside it that must not change, and listeners that must not be reached. */
+/** The target of attacks: a workspace, files outside it that must not change, and listeners that must not be reached. */
 export interface Ground {
   readonly ws: string;
   readonly out: string;
@@ -40,7 +40,7 @@ export interface Ground {
   readonly values: Readonly<Record<string, string>>;
   /** Connections, datagrams and socket messages that arrived from inside. */
   reached(): number;
-  /** Fingerprint of everything outside the workspace that a command could have changed. */
+  /** A fingerprint of everything outside the workspace that a command might have changed. */
   fingerprint(): string;
   run(mode: SandboxMode, command: string): Promise<Outcome>;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ const COMMAND_TIMEOUT_MS = 20_000;
 
 const NEWER_SECRETS = [".claude.json", ".gemini/oauth_creds.json", ".cargo/credentials", ".config/sops/age/keys.txt"];
 
-/** The first line of every command: one that never ran proves nothing. */
+/** The first line of output of every command, to prove that it ran. */
 export const BEGUN = "begun";
 
 export async function layGround(actor: Actor, confinement: Confinement): Promise<Ground> {
@@ -187,14 +187,14 @@ export async function layGround(actor: Actor, confinement: Confinement): Promise
   };
 }
 
-/** Fills in what a case names, as `run` does for the command. */
+/** Replaces the placeholders of a case, as `run` does for the command. */
 export function fill(text: string, ground: Ground): string {
   return text.replace(/\{([A-Z]+)\}/g, (whole, name: string) => ground.values[name] ?? whole);
 }
 
 // --- internal ---
 
-/** What root may have lying about: a shell that gives its user root's rights, and a device. */
+/** Dangerous files that root may own: a set-user-id shell, and a device. */
 function layTraps(out: string): void {
   copyFileSync("/bin/sh", join(out, "shell-of-root"));
   chmodSync(join(out, "shell-of-root"), 0o4755);

@@ -11,13 +11,13 @@ import { type Actor, BEGUN, fill, type Ground, layGround } from "./ground.js";
 const DEFAULT_MODES: readonly SandboxMode[] = ["read-only", "workspace-write"];
 const ORDINARY_USER = 65534;
 
-/** Root plays both roles; anybody else only their own. */
+/** Root tests both as root and as an ordinary user; an ordinary user only as themselves. */
 const ROLES: readonly { who: string; actor: Actor; tags: string[] }[] = [
   { who: "root", actor: "self", tags: ["needs-root"] },
   { who: "an ordinary user", actor: process.getuid?.() === 0 ? ORDINARY_USER : "self", tags: [] },
 ];
 
-/** Runs the attempts in every way to confine, as root and as an ordinary user. */
+/** Runs the attempts with every way to confine, as root and as an ordinary user. */
 export function escapeSuite(attempts: readonly Attempt[]): void {
   for (const confinement of confinements) {
     for (const { who, actor, tags } of ROLES) {
@@ -65,12 +65,12 @@ function attack(name: string, attempts: readonly Attempt[], confinement: Confine
   }
 }
 
-/** A command that names one of these programs proves nothing without it. */
+/** Programs without which a command that names them would prove nothing. */
 function needsOf(command: string): string[] {
   return ["bwrap", "git", "python3"].filter((name) => command.includes(`${name} -`)).map((name) => `needs-${name}`);
 }
 
-/** The kernel ends a process namespace just after its first process; give it a moment. */
+/** Waits, because the kernel ends a process namespace slightly after its first process. */
 async function survivors(commandLine: string): Promise<number[]> {
   let left = processesWith(commandLine);
   for (let round = 0; round < 20 && left.length > 0; round += 1) {

@@ -1,6 +1,6 @@
 import { ALL, type Attempt, python, syscall, WRITE } from "./attempt.js";
 
-/** Attempts on what the walls are made of: namespaces, mounts, identity, devices, signals, and places the set-up passed through. */
+/** Attempts on the parts of the wall: namespaces, mounts, identity, devices, signals, and the places that the set-up used. */
 
 const libc = (code: string): string =>
   python(`import ctypes,os,platform;c=ctypes.CDLL(None,use_errno=True);arm=platform.machine()=='aarch64';${code}`);
