@@ -21,7 +21,7 @@ const types = schemas.SessionRecordSchema.oneOf.map(({ properties }) => properti
 const shapes = Object.keys(schemas).filter((name) => /^[A-Z]/.test(name) && name !== "SessionRecordSchema");
 /** What the session writes itself; an agent that yields one of these says something that it cannot know. */
 const OWN = new Set(
-  "user_message turn_start permission_request permission_resolved mode_changed model_changed approval_changed config_changed settings_reset agent_session cleared forked undo redo".split(
+  "user_message turn_start permission_request permission_resolved mode_changed model_changed approval_changed config_changed settings_reset torn_down agent_session cleared forked undo redo".split(
     " ",
   ),
 );

@@ -30,12 +30,16 @@ test("old events are translated, and unknown ones are counted and not stored", a
     { type: "text_delta", turn: 0, metadata: { text: 5 } },
     { type: "session", metadata: { action: "start" } },
     { type: "agent_result", turn: -1, metadata: {} },
+    { type: "torn_down", turn: null, metadata: {} },
     "junk",
     null,
   ];
-  await writeFile(join(person.cwd, "old.json"), bundle(events, { cwd: person.cwd, title: 7, started_at: "never" }));
+  await writeFile(
+    join(person.cwd, "old.json"),
+    bundle(events, { cwd: person.cwd, title: 7, started_at: "never", closed: true }),
+  );
   const taken = JSON.parse((await person.type(["import", "old.json", "--json"])).stdout);
-  expect(taken).toEqual({ session_id: summary.run_id, events: 4, skipped: 6 });
+  expect(taken).toEqual({ session_id: summary.run_id, events: 4, skipped: 7 });
   const shown = JSON.parse((await person.type(["sessions", "show", summary.run_id, "--json"])).stdout);
   expect(shown.events.map(({ seq, type, turn }: Record<string, unknown>) => [seq, type, turn])).toEqual([
     [1, "user_message", 0],

@@ -143,6 +143,11 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
   if (rested) await house.loaded.unload(id, "lost");
   try {
     const conversation = await foldLog(store, id, take ? { take } : {});
+    if (conversation.facts.isTornDown) {
+      // A process that tore it down died before the summary said so.
+      await endTearDown(house, summary);
+      throw notFound(id);
+    }
     const evicted = house.loaded.evicted(id);
     const asEvicted = evicted?.lastSeq === writer.lastSeq ? evicted : null;
     const start = house.start(summary.cwd);
@@ -279,7 +284,8 @@ async function remove({ deps, loaded, ephemeral, store }: House, id: string): Pr
 }
 
 /** Ends a session for good; its log stays as a record of what happened. Runs in the session's lane. */
-async function tearDown({ deps, loaded, ephemeral, store: stored }: House, id: string): Promise<void> {
+async function tearDown(house: House, id: string): Promise<void> {
+  const { deps, loaded, ephemeral, store: stored } = house;
   const isPersistent = loaded.find(id)?.persistent ?? true;
   const store = isPersistent ? stored : ephemeral;
   const known = await store.readSummary(id).catch(() => null);
@@ -292,9 +298,18 @@ async function tearDown({ deps, loaded, ephemeral, store: stored }: House, id: s
     throw namedError(error, id);
   });
   try {
-    await store.writeSummary(id, { ...((await store.readSummary(id)) ?? known), closed: true });
-    await deps.snapshots?.clear(id);
+    writer.append([bodyOf({ type: "torn_down", metadata: {} }, { turn: null })]);
+    await writer.durable();
+    await endTearDown(house, (await store.readSummary(id)) ?? known);
+  } catch (error) {
+    throw namedError(error, id);
   } finally {
     await writer.close();
   }
+}
+
+/** What follows from the record that a session is torn down. */
+async function endTearDown({ deps, store }: House, summary: Summary): Promise<void> {
+  await store.writeSummary(summary.session_id, { ...summary, closed: true });
+  await deps.snapshots?.clear(summary.session_id);
 }

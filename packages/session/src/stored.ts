@@ -68,6 +68,7 @@ export async function readStored(house: StoredDeps, id: string): Promise<Session
     lastSeq = isLost(entry) ? entry.last : entry.seq;
   };
   const conversation = await foldLog(house.store, id, { take }).catch(refusal(house, id));
+  if (conversation.facts.isTornDown) throw notFound(id);
   const start = house.start(summary.cwd);
   const { made, cwd, directories, createdAt, bounds = {}, owner = null } = rememberedBirth(summary, start);
   const own = settingsOf({ ...made, ...stricterBounds(made, start) }, conversation.settings);

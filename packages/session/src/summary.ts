@@ -50,6 +50,7 @@ export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
     }
     const before = readSummary(id, known);
     const birth = { ...birthOf(before), model: conversation.settings.model ?? before.model };
+    // In version 0.1 no record says that a session was torn down.
     return { ...summaryOf(id, birth, conversation, endedAt), ...(before.closed && { closed: true }) };
   },
 };
@@ -175,7 +176,7 @@ const SAYS_NOTHING: ReadonlySet<string> = new Set([
 ]);
 
 function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt: number | null): Summary {
-  const { usage, lastResult, title, isShared, firstPrompt, steps, toolCalls } = conversation.facts;
+  const { usage, lastResult, title, isShared, isTornDown, firstPrompt, steps, toolCalls } = conversation.facts;
   const input = usage?.input ?? 0;
   const output = usage?.output ?? 0;
   const cache = usage?.cache ?? 0;
@@ -205,6 +206,7 @@ function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt
     title,
     state: stateOf(conversation),
     ...(isShared && { shared: true }),
+    ...(isTornDown && { closed: true }),
     ...(typeof engine === "string" && { engine }),
     ...(conversation.turns[0]?.key != null && { key: conversation.turns[0].key }),
     ...rest,

@@ -167,6 +167,38 @@ describe("the time to live", () => {
     await expect(sessions.load(session.id)).rejects.toMatchObject({ code: "session_not_found" });
   });
 
+  test("a session that was torn down stays so when its summary is lost", { tags: ["needs-files"] }, async () => {
+    const root = mkdtempSync(join(tmpdir(), "session-torn-down-"));
+    const store = fileStore(root);
+    const sessions = makeSessions(speaking("ok"), { store });
+    const { id } = await sessions.create({ cwd: "/" });
+    await runPrompt(sessions, id, "hi");
+    await sessions.tearDown(id);
+    await sessions.shutdown();
+    await store.close();
+    rmSync(join(root, "eventlog", id, "summary.json"));
+    const restarted = makeSessions(speaking("ok"), { store: fileStore(root) });
+    expect((await restarted.list()).sessions).toEqual([]);
+    await expect(restarted.load(id)).rejects.toMatchObject({ code: "session_not_found" });
+  });
+
+  test("a session whose process died while it tore it down stays so, and so does one of version 0.1", async () => {
+    const store = createMemoryStore<SessionEvent, Summary>();
+    const sessions = makeSessions(speaking("ok"), { store });
+    const [died, older] = [await sessions.create({ cwd: "/" }), await sessions.create({ cwd: "/" })];
+    for (const { id } of [died, older]) await runPrompt(sessions, id, "hi");
+    await sessions.shutdown();
+    const writer = await store.open(died.id);
+    writer.append([{ type: "torn_down", turn: null, metadata: {} }]);
+    await writer.close();
+    await store.writeSummary(older.id, { ...(await store.readSummary(older.id))!, closed: true });
+    const restarted = makeSessions(speaking("ok"), { store });
+    for (const { id } of [died, older])
+      for (const use of [restarted.read, restarted.load, restarted.fork, restarted.tearDown])
+        await expect(use(id)).rejects.toMatchObject({ code: "session_not_found" });
+    expect((await restarted.list()).sessions).toEqual([]);
+  });
+
   test("brings an evicted session back exactly as it was made, and a restart no wider than its start", {
     tags: ["needs-files"],
   }, async () => {

@@ -236,7 +236,8 @@ describe("the end of a session", () => {
     const { id } = await sessions.create({ cwd: "/" });
     const records = await runPrompt(sessions, id, "hello");
     await sessions.tearDown(id);
-    expect(await recordsOf(sessions, id)).toEqual(records);
+    const last = { type: "torn_down", turn: null, metadata: {} };
+    expect(await recordsOf(sessions, id)).toEqual([...records, expect.objectContaining(last)]);
     await expect(sessions.load(id)).rejects.toMatchObject({ code: "session_not_found" });
     await expect(sessions.tearDown(id)).rejects.toMatchObject({ code: "session_not_found" });
     expect((await sessions.list()).sessions).toEqual([]);

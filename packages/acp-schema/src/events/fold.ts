@@ -58,6 +58,8 @@ export interface Facts {
   title: string | null;
   /** Other people may read the session. */
   isShared: boolean;
+  /** The session was ended for good, and its log stays as a record of what happened. */
+  isTornDown: boolean;
   usage: SessionUsage | null;
   toolCalls: number;
   steps: number;
@@ -76,6 +78,7 @@ export function newFold(keepsMessages: boolean) {
   const facts: Facts = {
     title: null,
     isShared: false,
+    isTornDown: false,
     usage: null,
     toolCalls: 0,
     steps: 0,
@@ -229,6 +232,9 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   },
   sharing_changed({ facts }, { shared }) {
     facts.isShared = shared;
+  },
+  torn_down({ facts }) {
+    facts.isTornDown = true;
   },
   agent_session({ facts }, { state }) {
     facts.memory = state;

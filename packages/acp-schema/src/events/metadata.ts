@@ -155,6 +155,8 @@ export const metadata = {
   title_changed: v.object({ title: text }),
   /** Whether other people may read the session. */
   sharing_changed: v.object({ shared: v.boolean() }),
+  /** The session was ended for good: its snapshots are gone, its log stays, and nothing loads it any more. */
+  torn_down: v.object({}),
   /** What the engine keeps in the session beyond a turn. No client sees `state`. */
   agent_session: v.object({ state: v.unknown() as unknown as v.GenericSchema<unknown, Json> }),
   /** Something a person should know that is not part of the answer. */

@@ -40,7 +40,7 @@ export async function importSession(invocation: Invocation): Promise<number> {
     await store.close();
   }
   const skipped = bundle.events.length - events.length;
-  const rest = skipped > 0 ? ` (${skipped} not understood and left out)` : "";
+  const rest = skipped > 0 ? ` (${skipped} left out)` : "";
   const line = `imported ${events.length} events as ${id}${rest}`;
   return printReport(invocation, { session_id: id, events: events.length, skipped }, [line]);
 }
@@ -72,6 +72,8 @@ function createEventReader(): (value: unknown) => ImportedEvent | null {
   return (value) => {
     if (typeof value !== "object" || value === null) return null;
     const { type, metadata, turn, origin, ts } = value as Record<string, unknown>;
+    // Here it is a session to talk to, also where it was torn down before.
+    if (type === "torn_down") return null;
     if (typeof type !== "string" || typeof metadata !== "object" || metadata === null) return null;
     if (type === "user_message") turns++;
     const place = "turn" in value && type !== "user_message" ? turn : Math.max(0, turns - 1);

@@ -158,7 +158,7 @@ async function emptySessions(store: SessionStore, now: number, progress: Progres
   return empty;
 }
 
-/** Record types in a session without prompts: its settings, and notices. */
+/** Record types in a session without prompts: its settings, notices, and its end. */
 const SETTINGS: ReadonlySet<string> = new Set([
   "model_changed",
   "mode_changed",
@@ -167,9 +167,10 @@ const SETTINGS: ReadonlySet<string> = new Set([
   "settings_reset",
   "commands_changed",
   "notice",
+  "torn_down",
 ]);
 
-/** True for a fully readable log that has only settings and notices. */
+/** True for a fully readable log that has only such records. */
 async function saysNothing(store: SessionStore, id: string): Promise<boolean> {
   // An entry for lost records is not one of these types.
   for await (const { type } of store.read(id)) if (!SETTINGS.has(type)) return false;

@@ -239,6 +239,7 @@ const NOTES: Readonly<Record<string, Row>> = {
   question_answered: ["info", ({ answer }) => (answer == null ? "Nobody answered" : `Answered: ${textOf(answer)}`)],
   compaction: ["info", (fields) => `Earlier turns were summarised: ${textOf(fields["summary"])}`],
   cleared: ["info", () => "The conversation was cleared"],
+  torn_down: ["info", () => "The session was ended for good"],
   forked: ["info", (fields) => `Forked from ${textOf(fields["from"])} at record ${textOf(fields["at"])}`],
   undo: ["info", rewound("Undid")],
   redo: ["info", rewound("Redid")],
