@@ -41,4 +41,11 @@ test("is taken up without a restart; one that cannot be used leaves the one befo
   writeFileSync(used.cert, "not a certificate");
   await expect.poll(() => server.stderr(), { timeout: 20_000 }).toContain("the one before stays");
   expect(await subjectAt(port)).toBe("second");
+
+  const third = makePair(dir, "third");
+  renameSync(third.cert, used.cert);
+  renameSync(third.key, used.key);
+  server.child.kill("SIGHUP");
+  await expect.poll(() => server.stderr(), { timeout: 20_000 }).toContain('"message":"read again"');
+  expect(await subjectAt(port)).toBe("third");
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import { freePort, makeHome, startServer } from "./program.js";
+import { freePort, makeHome, start, startServer } from "./program.js";
 
 const OTTER = fileURLToPath(new URL("../../../apps/otter/dist/cli.js", import.meta.url));
 
@@ -40,6 +40,21 @@ it("reads its token again on a hang-up, goes on in a new log file, and does not 
   await server.until("not everything was read again");
   expect(await statusOf(port, "the-second-token")).toBe(200);
   expect(server.child.exitCode).toBeNull();
+});
+
+it("keeps a token that the environment set, whatever the file says that its configuration names", async () => {
+  const home = await makeHome();
+  const port = await freePort();
+  const file = join(home, "token");
+  writeFileSync(file, "the-token-of-the-file", { mode: 0o600 });
+  const env = { OTTER_SERVER_TOKEN: "the-token-that-was-set", OTTER_AUTH_TOKEN_FILE: file };
+  const server = start(home, ["serve", "--port", String(port)], { env });
+  await server.until("listening on");
+  expect(await statusOf(port, "the-token-that-was-set")).toBe(200);
+  server.child.kill("SIGHUP");
+  await server.until("read again");
+  expect(await statusOf(port, "the-token-that-was-set")).toBe(200);
+  expect(await statusOf(port, "the-token-of-the-file")).toBe(401);
 });
 
 it("serves numbers on a port of their own, without a token", async () => {

@@ -15,6 +15,8 @@ import { type ListenAddress, nameOf } from "./listen-addresses.js";
 
 export interface HttpAccess {
   readonly authToken?: string;
+  /** What the token was read from, to be read again; null for one that was typed, set or made. */
+  readonly tokenFile: SecretFile | null;
   /** The token was made here, and is kept where the user's own programs find it. */
   readonly isTokenMade: boolean;
   readonly tls?: {
@@ -26,6 +28,12 @@ export interface HttpAccess {
   readonly proxy: ProxyTrust | null;
   readonly cors: readonly string[];
   readonly hosts: readonly string[];
+}
+
+interface SecretFile {
+  /** What named the file, for messages. */
+  readonly source: string;
+  readonly path: string;
 }
 
 /** What is typed in a token's place to have one made. */
@@ -42,9 +50,9 @@ export function readHttpAccess(
   const { allow_host, cors, tls_cert, tls_key } = config.values;
   const ports = addresses.filter((address) => address.kind === "port");
   const variable = envName(profile, "SERVER_TOKEN");
-  const set = readServerToken(invocation, config);
+  const set = findServerToken(invocation, config);
   const isTokenMade = invocation.flags["auth-token"] === AUTO;
-  const authToken = isTokenMade ? made : set;
+  const authToken = isTokenMade ? made : set?.token;
   // Children of this process do not need the token.
   delete process.env[variable];
   const proxy = readProxy(config);
@@ -58,6 +66,7 @@ export function readHttpAccess(
   if (secure && tls_cert === null) throw new UsageError(`${nameOf(secure)} needs --tls-cert and --tls-key`);
   return {
     ...(authToken !== undefined && { authToken }),
+    tokenFile: set?.file ?? null,
     isTokenMade,
     proxy,
     ...readPair(config),
@@ -70,47 +79,52 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** What a file says now of the token and the certificate; a token that was typed or came from the environment stays. */
-export function rereadAccess(invocation: Invocation, config: ResolvedConfig): Pick<HttpAccess, "authToken" | "tls"> {
-  const authToken = invocation.flags["auth-token"] === undefined ? readServerToken(invocation, config) : undefined;
-  return { ...(authToken !== undefined && { authToken }), ...readPair(config) };
+/** The token that a file says now. */
+export function readToken({ source, path }: SecretFile): string {
+  return requireToken(source, readSecret(source, path).trim());
 }
 
 export function makeToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** The master token, for the one who serves and for the one who calls: what was typed, then the variable, then the file that the environment or the user's config names. */
-export function readServerToken(
+/** The token for a server at `url`: what a server here would take, else the one that a server of this user made for itself on that port of this machine. */
+export function readClientToken(invocation: Invocation, config: ResolvedConfig, url: string): string | undefined {
+  const { hostname: host, port } = new URL(url);
+  const set = findServerToken(invocation, config)?.token;
+  if (set !== undefined || !isLoopback(host.replace(/^\[|\]$/g, ""))) return set;
+  const { run } = resolvePaths(invocation.process.env);
+  const name = orElse(() => readdirSync(run), []).find((candidate) => candidate.endsWith(`-${port}.token`));
+  return name === undefined ? undefined : readToken({ source: name, path: join(run, name) });
+}
+
+// --- internal ---
+
+/**
+ * The master token, for the one who serves and for the one who calls: what was typed, then the variable, then the file that the
+ * environment or the user's config names.
+ */
+function findServerToken(
   { profile, flags, process }: Pick<Invocation, "profile" | "flags" | "process">,
   config: ResolvedConfig,
-): string | undefined {
+): { readonly token: string; readonly file: SecretFile | null } | undefined {
   const typed = flags["auth-token"] as string | undefined;
   const variable = envName(profile, "SERVER_TOKEN");
-  const { auth_token_file: file } = config.values;
+  const { auth_token_file: path } = config.values;
   const named = settingOf(config, "auth_token_file");
-  const fromFile = () =>
-    file === null || named === undefined ? undefined : requireToken(named.from, readSecret(named.from, file).trim());
+  const fromFile = () => {
+    if (path === null || named === undefined) return undefined;
+    const file = { source: named.from, path };
+    return { token: readToken(file), file };
+  };
   if (named?.layer === "flag") {
     if (typed !== undefined) throw new UsageError("--auth-token and --auth-token-file exclude each other");
     return fromFile();
   }
-  if (typed !== undefined) return requireToken("--auth-token", typed);
+  if (typed !== undefined) return { token: requireToken("--auth-token", typed), file: null };
   const set = process.env[variable];
-  return set === undefined ? fromFile() : requireToken(variable, set);
+  return set === undefined ? fromFile() : { token: requireToken(variable, set), file: null };
 }
-
-/** The token for a server at `url`: as above, else the one that a server of this user made for itself on that port of this machine. */
-export function readClientToken(invocation: Invocation, config: ResolvedConfig, url: string): string | undefined {
-  const { hostname: host, port } = new URL(url);
-  const set = readServerToken(invocation, config);
-  if (set !== undefined || !isLoopback(host.replace(/^\[|\]$/g, ""))) return set;
-  const { run } = resolvePaths(invocation.process.env);
-  const name = orElse(() => readdirSync(run), []).find((candidate) => candidate.endsWith(`-${port}.token`));
-  return name === undefined ? undefined : requireToken(name, readSecret(name, join(run, name)).trim());
-}
-
-// --- internal ---
 
 function readProxy({ values }: ResolvedConfig): ProxyTrust | null {
   const { trust_proxy: networks, user_header: userHeader, proxy_secret_file: file } = values;
@@ -121,7 +135,7 @@ function readProxy({ values }: ResolvedConfig): ProxyTrust | null {
   return {
     networks,
     userHeader,
-    secret: requireToken("--proxy-secret-file", readSecret("--proxy-secret-file", file).trim()),
+    secret: readToken({ source: "--proxy-secret-file", path: file }),
   };
 }
 

@@ -1,6 +1,5 @@
 /** HTTP on ports and Unix sockets: one app, however many addresses it listens on. */
 import type { Server } from "node:http";
-import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { AcpServer } from "@chimera/acp-server";
@@ -13,11 +12,12 @@ import type { Log } from "../log/log.js";
 import { resolvePaths } from "../paths.js";
 import { type Pidfile, refuseSecond, takePort } from "../pidfile.js";
 import { envName, type StartedExtension } from "../profile.js";
-import { type HttpAccess, isLoopback, makeToken } from "./http-access.js";
+import { type HttpAccess, isLoopback, makeToken, readToken } from "./http-access.js";
 import { nameOf, type PortAddress, type SocketAddress, urlOf } from "./listen-addresses.js";
 import type { HttpOptions, HttpParts } from "./load-app.js";
+import type { Renewal } from "./renew-tls.js";
 
-export { makeToken, readHttpAccess, rereadAccess } from "./http-access.js";
+export { makeToken, readHttpAccess } from "./http-access.js";
 
 type HttpAddress = PortAddress | SocketAddress;
 
@@ -109,7 +109,7 @@ function openHttp(options: HttpOptions) {
   const bound: Listening[] = [];
   const lines = new Set<AcpServer>();
   let stopMetrics = () => {};
-  let stopRenewing = () => {};
+  const certificates: Renewal[] = [];
   let begin = () => {};
   let giveUp = () => {};
   const begun = new Promise<void>((resolve, reject) => {
@@ -158,17 +158,15 @@ function openHttp(options: HttpOptions) {
       bound.push(listening);
       if (isSecure) {
         const { renewTls } = await import("./renew-tls.js");
-        const [stopBefore, stop] = [stopRenewing, renewTls(listening.server, access.tls!.files, log)];
-        stopRenewing = () => [stopBefore, stop].forEach((end) => void end());
+        certificates.push(renewTls(listening.server, access.tls!.files, log));
       }
       return { ...listening, url: urlWhere(address, listening, access) };
     },
-    /** Takes another token and certificate, and reads the list of people again. */
-    async reload({ authToken, tls }: Pick<HttpAccess, "authToken" | "tls">) {
+    /** Reads the files again that hold the certificate, the token and the list of people. */
+    async reload() {
       const loaded = await app.opened();
-      if (authToken !== undefined) loaded?.changeAuthToken(authToken);
-      for (const { server } of bound)
-        if (tls && "setSecureContext" in server) (server as TlsServer).setSecureContext(tls);
+      for (const { renew } of certificates) renew();
+      if (access.tokenFile !== null) loaded?.changeAuthToken(readToken(access.tokenFile));
       await loaded?.people?.reload();
     },
     /**
@@ -193,7 +191,7 @@ function openHttp(options: HttpOptions) {
     },
     async close() {
       giveUp();
-      stopRenewing();
+      for (const { stop } of certificates) stop();
       stopMetrics();
       const closed = bound.map((listening) => listening.close());
       await Promise.all([

@@ -7,8 +7,14 @@ import type { Log } from "../log/log.js";
 /** How often the files are checked. A certificate is replaced weeks before it expires, so nobody waits for the new one. */
 const LOOK_MS = 2000;
 
-/** @returns a function that stops looking at the files. */
-export function renewTls(server: Server, [cert, key]: readonly [cert: string, key: string], log: Log): () => void {
+export interface Renewal {
+  /** Takes what the files hold now. */
+  renew(): void;
+  /** Stops looking at the files. */
+  stop(): void;
+}
+
+export function renewTls(server: Server, [cert, key]: readonly [cert: string, key: string], log: Log): Renewal {
   const renew = () => {
     try {
       (server as unknown as TlsServer).setSecureContext({
@@ -23,7 +29,8 @@ export function renewTls(server: Server, [cert, key]: readonly [cert: string, ke
     }
   };
   for (const file of [cert, key]) watchFile(file, { interval: LOOK_MS, persistent: false }, renew);
-  return () => {
+  const stop = () => {
     for (const file of [cert, key]) unwatchFile(file, renew);
   };
+  return { renew, stop };
 }

@@ -54,7 +54,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
     transports.push(serving.close);
     const reread = async () => {
       log.reopen();
-      await serving.reload(http.rereadAccess(invocation, config));
+      await serving.reload();
     };
     reload = isService(settings.acp, process) ? reread : null;
     drain = () => serving.drain(config.values.drain_timeout * 1000);
