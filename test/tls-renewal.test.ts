@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { connect } from "node:tls";
 import { expect, test } from "vitest";
 import { addressOf, startProgram } from "./program.js";
@@ -24,6 +25,21 @@ function subjectAt(port: number): Promise<string> {
     socket.on("error", reject);
   });
 }
+
+test("for a name of the world is no reason for doctor to doubt a server of its own machine", {
+  tags: ["needs-openssl"],
+  timeout: 60_000,
+}, async () => {
+  const used = makePair(scratchTree({}), "example.org");
+  const server = startProgram("otter", ["serve", "--port", "0", "--tls-cert", used.cert, "--tls-key", used.key]);
+  await addressOf(server);
+  const doctor = startProgram("otter", ["doctor", "--server", "--json"], {}, server);
+  const findings = JSON.parse(await text(doctor.child.stdout));
+  expect(findings.find(({ check }: { check: string }) => check === "servers")).toMatchObject({
+    state: "ok",
+    found: expect.stringMatching(/^port \d+ accepts work/),
+  });
+});
 
 test("is taken up without a restart; one that cannot be used leaves the one before", {
   tags: ["needs-openssl"],
