@@ -153,8 +153,8 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       ...(isInstructed && { annotate: folderRules(turn, cwd) }),
       jobs: own,
     };
-    const outfit = (taker: AgentDefinition) => {
-      const dressed = outfitOf(context.workspace, { ...parts, definition: taker });
+    const outfit = (taker: AgentDefinition, model: string) => {
+      const dressed = outfitOf(context.workspace, { ...parts, definition: taker, model });
       // The agent that works on a task cannot start further tasks.
       return { ...common, ...dressed, tools: dressed.tools.filter(({ name }) => name !== "task") };
     };

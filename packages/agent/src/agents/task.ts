@@ -9,8 +9,8 @@ import type { AgentDefinition } from "./definition.js";
 export interface TaskParts {
   readonly turn: Turn;
   readonly context: AgentContext;
-  /** The options for the agent that works on the task. */
-  outfit(definition: AgentDefinition): AgentOptions;
+  /** The options for the agent that works on the task, and for the model that it asks. */
+  outfit(definition: AgentDefinition, model: string): AgentOptions;
   readonly agents: readonly AgentDefinition[];
 }
 
@@ -29,12 +29,9 @@ export async function runTask(
   }
   const idOf = (id: string) => `${callId}/${id}`;
   const record = (event: AgentEvent) => emit({ type: "task_event", metadata: { call_id: callId, event } });
-  const settings = {
-    ...turn.settings,
-    model: definition.model ?? turn.settings.model,
-    maxSteps: definition.maxSteps,
-    allowedTools: null,
-  };
+  // Also where a person named another model for the session: this one is for such tasks.
+  const model = definition.model ?? turn.settings.model;
+  const settings = { ...turn.settings, model, maxSteps: definition.maxSteps, allowedTools: null };
   const own = {
     sessionId: turn.sessionId,
     number: turn.number,
@@ -43,7 +40,7 @@ export async function runTask(
     seen: [],
     settings,
   };
-  const inner = createAgent({ ...outfit(definition), shared: { spending, limits } })(own, {
+  const inner = createAgent({ ...outfit(definition, model), shared: { spending, limits } })(own, {
     ...context,
     signal,
     ask: (request: AskRequest) =>

@@ -88,6 +88,22 @@ describe("the coding agent", () => {
     expect(rules.of("agent_result")).toMatchObject([{ success: true }]);
   });
 
+  test("a task is prepared for the model that its agent names", async () => {
+    const { put, home, workspace } = await setUp();
+    await put(home, ".opencode/agent/helper.md", "---\nmode: subagent\nmodel: gpt-6.1-codex\n---\nHelp.");
+    const scripted = (...steps: Step[]) => createScriptedModel(parseScript({ turns: [{ steps }] }));
+    const models: Record<string, ReturnType<typeof scripted>> = {
+      outer: scripted(call("task", { prompt: "Look at it", agent: "helper" }, { system: "Model: outer" }), end),
+      "gpt-6.1-codex": scripted({ ...end, expect: { system: "Model: gpt-6.1-codex", tools: ["apply_patch"] } }),
+    };
+    const coding = createCodingAgent({ resolveModel: (name) => models[name]!, home });
+    onTestFinished(() => coding.close());
+    const events: AgentEvent[] = [];
+    const turn = turnOf({ settings: { model: "outer" } });
+    for await (const event of coding.agent(turn, contextOf({ context: { workspace } }))) events.push(event);
+    expect(of(events, "tool_result")).toMatchObject([{ success: true, output: "done" }]);
+  });
+
   test("a folder's rules come with the first result from the folder, once per conversation", async () => {
     const { take, put, cwd } = await setUp();
     await put(cwd, "lib/AGENTS.md", "Tabs only.");
