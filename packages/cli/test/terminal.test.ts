@@ -27,6 +27,20 @@ test("asks once about a directory whose files need trust", onTerminal, async () 
   expect(answers.directories).toEqual({ [person.cwd]: false });
 });
 
+test("one new session after the other leaves nothing behind that listens to the terminal", onTerminal, async () => {
+  const person = await createPerson();
+  const terminal = await open(person, ["--model", await person.script(TURNS)], { columns: 200 });
+  await terminal.until(/^>$/m);
+  for (let others = 1; others < 12; others++) {
+    await terminal.type("/new");
+    await terminal.press("Enter");
+    await terminal.until(new RegExp(`(> /new\n+otter .*\n/help .*\n+){${others}}>$`, "m"));
+  }
+  await terminal.press("C-d");
+  await terminal.until(/EXIT 0/);
+  expect(await terminal.history()).not.toContain("MaxListenersExceededWarning");
+});
+
 test("prompt, permission, diff, undo, completion, cancel, leave, history", onTerminal, async () => {
   const person = await createPerson();
   const model = await person.script(TURNS);

@@ -200,6 +200,8 @@ function screenFor(
     const lines = createLineSource(input);
     return (events) => createLineScreen(lines, output, events, input.isTTY === true);
   }
+  // Between two screens nobody else handles a terminal that goes away.
+  input.on("error", () => {});
   return (events) =>
     createTerminalScreen({
       ...events,

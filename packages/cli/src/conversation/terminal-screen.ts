@@ -243,7 +243,7 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
       clearInterval(spinner);
       keys.close();
       process.off("SIGCONT", enter);
-      input.off("data", onData).off("end", onGone).off("close", onGone);
+      input.off("data", onData).off("end", onGone).off("close", onGone).off("error", onGone);
       leave();
     },
   };
