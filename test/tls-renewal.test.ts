@@ -26,7 +26,7 @@ function subjectAt(port: number): Promise<string> {
   });
 }
 
-test("for a name of the world is no reason for doctor to doubt a server of its own machine", {
+test("with another name than its machine does not keep doctor from asking its server", {
   tags: ["needs-openssl"],
   timeout: 60_000,
 }, async () => {
