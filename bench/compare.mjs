@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { buildCommit } from "../scripts/build-commit.mjs";
 import { repositoryRoot } from "../scripts/gate.mjs";
+import { buildCommit } from "./build-commit.mjs";
 import { startChatModel } from "./chat-model.mjs";
 import { LIVES } from "./lives.mjs";
 import { pairedDifference } from "./paired.mjs";

@@ -23,7 +23,7 @@ const jobs = {
   "test-changed": (args) => runTests("scripts/test-changed.mjs", args),
   async bench(args) {
     await prepare();
-    process.exitCode = await withPnpm([process.execPath, "scripts/bench.mjs", ...args], "inherit");
+    process.exitCode = await withPnpm([process.execPath, "bench/bench.mjs", ...args], "inherit");
   },
 };
 

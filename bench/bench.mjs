@@ -6,8 +6,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { cleanEnv } from "../bench/report.mjs";
-import { repositoryRoot as root } from "./gate.mjs";
+import { repositoryRoot as root } from "../scripts/gate.mjs";
+import { cleanEnv } from "./report.mjs";
 
 const HEAD = "name | ours | floor | ratio | target";
 const { values, positionals: filters } = parseArgs({

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// A commit of this repository, checked out and built beside this one: `node scripts/build-commit.mjs b06a4b9` prints where. The
+// A commit of this repository, checked out and built beside this one: `node bench/build-commit.mjs b06a4b9` prints where. The
 // build stays in the user's cache, by the commit's whole hash, so that the second time costs nothing.
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { isProgram, repositoryRoot as root } from "./gate.mjs";
-import { run } from "./run.mjs";
+import { isProgram, repositoryRoot as root } from "../scripts/gate.mjs";
+import { run } from "../scripts/run.mjs";
 
 /**
  * Each commit builds itself, by its own `npm run build`.
@@ -47,7 +47,7 @@ async function must(command, args, cwd = root) {
 if (isProgram(import.meta)) {
   const [commit, ...rest] = process.argv.slice(2);
   if (commit === undefined || rest.length > 0) {
-    console.error("usage: node scripts/build-commit.mjs <commit>");
+    console.error("usage: node bench/build-commit.mjs <commit>");
     process.exitCode = 2;
   } else {
     await buildCommit(commit).then(
