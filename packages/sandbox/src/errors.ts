@@ -1,6 +1,5 @@
 /** The codes of this package's errors and refusals. */
 export type SandboxErrorCode =
-  | "invalid_mode"
   | "invalid_workspace"
   | "protected_symlink"
   | "sandbox_unavailable"

@@ -10,7 +10,7 @@ import type { SandboxOptions } from "./sandbox.js";
 export type FileUse = "read" | "search" | "write";
 
 export interface FileAccessOptions
-  extends Pick<SandboxOptions, "mode" | "workspace" | "stateDir" | "secrets" | "protectedPaths" | "home"> {
+  extends Pick<SandboxOptions, "mode" | "workspace" | "stateDir" | "secrets" | "home"> {
   /** Directories below hidden ones that may still be read. @defaultValue none */
   readonly readable?: readonly string[];
 }
@@ -31,7 +31,7 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
     );
   const readable = (options.readable ?? []).map(real);
   const guarded = [
-    ...roots.flatMap((root) => [...PROTECTED, ...(options.protectedPaths ?? [])].map((path) => resolve(root, path))),
+    ...roots.flatMap((root) => PROTECTED.map((path) => resolve(root, path))),
     ...HOME_STARTUP_FILES.map((path) => resolve(home, path)),
   ];
   const inRoot = (path: string) => roots.some((root) => isInside(path, root));

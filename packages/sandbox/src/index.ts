@@ -3,7 +3,7 @@ export type { Confined } from "./confine/backend.js";
 export { type Denial, type DenialOptions, findDenial } from "./denial.js";
 export { isSandboxError, SandboxError, type SandboxErrorCode } from "./errors.js";
 export { type FileAccessOptions, type FileUse, fileAccess } from "./file-access.js";
-export { DEFAULT_SANDBOX_MODE, parseSandboxMode, SANDBOX_MODES, type SandboxMode } from "./mode.js";
+export { DEFAULT_SANDBOX_MODE, SANDBOX_MODES, type SandboxMode } from "./mode.js";
 export {
   findRepositories,
   type RepositorySearch,
@@ -18,5 +18,3 @@ export {
   type SandboxOptions,
   type Workspace,
 } from "./sandbox.js";
-export { seccompFilter } from "./seccomp/filter.js";
-export type { SeccompArch } from "./seccomp/syscalls.js";

@@ -20,13 +20,11 @@ export interface RepositorySearch {
 export interface RepositorySearchOptions {
   /** Report only what has changed since this time, in epoch milliseconds. @defaultValue everything */
   readonly since?: number;
-  /** Most directories to search, starting with those near the root. @defaultValue 20,000 */
-  readonly most?: number;
   /** Time limit in milliseconds. @defaultValue 1,000 */
   readonly withinMs?: number;
-  readonly signal?: AbortSignal;
 }
 
+/** Most directories to search, starting with those near the root. */
 const MAX_DIRECTORIES = 20_000;
 const MAX_MS = 1000;
 
@@ -38,7 +36,7 @@ const CLOCK_LAG_MS = 20;
 
 /** Searches below `root` for repositories that run programs. The sandbox cannot prevent those in subdirectories, so they are reported. */
 export async function findRepositories(root: string, options: RepositorySearchOptions = {}): Promise<RepositorySearch> {
-  const { since = 0, most = MAX_DIRECTORIES, withinMs = MAX_MS, signal } = options;
+  const { since = 0, withinMs = MAX_MS } = options;
   const suspects: SuspectRepository[] = [];
   const own = join(root, ".git");
   const report = (path: string, after: number): void => {
@@ -56,7 +54,6 @@ export async function findRepositories(root: string, options: RepositorySearchOp
       await breathe();
       rested = performance.now();
     }
-    signal?.throwIfAborted();
     const entries = entriesOf(path);
     if (isRepository(entries)) {
       report(path, changedAfter);
@@ -71,8 +68,8 @@ export async function findRepositories(root: string, options: RepositorySearchOp
         report(targetOf(pointer), isChanged(pointer, changedAfter) ? 0 : changedAfter);
       }
     }
-    complete &&= waiting.length <= most;
-    waiting.length = Math.min(waiting.length, most);
+    complete &&= waiting.length <= MAX_DIRECTORIES;
+    waiting.length = Math.min(waiting.length, MAX_DIRECTORIES);
   }
   return { suspects, complete };
 }

@@ -32,8 +32,6 @@ export interface SandboxOptions {
   readonly env: Environment;
   /** Paths to hide in addition to the built-in list. */
   readonly secrets?: readonly string[];
-  /** Directories to protect in addition to the built-in list, even while missing; absolute, or relative to each workspace directory. */
-  readonly protectedPaths?: readonly string[];
   /** @defaultValue the user's home directory */
   readonly home?: string;
   /** Receives each message for the person once. */
@@ -45,7 +43,6 @@ export type Availability =
   | { readonly available: false; readonly error: SandboxError };
 
 export interface Sandbox {
-  readonly mode: SandboxMode;
   /** Whether this machine can confine. Tried on first use; a failure is tried again. */
   probe(): Promise<Availability>;
   /** Prepares a shell command for the mode. Rejects with a SandboxError if it cannot confine the command. */
@@ -95,20 +92,12 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       return unconfined(command, cwd, { ...options.env, ...how.env });
     }
     const chosen = await backend();
-    const plan = planMounts({
-      writes: rules.writes,
-      network: rules.network,
-      roots,
-      own,
-      home,
-      hidden,
-      protectedPaths: options.protectedPaths ?? [],
-    });
+    const plan = planMounts({ writes: rules.writes, network: rules.network, roots, own, home, hidden });
     const env = { ...inherited, ...Object.fromEntries(given(how.env ?? {})) };
     return chosen.confine({ plan, env, cwd, command, writes: rules.writes, network: rules.network });
   }
 
-  return { mode: options.mode, probe, confine };
+  return { probe, confine };
 }
 
 // --- internal ---

@@ -106,10 +106,10 @@ for (const { name, path, tags } of confinements) {
     }) => {
       const extra = join(base, "extra");
       mkdirSync(extra);
-      const box = sandbox({ workspace: { cwd: ws, directories: [extra] }, protectedPaths: ["locked/file"] });
+      const box = sandbox({ workspace: { cwd: ws, directories: [extra] } });
       await run(
         await box.confine(
-          `echo x > ${extra}/a; mkdir -p ${extra}/locked; echo x > ${extra}/locked/file; echo x > locked`,
+          `echo x > ${extra}/a; mkdir -p ${extra}/.git; echo x > ${extra}/.git/config; echo x > .codex`,
         ),
       );
       await expectLeft(extra, ["a"]);
@@ -178,7 +178,7 @@ for (const { name, path, tags } of confinements) {
     });
 
     test("a workspace that cannot be protected is refused, and nothing is left in it", async ({ ws, sandbox }) => {
-      const error = await refusal(() => sandbox({ protectedPaths: ["x".repeat(300)] }).confine("true"));
+      const error = await refusal(() => sandbox({ secrets: [join(ws, "x".repeat(300))] }).confine("true"));
       expect(error.code).toBe("invalid_workspace");
       await expectLeft(ws, []);
     });

@@ -131,21 +131,20 @@ test("settings that would trap a reader are reported and not read", async () => 
   ]);
 });
 
-test("the nearest directories are searched first, up to the limit", async () => {
+test("the nearest directories are searched first", async () => {
   git(join(ws, "a/b/c/deep"), "init", "-q", "--bare", ".");
   git(join(ws, "a/b/c/deep"), "config", "core.editor", "./x");
   git(join(ws, "near"), "init", "-q", "--bare", ".");
   git(join(ws, "near"), "config", "core.editor", "./x");
-  const { suspects, complete } = await findRepositories(ws, { most: 4 });
-  expect(suspects.map(({ path }) => path)).toEqual([join(ws, "near")]);
-  expect(complete).toBe(false);
+  const { suspects, complete } = await findRepositories(ws);
+  expect(suspects.map(({ path }) => path)).toEqual([join(ws, "near"), join(ws, "a/b/c/deep")]);
+  expect(complete).toBe(true);
 });
 
 test("a search that takes too long is reported as incomplete", async () => {
   expect(await findRepositories(ws, { withinMs: 0 })).toEqual({ suspects: [], complete: false });
 });
 
-test("a search can be aborted, and a missing directory gives no results", async () => {
-  await expect(findRepositories(ws, { signal: AbortSignal.abort() })).rejects.toThrow();
+test("a missing directory gives no results", async () => {
   expect(await findRepositories(join(ws, "nowhere"))).toEqual({ suspects: [], complete: true });
 });

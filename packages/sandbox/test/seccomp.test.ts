@@ -2,8 +2,9 @@ import { spawnSync } from "node:child_process";
 import { closeSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { descriptorsOf } from "../src/confine/linux.js";
-import { type SeccompArch, seccompFilter } from "../src/index.js";
+import { seccompFilter } from "../src/seccomp/filter.js";
 import { seccompLoader } from "../src/seccomp/loader.js";
+import type { SeccompArch } from "../src/seccomp/syscalls.js";
 
 const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;

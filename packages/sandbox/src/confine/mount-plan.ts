@@ -29,8 +29,6 @@ export interface MountRequest {
   readonly own: string | undefined;
   readonly home: string;
   readonly hidden: readonly Place[];
-  /** Directories, absolute or relative to each root. */
-  readonly protectedPaths: readonly string[];
 }
 
 /** Directories with sockets and other users' files. A command gets its own, which vanish when it ends. */
@@ -91,17 +89,21 @@ export function planMounts(request: MountRequest): MountPlan {
   return { mounts: needed([...mounts.values()].sort(byDepth)), placeholders: [...placeholders.values()] };
 }
 
+/** Sorts parents before their children. */
+export function byDepth(a: Mount, b: Mount): number {
+  return depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1);
+}
+
 // --- internal ---
 
 type Add = (path: string, view: View, kind?: Place["kind"]) => void;
 type Cover = (place: Place, view: View) => void;
 
-function protectedBelow(root: string, { protectedPaths, home, own }: MountRequest): Place[] {
-  const given = protectedPaths.map((path) => `${path}/`);
+function protectedBelow(root: string, { home, own }: MountRequest): Place[] {
   const settings = hasWorktreeSettings(root) ? [".git/config.worktree"] : [];
   const startup = placesIn(realPath(home) ?? home, HOME_STARTUP_FILES);
   const redirection: Place = { ...REDIRECTION, path: join(root, REDIRECTION.path), kind: "file" };
-  return [...placesIn(root, [...PROTECTED, ...settings, ...given]), redirection, ...startup].filter(
+  return [...placesIn(root, [...PROTECTED, ...settings]), redirection, ...startup].filter(
     ({ path }) => isBelow(path, root) && !(own && isInside(path, own)),
   );
 }
@@ -166,11 +168,6 @@ function isBelow(path: string, root: string): boolean {
 
 function kindOf(entry: Stats | undefined): Place["kind"] {
   return entry?.isDirectory() ? "directory" : "file";
-}
-
-/** Sorts parents before their children. */
-export function byDepth(a: Mount, b: Mount): number {
-  return depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1);
 }
 
 function depth(path: string): number {
