@@ -54,16 +54,21 @@ export function createRewind(deps: {
   }
 
   return async (direction, options = {}) => {
-    const conversation = deps.conversation();
-    const available = direction === "undo" ? conversation.undoable() : conversation.redoable();
-    const steps = Math.min(Math.max(1, Math.trunc(options.steps ?? 1)), available.length);
-    const remaining = available.length - steps;
-    const taken = direction === "undo" ? available.slice(-steps) : available.slice(0, steps);
-    if (taken.length === 0) return report(direction, { turns: 0, files: [], conflicts: [], remaining: 0 });
+    const available = () => deps.conversation()[direction === "undo" ? "undoable" : "redoable"]();
+    const there = available();
+    const steps = Math.min(Math.max(1, Math.trunc(options.steps ?? 1)), there.length);
+    const remaining = there.length - steps;
+    const taken = direction === "undo" ? there.slice(-steps) : there.slice(0, steps);
+    if (taken.length === 0) return report(direction, NOTHING);
     const { force = false, dryRun = false, origin } = options;
     const after = deps.lastSeq();
-    const numbers = conversation.filesOf(taken, direction);
+    const numbers = deps.conversation().filesOf(taken, direction);
     const restored = (await deps.snapshots?.restore(numbers, direction, { after, force, dryRun })) ?? NO_FILES;
+    // The conversation was cleared while files were restored: by its log, none of this is in reach.
+    if (!available().some(({ number }) => number === taken[0]!.number)) {
+      await restored.takeBack();
+      return report(direction, NOTHING);
+    }
     const rewound = {
       turns: steps,
       files: restored.files.map((file) => ({ ...file })),
@@ -77,6 +82,7 @@ export function createRewind(deps: {
 
 // --- internal ---
 
+const NOTHING = { turns: 0, files: [], conflicts: [], remaining: 0 };
 const NO_FILES: Restore = { files: [], conflicts: [], keep: async () => {}, takeBack: async () => {} };
 
 const VERBS = { undo: "rewound", redo: "replayed" } as const;

@@ -1,279 +1,229 @@
 /**
- * Commands in any order, with evictions, restarts and kills between them. The goal: nothing about a session depends on which of these
- * happened. The method: after each of them the state is compared with what it was before, and with a fold of the log written here, in the
- * plainest way, by other code than the session's.
+ * Commands in any order and at once, with evictions, restarts and kills between them, also in the middle of a turn, over real files. The
+ * goal: nothing about a session depends on which of these happened. The method: after each of them the session, and the files of its
+ * workspace, are compared with a fold of the log that is written for these tests.
  */
-import type { AgentEvent, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
-import type { Summary } from "@chimera/acp-schema/summary";
-import { createMemoryStore, type EventStore } from "@chimera/event-store";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SessionRecord } from "@chimera/acp-schema/events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Agent, createSlashPalette, type OwnedSession, type Sessions } from "../src/index.js";
-import { makeSessions, recordsOf } from "./fixture.js";
+import { isSessionError, type OwnedSession, type SettingChange } from "../src/index.js";
+import { filesOf, kill, newWorld, ORDERS, restart, settled, use, type World } from "./any-order-world.js";
+import { recordsOf } from "./fixture.js";
+import { plainFold, type State, stateOf } from "./plain-fold.js";
 
-type Store = EventStore<SessionEvent, Summary>;
+type Act =
+  | { readonly do: "prompt"; readonly words: readonly string[] }
+  | { readonly do: "undo" | "redo"; readonly steps: number }
+  | { readonly do: "set"; readonly change: SettingChange }
+  | { readonly do: "title"; readonly title: string }
+  | { readonly do: "share" | "answer"; readonly yes: boolean }
+  | { readonly do: "cancel" | "withdraw" | "go on" | "clear" | "close" };
 
-const START = { model: "m0", options: { approval: "auto", tone: "dry" } };
-const ORDERS = { approval: ["read-only", "auto", "full"] };
+type Command =
+  | Act
+  | { readonly do: "at once"; readonly acts: readonly Act[] }
+  | { readonly do: "fork" | "tear down" | "delete" | "leave" | "evict" | "restart" | "kill" };
 
-/** Speaks, calls a tool, fails or remembers, by what it is asked. */
-const agent: Agent = async function* ({ prompt, number }, { session }) {
-  yield { type: "step_start", metadata: { step: 0 } } satisfies AgentEvent;
-  yield { type: "text_delta", metadata: { text: `answer to ${prompt.text}` } } satisfies AgentEvent;
-  if (prompt.text.includes("call")) {
-    const call = { call_id: `c${number}`, tool: "Read", args: {}, kind: "read", title: "Read", locations: [] } as const;
-    yield { type: "tool_call", metadata: { ...call, locations: [] } } satisfies AgentEvent;
-    const result = { call_id: `c${number}`, success: true, output: "found", duration_ms: 1 };
-    yield { type: "tool_result", metadata: result } satisfies AgentEvent;
-  }
-  if (prompt.text.includes("remember")) await session.remember({ number });
-  if (prompt.text.includes("fail")) throw new Error("on purpose");
-  yield { type: "step_end", metadata: { step: 0 } } satisfies AgentEvent;
-};
+/** What a turn does, word by word. `wait` goes on with the command `go on`; `a` and `b` write a file, `-a` removes one. */
+const words = fc.constantFrom("a", "a", "b", "b", "-a", "call", "fail", "remember", "job", "wait", "ask", "question");
+const one = fc.constantFrom("a", "b", "c");
 
-const commands = fc.oneof(
+const acts: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ do: fc.constant("prompt"), words: fc.array(words, { maxLength: 4 }) }) },
   {
-    weight: 4,
+    weight: 1,
     arbitrary: fc.record({
       do: fc.constant("prompt"),
-      text: fc.constantFrom("hi", "call", "fail", "remember", "/cost"),
+      words: fc.constantFrom(["/cost"], ["/undo"], ["/redo"], ["/clear"], ["/compact"]),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom("undo", "redo"), steps: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constantFrom("undo", "redo"), steps: fc.integer({ min: 1, max: 3 }) }) },
   {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant("mode"), value: fc.constantFrom("auto", "review", "read-only") }),
-  },
-  {
-    weight: 1,
+    weight: 3,
     arbitrary: fc.record({
-      do: fc.constant("flag"),
-      id: fc.constantFrom("auto_approve_writes", "read_only"),
-      value: fc.boolean(),
+      do: fc.constant("set"),
+      change: fc.oneof(
+        fc.record({ mode: fc.constantFrom("auto", "review", "read-only") }),
+        fc.record({ option: fc.constantFrom("auto_approve_writes", "read_only"), value: fc.boolean() }),
+        fc.record({ approval: fc.constantFrom(...ORDERS.approval) }),
+        fc.record({ option: fc.constant("tone"), value: one }),
+        fc.record({ model: one }),
+        fc.record({ agent: one }),
+      ),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("approval"), value: fc.constantFrom(...ORDERS.approval) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constantFrom("model", "agent", "tone", "title"),
-      value: fc.constantFrom("a", "b", "c"),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("clear", "fork", "close") }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom("evict", "restart", "kill") }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("title"), title: one }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("share"), yes: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("answer"), yes: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom("go on", "cancel", "withdraw") }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("clear", "close") }) },
 );
-type Command = { do: string; text?: string; steps?: number; value?: string | boolean; id?: string };
 
-test("a session is the fold of its log after any commands, evictions, restarts and kills", {
-  timeout: 120_000,
+const commands: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 20, arbitrary: acts },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant("at once"), acts: fc.array(acts, { minLength: 2, maxLength: 4 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("fork", "tear down", "delete", "leave") }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom("evict", "restart", "kill") }) },
+);
+
+test("a session and its files are the fold of its log after any commands, evictions, restarts and kills", {
+  timeout: 900_000,
 }, async () => {
-  const numRuns = Number(process.env["CHIMERA_ANY_ORDER"] ?? 60);
-  await fc.assert(
-    fc.asyncProperty(fc.array(commands as fc.Arbitrary<Command>, { minLength: 1, maxLength: 25 }), async (list) => {
-      const world = await newWorld();
+  const numRuns = Number(process.env["CHIMERA_ANY_ORDER"] ?? 20);
+  const place = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+  const property = fc.asyncProperty(fc.array(commands, { minLength: 1, maxLength: 25, size: "max" }), async (list) => {
+    const base = mkdtempSync(join(place, "any-order-"));
+    const world = await newWorld(base);
+    try {
       for (const command of list) await run(world, command);
-      await world.sessions.shutdown();
-    }),
-    { numRuns },
-  );
+    } finally {
+      await world.program.stop();
+      rmSync(base, { recursive: true, force: true });
+    }
+  });
+  await fc.assert(property, { numRuns });
 });
 
-// --- the world the commands act on ---
-
-interface World {
-  store: Store;
-  sessions: Sessions;
-  id: string;
-  now: number;
-}
-
-async function newWorld(): Promise<World> {
-  const world = { store: createMemoryStore<SessionEvent, Summary>(), now: 0 } as World;
-  world.sessions = open(world);
-  world.id = (await world.sessions.create({ cwd: "/" })).id;
-  return world;
-}
-
-function open(world: World): Sessions {
-  return makeSessions(agent, {
-    store: world.store,
-    defaults: START,
-    orders: ORDERS,
-    ttl: 1,
-    monotonic: () => world.now,
-    commands: createSlashPalette({ home: "/nonexistent" }),
-  });
-}
+// --- what each command does ---
 
 async function run(world: World, command: Command): Promise<void> {
-  const session = await world.sessions.load(world.id);
+  const { sessions, clock, leave } = world.program;
+  const session = await sessions.load(world.id);
   const before = stateOf(session);
+  const records = await recordsOf(sessions, world.id);
+  /** Nothing that was recorded is lost or changed. */
+  const comesBack = async (as: State): Promise<void> => {
+    const { sessions: again } = world.program;
+    const now = stateOf(await again.load(world.id));
+    expect((await recordsOf(again, world.id)).slice(0, records.length).map(contentOf)).toEqual(records.map(contentOf));
+    const isBetweenTurns = before.running.length + before.waiting.length === 0;
+    // What ran has ended; that a turn did so changes what can be undone, and no more.
+    const { undoable, redoable, messages, outcomes, title } = now;
+    expect(now).toEqual({
+      ...as,
+      jobs: [],
+      ...(!isBetweenTurns && { ...ENDED, undoable, redoable, messages, outcomes, title }),
+    });
+  };
   switch (command.do) {
-    case "prompt":
-      session.prompt({ text: command.text ?? "" });
-      await session.idle();
-      break;
-    case "undo":
-    case "redo":
-      await session[command.do]({ steps: command.steps });
-      break;
-    case "mode":
-      await session.set({ mode: command.value as "auto" });
-      break;
-    case "flag":
-      await session.set({ option: command.id ?? "", value: command.value === true });
-      break;
-    case "approval":
-      await session.set({ approval: String(command.value) });
-      break;
-    case "model":
-      await session.set({ model: String(command.value) });
-      break;
-    case "agent":
-      await session.set({ agent: String(command.value) });
-      break;
-    case "tone":
-      await session.set({ option: "tone", value: String(command.value) });
-      break;
-    case "title":
-      await session.setTitle(String(command.value));
-      break;
-    case "clear":
-      await session.clear();
+    case "at once":
+      await Promise.all(command.acts.map((act) => perform(world, session, act)));
       break;
     case "fork":
-      if (session.conversation.turns.length > 0) world.id = (await world.sessions.fork(world.id)).id;
+      if (!session.conversation.turns.some(({ ended }) => ended)) break;
+      await fork(world, before, records);
       break;
-    case "close":
-      await world.sessions.close(world.id);
+    case "tear down":
+    case "delete":
+      await (command.do === "delete" ? sessions.delete(world.id) : sessions.tearDown(world.id));
+      if (command.do === "delete") world.gone.push(world.id);
+      use(world, (await sessions.create({ cwd: world.cwd })).id);
+      break;
+    case "leave":
+      leave(world.id);
       break;
     case "evict":
-      world.now += 5000;
-      world.sessions.evictIdle();
-      expect(stateOf(await world.sessions.load(world.id))).toEqual(before);
+      clock.now += 5000;
+      sessions.evictIdle();
+      if (before.running.length === 0 || !session.attended) await comesBack(before);
+      break;
+    case "restart":
+      await restart(world);
+      await comesBack(narrowed(before));
+      break;
+    case "kill":
+      await kill(world);
+      await comesBack(narrowed(before));
       break;
     default:
-      await end(world, command.do);
-      expect(stateOf(await world.sessions.load(world.id))).toEqual(narrowed(before));
+      await perform(world, session, command);
   }
-  const now = await world.sessions.load(world.id);
-  expect(stateOf(now)).toEqual(plainFold(await recordsOf(world.sessions, world.id)));
+  await settled(world);
+  await expectFold(world);
 }
 
-/** A restart lets go of everything in order; a kill leaves a log as it was written, and nothing else. */
-async function end(world: World, how: string): Promise<void> {
-  if (how === "restart") await world.sessions.shutdown();
-  else {
-    const copy = createMemoryStore<SessionEvent, Summary>();
-    const summary = await world.store.readSummary(world.id);
-    const writer = await copy.create(world.id, summary as Summary);
-    for (const { seq: _seq, id: _id, ts: _ts, ...event } of await recordsOf(world.sessions, world.id))
-      writer.append([event as SessionEvent]);
-    await writer.close();
-    world.store = copy;
+/** Without the time, which a log that a test copies by hand gets anew. */
+const contentOf = ({ id: _id, ts: _ts, ...content }: SessionRecord) => content;
+
+/** A fork has the past and the settings of its parent, and nobody may read it who was not asked for. */
+async function fork(world: World, parent: State, records: readonly SessionRecord[]): Promise<void> {
+  const { sessions } = world.program;
+  const child = await sessions.fork(world.id);
+  const copied = await recordsOf(sessions, child.id);
+  const at = copied.findLastIndex(({ type }) => type === "forked");
+  expect(copied.slice(0, at)).toEqual(records.slice(0, at));
+  const { model, agent, flags, options } = parent;
+  expect(stateOf(child)).toMatchObject({ model, agent, flags, options, isShared: false, ...ENDED });
+  use(world, child.id);
+}
+
+async function expectFold(world: World): Promise<void> {
+  const { sessions } = world.program;
+  const session = await sessions.load(world.id);
+  await settled(world);
+  const { state, files } = plainFold(await recordsOf(sessions, world.id), world.found);
+  expect(stateOf(session)).toEqual(state);
+  expect(session.queued).toBe(state.waiting.length);
+  expect(session.state).toBe(state.running.length > 0 ? "running" : "idle");
+  expect(filesOf(world)).toEqual(files);
+  for (const id of world.gone) await expect(sessions.load(id)).rejects.toMatchObject({ code: "session_not_found" });
+}
+
+/** What a command may be refused for, when others came first. */
+const REFUSALS = ["turn_running", "session_closed", "already_resolved"];
+
+async function perform(world: World, session: OwnedSession, act: Act): Promise<void> {
+  try {
+    await doing(world, session, act);
+  } catch (error) {
+    if (!isSessionError(error) || !REFUSALS.includes(error.code)) throw error;
   }
-  world.sessions = open(world);
 }
 
-// --- the same state, by two ways ---
-
-interface State {
-  readonly model: string;
-  readonly agent: string;
-  readonly flags: readonly boolean[];
-  readonly options: Readonly<Record<string, unknown>>;
-  readonly title: string | null;
-  readonly memory: unknown;
-  readonly messages: readonly string[];
-  readonly undoable: readonly number[];
-  readonly redoable: readonly number[];
-  readonly outcomes: readonly (string | undefined)[];
+function doing({ program, id }: World, session: OwnedSession, act: Act): unknown {
+  switch (act.do) {
+    case "prompt":
+      return session.prompt({ text: act.words.join(" ") }).durable;
+    case "undo":
+    case "redo":
+      return session[act.do]({ steps: act.steps });
+    case "set":
+      return session.set(act.change);
+    case "title":
+      return session.setTitle(act.title);
+    case "share":
+      return session.share(act.yes);
+    case "answer": {
+      const [permission] = session.openPermissions.keys();
+      const [asked] = session.openQuestions.keys();
+      if (permission !== undefined) return session.answer(permission, act.yes ? "allow" : "deny");
+      return asked === undefined ? undefined : session.answerQuestion(asked, act.yes ? "yes" : null);
+    }
+    case "withdraw": {
+      const waiting = session.conversation.turns.findLast(({ started, ended }) => !started && !ended);
+      return waiting && session.cancel(waiting.number);
+    }
+    case "go on":
+      return program.stops.get(id)?.();
+    case "close":
+      return program.sessions.close(id);
+    default:
+      return session[act.do]();
+  }
 }
 
-function stateOf({ settings, conversation }: OwnedSession): State {
-  return {
-    model: settings.model,
-    agent: settings.agent,
-    flags: [settings.autoApproveWrites, settings.autoApproveExecute, settings.readOnly],
-    options: { ...settings.options },
-    title: conversation.facts.title,
-    memory: conversation.facts.memory,
-    messages: conversation
-      .messages(Number.POSITIVE_INFINITY)
-      .flatMap((message) => (message.role === "user" ? message.text : [])),
-    undoable: conversation.undoable().map(({ number }) => number),
-    redoable: conversation.redoable().map(({ number }) => number),
-    outcomes: conversation.turns.map(({ result }) => result?.output),
-  };
-}
+// --- what a process that ends leaves ---
 
-/** What a restart leaves: the flags and the approval of the start, where the session had more. */
+const ENDED = { running: [], waiting: [], permissions: [], questions: [], calls: [], jobs: [] };
+
+/** The flags and the approval of the start, where the session had more. */
 function narrowed(state: State): State {
   const approval = ORDERS.approval.indexOf(String(state.options["approval"])) > 1 ? "auto" : state.options["approval"];
   return { ...state, flags: [false, false, state.flags[2] === true], options: { ...state.options, approval } };
-}
-
-/** Written for this test, from what the records mean. */
-function plainFold(records: readonly SessionRecord[]): State {
-  const state = { model: "m0", agent: "build", title: null as string | null, memory: null as unknown };
-  let flags = [false, false, false];
-  let options: Record<string, unknown> = { ...START.options };
-  const turns: {
-    prompt: string;
-    steps: number;
-    done: boolean;
-    undone: boolean;
-    dead: boolean;
-    output: string | undefined;
-  }[] = [];
-  let cleared = 0;
-  for (const { type, turn, metadata } of records as readonly unknown[] as {
-    type: string;
-    turn: number | null;
-    metadata: Record<string, never>;
-  }[]) {
-    const own = turn === null ? undefined : turns[turn];
-    if (type === "user_message")
-      turns.push({ prompt: metadata["text"]!, steps: 0, done: false, undone: false, dead: false, output: undefined });
-    if (type === "step_start" && own) {
-      if (own.steps === 0) for (const other of turns) if (other.undone) other.dead = true;
-      own.steps++;
-    }
-    if ((type === "agent_result" || type === "cancelled") && own)
-      Object.assign(own, { done: true, output: metadata["output"] });
-    if (type === "model_changed") state.model = metadata["new"]!;
-    if (type === "title_changed") state.title = metadata["title"]!;
-    if (type === "agent_session") state.memory = metadata["state"];
-    if (type === "mode_changed")
-      flags = { auto: [true, true, false], review: [false, false, false], "read-only": [false, false, true] }[
-        metadata["new"]!
-      ] as boolean[];
-    if (type === "approval_changed") options["approval"] = metadata["new"];
-    if (type === "config_changed") {
-      const at = ["auto_approve_writes", "auto_approve_execute", "read_only"].indexOf(metadata["id"]!);
-      if (at >= 0) flags = flags.map((flag, index) => (index === at ? metadata["value"] === true : flag));
-      else if (metadata["id"] === "agent") state.agent = metadata["value"]!;
-      else options[metadata["id"]!] = metadata["value"];
-    }
-    if (type === "settings_reset") [flags, options] = [[false, false, false], { ...START.options }];
-    if (type === "cleared") cleared = turns.length;
-    const live = turns.map((_, number) => number).filter((number) => number >= cleared && turns[number]!.steps > 0);
-    if (type === "undo")
-      for (const number of live.filter((one) => turns[one]!.done && !turns[one]!.undone).slice(-metadata["turns"]!))
-        turns[number]!.undone = true;
-    if (type === "redo")
-      for (const number of live.filter((one) => turns[one]!.undone && !turns[one]!.dead).slice(0, metadata["turns"]))
-        turns[number]!.undone = false;
-  }
-  const numbers = turns.map((_, number) => number).filter((number) => number >= cleared && turns[number]!.steps > 0);
-  return {
-    ...state,
-    flags,
-    options,
-    messages: numbers.filter((number) => !turns[number]!.undone).map((number) => turns[number]!.prompt),
-    undoable: numbers.filter((number) => turns[number]!.done && !turns[number]!.undone),
-    redoable: numbers.filter((number) => turns[number]!.undone && !turns[number]!.dead),
-    outcomes: turns.map(({ output }) => output),
-  };
 }

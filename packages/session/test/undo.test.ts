@@ -210,6 +210,18 @@ describe("undo", () => {
     expect(file("0.txt")).toBeNull();
   });
 
+  test.for(["undo", "redo"] as const)("an %s that a clear overtakes did not happen", async (direction) => {
+    const { sessions, session, file } = await open();
+    for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
+    await session.undo();
+    await session.idle();
+    const rewound = session[direction]();
+    await session.clear();
+    expect((await rewound).turns).toBe(0);
+    expect([file("0.txt"), file("1.txt")]).toEqual(["one", null]);
+    expect((await recordsOf(sessions, session.id)).at(-1)?.type).toBe("cleared");
+  });
+
   test("survives a restart, in both directions", async () => {
     const { sessions, session, stop, start, file } = await open();
     for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
