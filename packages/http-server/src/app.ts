@@ -60,15 +60,20 @@ export interface App extends Hono<AppEnv> {
 export function createApp(deps: AppDeps): App {
   const { sessions } = deps;
   const tokens = createSessionTokens(deps.peers?.tokens, deps.people?.lifeOf);
-  const openSession = createOpenSession(sessions, deps.peers);
+  const openSession = createOpenSession(sessions, deps);
   const createIn =
-    (all: Sessions, open: OpenSession): CreateSession =>
-    async ({ cwd, ...options } = {}, giver) => {
+    (open: OpenSession): CreateSession =>
+    async ({ cwd, ...options } = {}, giver, begin) => {
       const where = cwd === undefined ? deps.defaultCwd : await existingDirectory(cwd, "cwd");
-      const session = open.admit(await all.create({ ...options, cwd: where }));
-      return { session, sessionToken: await tokens.issue(session, giver) };
+      let sessionToken = "";
+      const session = await open.make({ ...options, cwd: where }, async (made) => {
+        open.admit(made);
+        await begin?.(made);
+        sessionToken = await tokens.issue(made, giver);
+      });
+      return { session, sessionToken };
     };
-  const createSession = createIn(sessions, openSession);
+  const createSession = createIn(openSession);
   const clock = deps.clock ?? Date.now;
   const pageTokens = createPageTokens(deps.pageCode, clock);
   const refuse = createRefuse();
@@ -95,14 +100,14 @@ export function createApp(deps: AppDeps): App {
   const tables = new Map<string, { readonly table: typeof own; readonly parts: Parts }>();
   const partsFor = (person: Person): Parts => {
     const theirs = sessionsFor(sessions, person);
-    const open = createOpenSession(theirs, deps.peers);
+    const open = createOpenSession(theirs, deps);
     const peers = deps.peers && { ...deps.peers, held: async () => visibleOf(theirs, await deps.peers!.held()) };
     return {
       ...parts,
       deps: { ...deps, sessions: theirs, ...(peers && { peers }) },
       creations: createCreations(theirs, clock),
       openSession: open,
-      createSession: createIn(theirs, open),
+      createSession: createIn(open),
     };
   };
   const tableFor = (person: Person) => {

@@ -2,7 +2,7 @@
  * Sessions by the `Idempotency-Key` they were made with. The key is in the first record of a session, so it is found again after a
  * restart; what is in memory is only a shorter way to it.
  */
-import type { OwnedSession, PromptInput, Sessions } from "@chimera/session";
+import type { Sessions } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppEnv } from "./deps.js";
 import { HttpError } from "./http-error.js";
@@ -28,24 +28,10 @@ export function createCreations(sessions: Sessions, clock: () => number) {
       }
     }
   };
-  const begin = async (prompt: PromptInput, make: () => Promise<OwnedSession>): Promise<string> => {
-    const session = await make();
-    let accepted: ReturnType<OwnedSession["prompt"]>;
-    try {
-      accepted = session.prompt(prompt);
-    } catch (error) {
-      // Nothing was said in it, and nobody knows of it.
-      await sessions.delete(session.id).catch(() => {});
-      throw error;
-    }
-    await accepted.durable;
-    return session.id;
-  };
   return {
-    /** Makes a session with its first prompt, or finds the one that was made with this prompt's key before. */
-    async once(prompt: PromptInput, make: () => Promise<OwnedSession>) {
-      const { key } = prompt;
-      if (key === undefined) return { id: await begin(prompt, make), isNew: true };
+    /** Makes a session with its first prompt, or finds the one whose first prompt had this key. */
+    async once(key: string | undefined, make: () => Promise<string>) {
+      if (key === undefined) return { id: await make(), isNew: true };
       recalled ??= recall().catch((error) => {
         // The next request tries again.
         recalled = null;
@@ -54,7 +40,7 @@ export function createCreations(sessions: Sessions, clock: () => number) {
       await recalled;
       const known = made.get(key);
       if (known) return { id: await known, isNew: false };
-      const making = begin(prompt, make);
+      const making = make();
       keep(key, making);
       try {
         return { id: await making, isNew: true };

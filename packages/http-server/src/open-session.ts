@@ -9,7 +9,7 @@ import {
   type Sessions,
 } from "@chimera/session";
 import type { Giver } from "./auth/token.js";
-import type { Peers } from "./deps.js";
+import type { AppDeps } from "./deps.js";
 
 export type OpenSession = ReturnType<typeof createOpenSession>;
 
@@ -20,13 +20,16 @@ export interface CreatedSession {
 }
 
 /**
- * Makes a session as `POST /session` does. Throws `invalid_cwd`, and what `sessions.create` throws.
+ * Makes a session as `POST /session` does. Throws `invalid_cwd`, and what `sessions.create` and `begin` throw.
  *
  * @param giver who the session's token is made for: with their own token it ends too.
+ * @param begin what is done with it first. When that fails, the session is deleted again.
  */
-export type CreateSession = (options?: Partial<CreateOptions>, giver?: Giver) => Promise<CreatedSession>;
+export type CreateSession = (options?: Partial<CreateOptions>, giver?: Giver, begin?: Begin) => Promise<CreatedSession>;
 
-export function createOpenSession(sessions: Sessions, peers?: Pick<Peers, "isElsewhere">) {
+type Begin = (session: OwnedSession) => Promise<unknown>;
+
+export function createOpenSession(sessions: Sessions, { peers, log }: Pick<AppDeps, "peers" | "log">) {
   const attached = new WeakSet<OwnedSession>();
   const admit = (session: OwnedSession) => {
     if (attached.has(session)) return session;
@@ -38,6 +41,19 @@ export function createOpenSession(sessions: Sessions, peers?: Pick<Peers, "isEls
   /** The live session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
   const opened = async (id: string) => admit(await sessions.load(id));
   return Object.assign(opened, {
+    /** Makes a session and begins it. Of one that cannot begin nothing is left: its maker learns no id of it. */
+    async make(options: CreateOptions, begin: Begin): Promise<OwnedSession> {
+      const session = await sessions.create(options);
+      try {
+        await begin(session);
+        return session;
+      } catch (error) {
+        await sessions.delete(session.id).catch((cause: unknown) => {
+          log?.("a session that could not begin is left over", { session: session.id, error: String(cause) });
+        });
+        throw error;
+      }
+    },
     /** An answer may always come over HTTP, so a request is never denied because no approver is connected. */
     admit,
     /** The session, or what its log says of it while another process has it. */

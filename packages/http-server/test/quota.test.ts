@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { digest } from "../src/auth/token.js";
 import type { People } from "../src/index.js";
 import { type Answer, eventually, newSession, openStream, runTurn, type Served, scratch, serve } from "./fixture.js";
+import { expectError } from "./shape.js";
 
 const ANN: Person = { name: "ann", role: "user" };
 const BOB: Person = { name: "bob", role: "user" };
@@ -81,6 +82,33 @@ test("a session whose first prompt is refused is not there, and can be made with
   expect((await served.sessions.list()).sessions).toHaveLength(1);
   now += 61_000;
   expect((await make("two")).status).toBe(201);
+});
+
+test("of a prompt or a setting that is refused no session is left, and one that is sure to be refused makes none", async () => {
+  const served = await serve({ quotas: { all: { turns: 1 } } });
+  const made: string[] = [];
+  served.sessions.onLoad(({ id }) => void made.push(id));
+  const start = (body: object) => served.call("POST", "/sessions", { body: { prompt: "wait", ...body } });
+  const run = () =>
+    served.call("POST", "/runs", {
+      body: {
+        agent_name: "otter",
+        input: [{ role: "user", parts: [{ content_type: "text/plain", content: "wait" }] }],
+        mode: "async",
+      },
+    });
+  const unknown = { options: { "engine:zzz": true } };
+  expectError(await start(unknown), 400, "invalid_setting");
+  expectError(await served.call("POST", "/session", { body: unknown }), 400, "invalid_setting");
+  const atOnce = await Promise.all(Array.from({ length: 10 }, () => start({})));
+  expect(counted(atOnce)).toEqual({ 201: 1, 429: 9 });
+  const { session_id } = atOnce.find(({ status }) => status === 201)!.body;
+  const before = made.length;
+  expect(counted([await start({}), await start({}), await run()])).toEqual({ 429: 3 });
+  expect(made).toHaveLength(before);
+  expect(served.sessions.live().map(({ id }) => id)).toEqual([session_id]);
+  expect(made.filter((id) => id !== session_id)).not.toEqual([]);
+  for (const id of made) expect([id, await served.store.has(id)]).toEqual([id, id === session_id]);
 });
 
 test("the day's dollars end prompts with 402 until the next day", async () => {

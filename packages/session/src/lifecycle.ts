@@ -65,6 +65,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       loaded.evictIdle();
       house.requireWork();
       await house.quota.ready();
+      if (options.prompted) house.quota.requireTurn(options.owner);
       const name = newName(house);
       return loaded.bringIn(name.id, async () => {
         const asked = (await deps.admit?.(options)) ?? options;

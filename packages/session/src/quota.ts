@@ -205,10 +205,12 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps) {
       streams.add(owner, 1);
       return () => streams.add(owner, -1);
     },
+    /** Throws what `requirePrompt` would throw for a prompt of any size, and counts nothing. */
+    requireTurn: (sender: string | undefined) => require(sender, TURN),
     /** Throws `limit_reached`, `budget_spent`. Counts the prompt for its sender, and its size for the owner of the session. */
     requirePrompt(sender: string | undefined, session: Measured, size: () => number) {
       const diskBytes = isLimited("diskBytes") ? size() : 0;
-      require(sender, { usdPerDay: 0, turns: 1, promptsPerMinute: 1, diskBytes });
+      require(sender, { ...TURN, diskBytes });
       for (const [limits, whose] of bounds(sender)) {
         if (limits.promptsPerMinute !== undefined) prompts.set(whose ?? ALL, [...recent(whose ?? ALL), clock()]);
       }
@@ -226,6 +228,8 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps) {
 // --- internal ---
 
 const MINUTE_MS = 60_000;
+/** What every prompt takes. */
+const TURN = { usdPerDay: 0, turns: 1, promptsPerMinute: 1 } as const;
 /** How old a count of what other processes use may be. */
 const AGAIN_MS = 1000;
 const DAY_MS = 86_400_000;

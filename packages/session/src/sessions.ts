@@ -27,6 +27,8 @@ export interface CreateOptions {
   readonly settings?: Partial<Settings>;
   /** False keeps the log in memory. @defaultValue true */
   readonly persist?: boolean;
+  /** Its first prompt follows at once: where that would be refused, no session is made. @defaultValue false */
+  readonly prompted?: boolean;
   /** The person it is made for. @defaultValue nobody: it is the program's own user's */
   readonly owner?: string;
 }

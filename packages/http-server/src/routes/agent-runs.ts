@@ -16,7 +16,7 @@ import { streamArray } from "../stream/text-body.js";
 import { requireManifest } from "./program.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
-export function agentRunRoutes({ deps, creations, streams }: Parts) {
+export function agentRunRoutes({ deps, openSession, creations, streams }: Parts) {
   const { sessions } = deps;
 
   const requireRun = async (id: string): Promise<void> => {
@@ -36,10 +36,12 @@ export function agentRunRoutes({ deps, creations, streams }: Parts) {
     await requireManifest(deps, agent_name);
     const text = input.flatMap((message) => message.parts.map((part) => part.content)).join("\n");
     if (text.trim() === "") throw new HttpError(400, "missing_prompt", "input has no text");
-    const { id } = await creations.once({ text, key }, async () => {
-      const session = await sessions.create({ cwd: deps.defaultCwd });
-      if (agent_name !== deps.name) await session.set({ agent: agent_name });
-      return session;
+    const { id } = await creations.once(key, async () => {
+      const made = await openSession.make({ cwd: deps.defaultCwd, prompted: true }, async (session) => {
+        if (agent_name !== deps.name) await session.set({ agent: agent_name });
+        await session.prompt({ text, key }).durable;
+      });
+      return made.id;
     });
     const session = await sessions.load(id);
     if (session.conversation.turns[0]?.prompt.text === text) return session;

@@ -23,8 +23,8 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
       const { session, sessionToken: session_token } = await createSession(
         { ...asked, settings: change.made },
         c.get("caller"),
+        (made) => made.set(change.rest(made)),
       );
-      await session.set(change.rest(session));
       const reply = { ...placeOf(session), session_token };
       return c.json(reply satisfies CreateSessionReply, 201);
     },

@@ -55,18 +55,20 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const change = await settingsChange(deps, cwd ?? deps.defaultCwd, body);
       const input = { ...promptOf([{ type: "text", text: prompt }, ...content]), key: keyOf(c) };
       let token: string | undefined;
-      const { id, isNew } = await creations.once(input, async () => {
+      const { id, isNew } = await creations.once(input.key, async () => {
         const settings = {
           ...change.made,
           ...(effort !== undefined && { options: { ...sessions.defaults.options, effort } }),
           ...(max_steps !== undefined && { maxSteps: max_steps }),
           ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
         };
-        const where = cwd === undefined ? {} : { cwd };
-        const { session, sessionToken } = await createSession({ ...where, persist, settings }, c.get("caller"));
+        const asked = { ...(cwd !== undefined && { cwd }), persist, settings, prompted: true };
+        const { session, sessionToken } = await createSession(asked, c.get("caller"), async (made) => {
+          await made.set(change.rest(made));
+          await made.prompt(input).durable;
+        });
         token = sessionToken;
-        await session.set(change.rest(session));
-        return session;
+        return session.id;
       });
       const session = await openSession(id);
       if (!isNew && session.conversation.turns[0]?.prompt.text !== input.text) {
