@@ -34,6 +34,13 @@ export function createLazySnapshots(root: string, open: () => Promise<SnapshotSt
         async () => (await store.get()).session(id, workspace, log),
         () => isKept(id),
       ),
+    reading: (id, workspace) => {
+      const open = async () => (await store.get()).reading(id, workspace);
+      return {
+        list: async () => (isKept(id) ? (await open()).list() : []),
+        edits: async (snapId) => (await open()).edits(snapId),
+      };
+    },
     release: (id) => void store.opened().then((opened) => opened?.release(id)),
     async clear(id) {
       if (isKept(id) || (await store.opened())) await (await store.get()).clear(id);

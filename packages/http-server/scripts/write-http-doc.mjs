@@ -148,7 +148,7 @@ that waits for a record which is lost ends as if it had come.
   It stays open until the session is torn down, evicted, or its token is rotated.
 - \`/events?session=a&session=b:42\`: up to ${LIMITS.streamedSessions} sessions in one stream, each from the number after its colon. \`event: record\` with \`{session_id, record}\`; the id, with the
   last record of a batch, names the number of every session (\`a:17,b:44\`), and as \`Last-Event-ID\` resumes them all: pass over a record that you have. With \`list=true\` also
-  \`event: row\` with \`{session_id, row}\` for each change of the list: \`row\` is one of \`GET /sessions\`, null when the session is gone.
+  \`event: row\` with \`{session_id, row}\` for each change of the list: \`row\` is one of \`GET /sessions\`, null when the session is gone. Changes that another process makes come within some ${LIMITS.listLookMs / 1000} s, those of a slow peer once, as the row is then.
 - \`?until=turn\` ends a session's stream after the last record of a turn, \`?until=never\` keeps it open when nothing runs, \`?until=end\` is the default of \`/sessions/{id}/events\`.
 - \`POST /runs\` with \`mode: "stream"\`: lines of \`data\` only, each a run event.
 

@@ -29,6 +29,9 @@ export const LIMITS = {
   compressedFrom: 1024,
   /** Sessions in one stream of several. */
   streamedSessions: 32,
+  /** Between two looks at what other processes did to the list that a stream shows, and the rows that a look compares. */
+  listLookMs: 2000,
+  watchedRows: 100,
   /** What is shown of a file, and of a directory. */
   fileBytes: 1024 * 1024,
   directoryEntries: 2000,

@@ -2,7 +2,7 @@
 import type { SessionRow } from "@chimera/acp-schema/http";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { formatPageEnd, type PageEnd, parsePageEnd, sessionTime } from "@chimera/event-store";
-import type { Session, Sessions } from "@chimera/session";
+import type { ListedSummary, Session, Sessions } from "@chimera/session";
 import { LIMITS } from "./limits.js";
 
 export interface ListQuery {
@@ -29,7 +29,7 @@ export async function pageOfSessions(
   const live = state === "persisted" ? [] : sessions.live();
   const found = live
     .filter((session) => isAsked(session, { since, model }))
-    .map(liveRow)
+    .map((session) => ({ place: [session.touchedAt, session.id] as const, row: liveRow(session) }))
     .filter(({ place }) => start === null || inOrder(start, place) < 0);
   const cap = limit === undefined ? LIMITS.listedSessions : limit;
   let [isMore, last]: [boolean, OrderedRow | undefined] = [false, undefined];
@@ -44,7 +44,9 @@ export async function pageOfSessions(
     const isHeld = (id: string) => state !== "persisted" && held?.has(id) === true;
     const stored = page.sessions.filter(({ id }) => !present.has(id) && (state !== "live" || isHeld(id)));
     isMore = cap !== null && stored.length > cap;
-    const rows = stored.slice(0, cap ?? undefined).map((one) => storedRow(one, isHeld(one.id)));
+    const rows: OrderedRow[] = [];
+    for (const one of stored.slice(0, cap ?? undefined))
+      rows.push({ place: [one.touched, one.id], row: await storedRow(sessions, one, isHeld(one.id)) });
     last = rows.at(-1);
     found.push(...rows);
   }
@@ -57,15 +59,31 @@ export async function pageOfSessions(
   return { sessions: shown.map(({ row }) => row), next: isMore && last ? formatPageEnd(last.place) : null };
 }
 
-export function rowOf(summary: Summary, touched: number, session: Session | null): SessionRow {
+export function liveRow(session: Session): SessionRow {
+  return rowOf(session.summary(), session.touchedAt, session);
+}
+
+/** The row of a session that this process has not in memory. What it waits for is read in its log. */
+export async function storedRow(sessions: Sessions, stored: ListedSummary, isHeld: boolean): Promise<SessionRow> {
+  const { id, summary, touched } = stored;
+  const waiting = summary.state === "waiting" ? await sessions.read(id).catch(() => null) : null;
+  return { ...rowOf(summary, touched, null, waiting), ...(isHeld && { state: "live" }) };
+}
+
+export function rowOf(
+  summary: Summary,
+  touched: number,
+  session: Session | null,
+  waiting: Pick<Session, "openPermissions" | "openQuestions"> | null = session,
+): SessionRow {
   const started = summary.started_at ?? timeInId(summary.session_id);
   const created = session ? session.createdAt : started === null ? null : Date.parse(started);
   return {
     session_id: summary.session_id,
     state: session ? "live" : "persisted",
     status: summary.state,
-    permissions: [...(session?.openPermissions.values() ?? [])],
-    questions: [...(session?.openQuestions.values() ?? [])],
+    permissions: [...(waiting?.openPermissions.values() ?? [])],
+    questions: [...(waiting?.openQuestions.values() ?? [])],
     working_dir: summary.cwd || null,
     created_at: created === null ? null : created / 1000,
     last_touched: touched / 1000,
@@ -96,17 +114,6 @@ interface OrderedRow {
 
 function inOrder(a: PageEnd, b: PageEnd): number {
   return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
-}
-
-function liveRow(session: Session): OrderedRow {
-  return { place: [session.touchedAt, session.id], row: rowOf(session.summary(), session.touchedAt, session) };
-}
-
-function storedRow(
-  { id, summary, touched }: { id: string; summary: Summary; touched: number },
-  isHeld: boolean,
-): OrderedRow {
-  return { place: [touched, id], row: { ...rowOf(summary, touched, null), ...(isHeld && { state: "live" }) } };
 }
 
 function isAsked(session: Session, { since, model }: Pick<ListQuery, "since" | "model">): boolean {

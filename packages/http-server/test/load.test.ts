@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-test("a small load is borne: readers, reconnects, visits, slow headers and a restart in the middle", {
+test("a small load is borne: readers, peers that take nothing, reconnects, visits, slow headers and a restart in the middle", {
   timeout: 60_000,
 }, () => {
   const script = join(import.meta.dirname, "load", "load.mjs");
@@ -19,9 +19,11 @@ test("a small load is borne: readers, reconnects, visits, slow headers and a res
     "300",
     "--slow",
     "100",
+    "--held",
+    "12",
     "--p99",
     "5000",
   ];
   const said = execFileSync(process.execPath, [script, ...scale], { encoding: "utf8", timeout: 55_000 });
-  expect(said.trim().split("\n")).toHaveLength(5);
+  expect(said.trim().split("\n")).toHaveLength(6);
 });

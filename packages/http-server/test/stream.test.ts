@@ -313,6 +313,40 @@ test("a peer that reads slowly gets everything, and holds nobody up", async () =
   slow.destroy();
 });
 
+test("of many sessions in one stream a slow peer gets every record, and a row that changed often once, as it is then", async () => {
+  const served = await serve();
+  const ids = await Promise.all(Array.from({ length: 8 }, async () => (await newSession(served)).id));
+  const slow = connect(served.port, "127.0.0.1");
+  slow.pause();
+  const query = ids.map((id) => `session=${id}`).join("&");
+  slow.write(`GET /events?list=true&${query} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\n\r\n`);
+  await eventually(async () => (await served.call("GET", `/sessions/${ids[0]}/clients`)).body.clients.length === 1);
+  await Promise.all(ids.map((id) => runTurn(served, id, "burst 1200 2048")));
+  for (let at = 0; at < 100; at++) {
+    await (await served.sessions.load(ids[0]!)).setTitle(`title ${at}`);
+    await served.sessions.close(ids[0]!);
+  }
+  const seqs = new Map<string, number[]>(ids.map((id) => [id, []]));
+  const titles: string[] = [];
+  let rest = "";
+  slow.setEncoding("latin1").on("data", (chunk: string) => {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) {
+      const [, id = "", kind, seq] = /^data: \{"session_id":"([^"]+)","(record":\{"seq":(\d+)|row)/.exec(line) ?? [];
+      if (kind === "row") titles.push(/"title":"(title \d+)"/.exec(line)?.[1] ?? "");
+      else seqs.get(id)?.push(Number(seq));
+    }
+  });
+  slow.resume();
+  const ends = await Promise.all(ids.map((id) => served.sessions.logs.lastSeq(id)));
+  await eventually(() => ids.every((id, at) => seqs.get(id)!.at(-1) === ends[at]), 30_000);
+  for (const found of seqs.values()) expect(found).toEqual(found.map((_, at) => at + 1));
+  await eventually(() => titles.includes("title 99"));
+  expect(titles.filter(Boolean).length).toBeLessThan(10);
+  slow.destroy();
+});
+
 test("a mounted app streams without a Node response", async () => {
   const { served, id, count } = await finished();
   const response = await served.app.request(`http://localhost/sessions/${id}/events`, {

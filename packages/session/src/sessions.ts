@@ -5,7 +5,7 @@ import type { AgentEvent, Lost, SessionEvent } from "@chimera/acp-schema/events"
 import type { Policy } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, Holder, ListOptions } from "@chimera/event-store";
-import type { RecoveryReport, SnapshotStore } from "@chimera/snapshot-store";
+import type { RecoveryReport, SnapshotReading, SnapshotStore } from "@chimera/snapshot-store";
 import type { SessionLogs } from "./logs.js";
 import type { Elsewhere, Quota, Quotas } from "./quota.js";
 import type { Rewind } from "./rewind.js";
@@ -104,6 +104,7 @@ export interface SessionReading
   extends Omit<ReadableSession, "touchedAt" | "state" | "queued" | "snapshots" | "summary"> {
   /** What it was made with. */
   readonly bounds?: Summary["bounds"];
+  readonly snapshots: SnapshotReading | null;
 }
 
 export interface LoadedVisible<S extends Session = OwnedSession> {
@@ -141,7 +142,7 @@ export interface SessionsDeps {
   /** Where sessions with `persist: false` live. @defaultValue memory */
   readonly ephemeral?: EventStore<SessionEvent, Summary>;
   /** @defaultValue none: undo then rewinds the conversation alone */
-  readonly snapshots?: Pick<SnapshotStore, "session" | "release" | "clear"> | null;
+  readonly snapshots?: Pick<SnapshotStore, "session" | "reading" | "release" | "clear"> | null;
   /** @defaultValue this machine's files, unguarded: an agent that takes paths from a model brings its own */
   readonly disk?: Files;
   /** The program's name: the prefix of its session ids. */

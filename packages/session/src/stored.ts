@@ -75,6 +75,7 @@ export async function readStored(house: StoredDeps, id: string): Promise<Session
   const settings = narrower(own, start, house.deps.orders ?? {});
   const { facts, openPermissions, openQuestions } = conversation;
   const { title, isShared } = facts;
-  const told = { title, isShared, openPermissions, openQuestions, mode: modeOf(settings) };
+  const snapshots = house.deps.snapshots?.reading(id, { cwd, directories }) ?? null;
+  const told = { title, isShared, openPermissions, openQuestions, mode: modeOf(settings), snapshots };
   return { id, cwd, directories, createdAt, owner, persistent: true, conversation, settings, bounds, lastSeq, ...told };
 }

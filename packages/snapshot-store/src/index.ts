@@ -16,6 +16,7 @@ export type {
   RestoreLog,
   RestoreOptions,
   SessionSnapshots,
+  SnapshotReading,
   SnapshotStore,
   SnapshotStoreOptions,
   SnapshotWorkspace,

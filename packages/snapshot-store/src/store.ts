@@ -2,12 +2,16 @@
 import { mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Baseline, baselineDirectory, createBaseline } from "./baseline/baseline.js";
+import { type Blobs, createBlobs } from "./content/blobs.js";
 import { removeOwnDirectory } from "./content/own-files.js";
+import { editsOf } from "./diff/edits.js";
 import { errnoOf, SnapshotError, toSnapshotError } from "./errors.js";
 import { collectGarbage } from "./gc.js";
 import { DEFAULT_LIMITS } from "./limits.js";
 import { readJournal } from "./restore/journal.js";
 import { createSessionSnapshots } from "./session-snapshots.js";
+import { snapshotOf } from "./turn/manifest.js";
+import { createManifests, type Manifests } from "./turn/manifests.js";
 import type { RestoreLog, SessionSnapshots, SnapshotStore, SnapshotStoreOptions } from "./types.js";
 import { createRoots } from "./workspace/roots.js";
 
@@ -46,6 +50,23 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
       const session = createSessionSnapshots(kept);
       open.set(sessionId, session);
       return session;
+    },
+    reading(sessionId, workspace) {
+      const directory = sessionDirectory(root, sessionId);
+      const roots = createRoots(workspace, ownData);
+      const look = async <T>(doing: string, at: (manifests: Manifests, blobs: Blobs) => T | Promise<T>): Promise<T> => {
+        const blobs = createBlobs(`${directory}/blobs`);
+        try {
+          return await at(createManifests(directory, blobs, roots, limits), blobs);
+        } catch (error) {
+          throw toSnapshotError(error, doing);
+        }
+      };
+      return {
+        list: () => look("listing snapshots", (manifests) => manifests.all().map(snapshotOf)),
+        edits: (snapId) =>
+          look("comparing files", (manifests, blobs) => editsOf(manifests.manifest(snapId), blobs, roots.cwd)),
+      };
     },
     unfinished() {
       return sessionIds(root).flatMap((sessionId) => {

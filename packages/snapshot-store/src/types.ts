@@ -4,6 +4,8 @@ import type { SnapshotLimits } from "./limits.js";
 export interface SnapshotStore {
   /** What is kept for the undo of a session; opening it creates nothing on disk. Without a log, nothing is recorded. */
   session(sessionId: string, workspace: SnapshotWorkspace, log?: RestoreLog): SessionSnapshots;
+  /** What is kept for a session that another process may have: it is read anew with each call, and nothing is repaired. */
+  reading(sessionId: string, workspace: SnapshotWorkspace): SnapshotReading;
   /** Sessions that a crash left with a restore that is not settled, and are not open here. */
   unfinished(): readonly UnfinishedRestore[];
   /** Stops using a session; what is on disk stays. */
@@ -47,8 +49,15 @@ export interface RestoreLog {
   recorded(direction: Direction, after: number): Promise<boolean>;
 }
 
+export interface SnapshotReading {
+  /** Oldest first. */
+  list(): Promise<readonly TurnSnapshot[]>;
+  /** The files one snapshot changed, each with its unified diff. */
+  edits(snapId: string): Promise<readonly FileEdit[]>;
+}
+
 /** Which turns can be undone or redone, and in which order, is the caller's to say: it has the log. */
-export interface SessionSnapshots {
+export interface SessionSnapshots extends SnapshotReading {
   /**
    * Repairs what a crash left: a restore stands or is taken back, as the log says; an unfinished turn becomes a snapshot. Null
    * when no restore was interrupted. Without this call, the first other call does the same and reports nothing.
@@ -66,10 +75,6 @@ export interface SessionSnapshots {
   endTurn(reachable?: ReadonlySet<number>): Promise<TurnSnapshot | null>;
   /** Restores the files of turns, given in the order they are taken: newest first for undo, oldest first for redo. */
   restore(turns: readonly number[], direction: Direction, options: RestoreOptions): Promise<Restore>;
-  /** Oldest first. */
-  list(): Promise<readonly TurnSnapshot[]>;
-  /** The files one snapshot changed, each with its unified diff. */
-  edits(snapId: string): Promise<readonly FileEdit[]>;
   /** Forgets everything kept for this session. */
   drop(): Promise<void>;
 }

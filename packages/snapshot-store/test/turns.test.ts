@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createSnapshotStore } from "../src/index.js";
 import { fixture } from "./workspace.js";
 
 test("undo brings back what a tool overwrote, created and deleted; redo replays it", async () => {
@@ -139,4 +140,22 @@ test("a restore that is taken back leaves what somebody changed meanwhile", asyn
   f.write("a.txt", "mine");
   await taken.takeBack();
   expect([f.read("a.txt"), f.read("b.txt")]).toEqual(["mine", "1"]);
+});
+
+test("a reading sees each turn that has ended, and settles nothing of what another process is at", async () => {
+  const f = fixture();
+  f.write("a.txt", "0\n");
+  const reading = createSnapshotStore({ root: f.root }).reading("otter-1", { cwd: f.ws, directories: [] });
+  expect(await reading.list()).toEqual([]);
+  await f.toolTurn(0, { "a.txt": "1\n" });
+  f.session.beginTurn(1);
+  await f.session.willWrite(f.path("a.txt"));
+  f.write("a.txt", "2\n");
+  const [first] = await reading.list();
+  expect(await reading.edits(first!.snapId)).toMatchObject([{ change: "update", diff: expect.stringContaining("+1") }]);
+  await f.session.endTurn();
+  expect((await reading.list()).map(({ turn }) => turn)).toEqual([0, 1]);
+  await f.session.restore([1], "undo", { after: 7 });
+  expect([(await reading.list()).length, f.read("a.txt")]).toEqual([2, "1\n"]);
+  expect(createSnapshotStore({ root: f.root }).unfinished()).toHaveLength(1);
 });

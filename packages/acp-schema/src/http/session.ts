@@ -61,7 +61,7 @@ export const SessionRow = plain(() => ({
   state: v.picklist(["live", "persisted"]),
   /** Whether a turn runs, or waits for an answer; also in another process. */
   status: v.picklist(["idle", "running", "waiting"]),
-  /** What it waits for somebody to answer, where this server has it loaded. */
+  /** What it waits for somebody to answer, in whichever process. */
   permissions: v.array(PermissionRequest),
   questions: v.array(QuestionAsked),
   working_dir: v.nullable(text),

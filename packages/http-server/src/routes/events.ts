@@ -7,6 +7,7 @@ import type { AppEnv } from "../deps.js";
 import { readQuery } from "../request/query.js";
 import { openMany, parseCursors } from "../stream/many.js";
 import { canonical, envelope, type Family } from "../stream/projection.js";
+import { createRowWatch } from "../stream/rows.js";
 import { openSink, STREAM_HEADERS } from "../stream/sink.js";
 import { type Handlers, nameOf, type Parts, pathPart } from "./route.js";
 
@@ -18,6 +19,7 @@ const TAIL = 256;
 
 export function eventRoutes({ deps, openSession, streams }: Parts) {
   const { sessions } = deps;
+  const watchRows = createRowWatch(sessions, deps.peers?.held);
 
   const stream = async (
     c: Context<AppEnv>,
@@ -87,7 +89,12 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
       const sink = openSink(c);
       void sink.gone.then(leave);
       void sink.gone.then(streams.attend([...cursors.keys()], nameOf(c)));
-      openMany(sessions, deps.log, { cursors, list: list === "true", sink, life: c.get("caller").life });
+      openMany(sessions, deps.log, {
+        cursors,
+        rows: list === "true" ? watchRows : null,
+        sink,
+        life: c.get("caller").life,
+      });
       return sink.response;
     },
     "GET /sessions/{id}/events": async (c) => {

@@ -20,7 +20,7 @@ export function inspectRoutes({ deps, openSession, streams, clock }: Parts) {
     },
     "GET /sessions/{id}/changes": async (c) => {
       const { turn: asked, diff } = readQuery(c, "GET /sessions/{id}/changes");
-      const { id, snapshots } = await openSession(pathPart(c, "id"));
+      const { id, snapshots } = await openSession.read(pathPart(c, "id"));
       const list = (await snapshots?.list()) ?? [];
       const taken = list.filter(({ turn }) => asked === undefined || turn === Number(asked));
       const turns = taken.map(async ({ turn, snapId, timestamp, files }) => {

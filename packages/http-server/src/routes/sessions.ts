@@ -7,7 +7,7 @@ import type {
   RotateTokenReply,
   TitleReply,
 } from "@chimera/acp-schema/http";
-import { promptOf, SessionError } from "@chimera/session";
+import { foldLog, promptOf, SessionError } from "@chimera/session";
 import { keyOf } from "../creations.js";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
@@ -27,10 +27,12 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
     return c.json({ session_token: await tokens.issue(session, c.get("caller")) } satisfies RotateTokenReply);
   };
   const contentsOf = async (session_id: string, deleted: boolean): Promise<DeleteSessionReply> => {
-    const session = await openSession(session_id).catch(() => null);
+    const session = await openSession.read(session_id).catch(() => null);
     const records = await sessions.logs.lastSeq(session_id);
     const snapshots = (await session?.snapshots?.list())?.length ?? 0;
-    return { session_id, deleted, records, turns: session?.conversation.turns.length ?? 0, snapshots };
+    // What was torn down cannot be opened, and has no snapshots.
+    const { turns } = session?.conversation ?? (await foldLog(sessions.logs, session_id, { keep: "state" }));
+    return { session_id, deleted, records, turns: turns.length, snapshots };
   };
   return {
     "GET /sessions": async (c) => {

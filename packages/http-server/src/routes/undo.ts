@@ -19,7 +19,7 @@ export function undoRoutes({ openSession }: Parts) {
     "POST /sessions/{id}/undo": rewind("undo"),
     "POST /sessions/{id}/redo": rewind("redo"),
     "GET /sessions/{id}/snapshots": async (c) => {
-      const { snapshots } = await openSession(pathPart(c, "id"));
+      const { snapshots } = await openSession.read(pathPart(c, "id"));
       const list = (await snapshots?.list()) ?? [];
       return c.json({
         snapshots: list.map(({ snapId, turn, timestamp, files, skipped }) => ({
@@ -33,7 +33,7 @@ export function undoRoutes({ openSession }: Parts) {
     },
     "GET /sessions/{id}/snapshots/{snap}/diff": async (c) => {
       const snap_id = pathPart(c, "snap");
-      const { snapshots } = await openSession(pathPart(c, "id"));
+      const { snapshots } = await openSession.read(pathPart(c, "id"));
       const notFound = new HttpError(404, "snapshot_not_found", "this session has no such snapshot");
       const edits = await snapshots?.edits(snap_id).catch((cause: unknown) => {
         throw isSnapshotError(cause) && ["not_found", "invalid_id"].includes(cause.code) ? notFound : cause;

@@ -1,12 +1,14 @@
 /** One stream for several sessions, and for changes of the list: a browser has few connections, and a page shows many sessions. */
-import { isLost } from "@chimera/acp-schema/events";
-import { changesSummary, type OwnedSession, type Sessions } from "@chimera/session";
+import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import type { SessionRow } from "@chimera/acp-schema/http";
+import type { LogEntry } from "@chimera/event-store";
+import type { Sessions } from "@chimera/session";
 import type { AppDeps } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
-import { rowOf } from "../session-list.js";
 import { type Batch, frame } from "./frame.js";
 import { lineOf } from "./projection.js";
+import type { RowWatch } from "./rows.js";
 import type { Sink } from "./sink.js";
 
 /** Session id -> the number of the last record that the reader has. */
@@ -26,105 +28,105 @@ export function parseCursors(asked: readonly string[], resumed: string | undefin
 
 export interface ManyRequest {
   readonly cursors: Cursors;
-  /** Whether changes of the list are sent. */
-  readonly list: boolean;
+  /** Says which rows of the list change; null where nobody asked for them. */
+  readonly rows: RowWatch | null;
   readonly sink: Sink;
   /** The life of the token it was opened with. */
   readonly life: AbortSignal | undefined;
 }
 
-export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, list, sink, life }: ManyRequest): void {
+export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, rows, sink, life }: ManyRequest): void {
   const stop = new AbortController();
   const { signal } = stop;
-  const send = inTurn(sink);
+  const turns = createTurns();
   const reached = new Map(cursors);
-  const compositeId = () => [...reached].map(([id, seq]) => `${id}:${seq}`).join(",");
   const fail = (error: unknown) => {
     log?.("stream failed", { error: String(error) });
     stop.abort();
   };
-
-  /** The id comes with the last record of a batch: it names every session, and a reader passes over what it has. */
-  const deliver = async (id: string, batch: Batch) => {
-    const last = batch.at(-1)!;
-    reached.set(id, isLost(last) ? last.last : last.seq);
+  const write = (text: string) => sink.write(Buffer.from(text));
+  /** The id comes with the last record: it names every session, and a reader passes over what it has. */
+  const writeRecords = (id: string, batch: Batch): void | Promise<void> => {
+    reached.set(id, endOf(batch));
     const texts = batch.map((entry) => `{"session_id":${JSON.stringify(id)},"record":${lineOf(entry)}}`);
-    const frames = texts.map((data, at) => frame(at === texts.length - 1 ? compositeId() : null, "record", data));
-    await send(frames.join(""));
+    const place = [...reached].map(([one, seq]) => `${one}:${seq}`).join(",");
+    return write(texts.map((data, at) => frame(at === texts.length - 1 ? place : null, "record", data)).join(""));
+  };
+  /** Nothing of a batch is held while a slow peer takes what came before: it is read again when it is its turn. */
+  const writeAgain = async (id: string, to: number): Promise<void> => {
+    const from = reached.get(id) ?? 0;
+    if (signal.aborted || from >= to) return;
+    const batch: LogEntry<SessionEvent>[] = [];
+    try {
+      for await (const entry of sessions.logs.read(id, { from, to })) batch.push(entry);
+    } catch (error) {
+      // It was deleted meanwhile.
+      if (!(await sessions.logs.has(id))) return;
+      throw error;
+    }
+    await writeRecords(id, batch);
+  };
+  const deliver = (id: string, batch: Batch): void | Promise<void> => {
+    if (!turns.areTaken()) return turns.take(() => writeRecords(id, batch));
+    const to = endOf(batch);
+    return turns.take(() => writeAgain(id, to));
   };
   const followed = [...cursors].map(([id, from]) => {
     const subscription = sessions.logs.follow(id, { from }, (batch) => deliver(id, batch));
     subscription.ended.catch(fail);
     return subscription;
   });
-  const sendRow = (id: string, session: OwnedSession | null, row = session && liveRow(session)) =>
-    send(frame(null, "row", JSON.stringify({ session_id: id, row })));
-  const unwatch = list ? watchRows(sessions, signal, sendRow, fail) : () => {};
+  /** Rows that changed: each is sent once, as it is when it is its turn. */
+  const due = new Map<string, () => SessionRow | null>();
+  const writeRow = (id: string): void | Promise<void> => {
+    const row = due.get(id);
+    due.delete(id);
+    if (row) return write(frame(null, "row", JSON.stringify({ session_id: id, row: row() })));
+  };
+  const unwatch = rows?.((id, row) => {
+    const isDue = due.has(id);
+    due.set(id, row);
+    if (!isDue) void turns.take(() => writeRow(id));
+  });
 
-  const keepAlive = setInterval(() => void send(": keep-alive\n\n"), LIMITS.keepAliveMs);
+  const keepAlive = setInterval(() => {
+    if (!turns.areTaken()) void turns.take(() => write(": keep-alive\n\n"));
+  }, LIMITS.keepAliveMs);
   const cut = () => stop.abort();
   void sink.gone.then(cut);
   life?.addEventListener("abort", cut, { once: true, signal });
   signal.addEventListener("abort", () => {
     clearInterval(keepAlive);
     for (const subscription of followed) subscription.close();
-    unwatch();
+    unwatch?.();
+    due.clear();
     sink.end();
   });
   // A reader sees at once that it is connected.
-  void send(": connected\n\n");
+  void turns.take(() => write(": connected\n\n"));
 }
 
 // --- internal ---
 
-type SendRow = (id: string, session: OwnedSession | null, row?: ReturnType<typeof rowOf> | null) => Promise<void>;
-
-/** Sends the row of a session whenever a record changes it, and when the session is loaded, unloaded or deleted. */
-function watchRows(sessions: Sessions, signal: AbortSignal, send: SendRow, fail: (error: unknown) => void): () => void {
-  const ends = new Set<() => void>();
-  const watch = (session: OwnedSession) => {
-    const { id, lastSeq } = session;
-    const { ended, close } = sessions.logs.follow(id, { from: lastSeq, sleeps: "let go" }, async (batch) => {
-      if (batch.some((entry) => isLost(entry) || changesSummary(entry.event))) await send(id, session);
-    });
-    ends.add(close);
-    ended.catch(fail);
-    void session.ended.then(async () => {
-      ends.delete(close);
-      close();
-      const summary = await sessions.logs.readSummary(id).catch(() => null);
-      if (signal.aborted || sessions.find(id) || !summary || summary.closed) return;
-      await send(id, null, rowOf(summary, session.touchedAt, null));
-    });
-  };
-  for (const session of sessions.live()) watch(session);
-  ends.add(
-    sessions.onLoad((session) => {
-      watch(session);
-      void send(session.id, session);
-    }),
-  );
-  ends.add(sessions.onRemove((id) => void send(id, null, null)));
-  return () => {
-    for (const end of ends) end();
-  };
+function endOf(batch: Batch): number {
+  const last = batch.at(-1)!;
+  return isLost(last) ? last.last : last.seq;
 }
 
-function liveRow(session: OwnedSession) {
-  return rowOf(session.summary(), session.touchedAt, session);
-}
-
-/** Writes that wait for a slow peer must not be written between. */
-function inTurn(sink: Sink): (text: string) => Promise<void> {
-  let last: Promise<void> | void;
-  return async (text) => {
-    const before = last;
-    const mine = before ? before.then(() => sink.write(Buffer.from(text))) : sink.write(Buffer.from(text));
-    const settled = mine?.then(() => {
-      if (last === settled) last = undefined;
-    });
-    last = settled;
-    await settled;
+/** Writes that wait for a slow peer must not be written between: one begins when the one before is over. */
+function createTurns() {
+  let last: Promise<void> | undefined;
+  return {
+    areTaken: () => last !== undefined,
+    take(work: () => void | Promise<void>): void | Promise<void> {
+      const mine = last ? last.then(work) : work();
+      if (!mine) return;
+      const settled = mine.finally(() => {
+        if (last === settled) last = undefined;
+      });
+      last = settled;
+      return settled;
+    },
   };
 }
 

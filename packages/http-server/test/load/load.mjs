@@ -1,6 +1,6 @@
 // Event streams under load: many readers, some of which stall, reconnects at random cursors, readers that come and leave, slow
 // headers, a restart in the middle. `node test/load/load.mjs [--clients 200] [--stalled 20] [--mib 100] [--reconnects 10000]
-// [--visits 10000] [--slow 1500] [--p99 200]`; exits 1 when a promise is broken, and says how much of each part was run.
+// [--visits 10000] [--slow 1500] [--p99 200] [--held 20]`; exits 1 when a promise is broken, and says how much of each part was run.
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -22,6 +22,7 @@ const { values } = parseArgs({
     visits: { type: "string", default: "10000" },
     slow: { type: "string", default: "1500" },
     p99: { type: "string", default: "200" },
+    held: { type: "string", default: "20" },
   },
 });
 const scale = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, Number(text)]));
@@ -35,6 +36,7 @@ const root = mkdtempSync(join(tmpdir(), "http-load-"));
 let server = await start(0);
 try {
   await fanOut();
+  await hold();
   await reconnect();
   await comeAndLeave();
   await slowHeaders();
@@ -86,6 +88,33 @@ async function fanOut() {
   const drops = `stalled ones dropped ${(dropped / 1000).toFixed(1)} s after the last record and resumed`;
   const memory = `${(before / MIB).toFixed(0)} MiB +${grown.toFixed(0)} at the peak`;
   report("fan-out", `${scale.clients} readers (${scale.stalled} stalled) x ${total} records, ${memory}; ${drops}`);
+}
+
+/** What peers that take nothing make the server hold: at most 2 MiB each, whether they read one session or many. */
+async function hold() {
+  if (scale.held === 0) return;
+  const ids = await Promise.all(Array.from({ length: 16 }, newSession));
+  const one = `/sessions/${ids[0]}/events`;
+  const many = `/events?list=true&${ids.map((id) => `session=${id}`).join("&")}`;
+  const said = [];
+  for (const path of [one, many]) {
+    const readers = await Promise.all(
+      Array.from({ length: scale.held }, () => openReader("", 0, { path, stalled: true })),
+    );
+    // Far more than the buffers of a connection.
+    await Promise.all(
+      ids.map((id, at) => post(`/sessions/${id}/turns`, { prompt: `burst ${at === 0 ? 4096 : 256} ${TEXT}` })),
+    );
+    await until(async () => (await list()).every(({ status }) => status === "idle"), STALL_MS);
+    const held = await server.ask("held");
+    const stalled = await server.ask("connections");
+    for (const { response } of readers) response.destroy();
+    await until(async () => (await server.ask("connections")) === 0, 10_000);
+    const each = (held - (await server.ask("held"))) / scale.held / MIB;
+    assert.ok(each <= 2, `each peer that takes nothing holds ${each.toFixed(1)} MiB (${path.slice(0, 12)})`);
+    said.push(`${stalled} on ${path === one ? "one session" : "16 sessions"} hold ${each.toFixed(2)} MiB each`);
+  }
+  report("stalled", said.join(", "));
 }
 
 /** Any cursor is answered with exactly what follows it. */
@@ -259,6 +288,19 @@ async function newSession() {
   return (await post("/session", {})).session_id;
 }
 
+function list() {
+  return new Promise((resolve, reject) => {
+    const sent = get({ port: server.port, host: "127.0.0.1", path: "/sessions", agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve(JSON.parse(text).sessions));
+    });
+    sent.on("error", reject);
+  });
+}
+
 function probe() {
   return new Promise((resolve, reject) => {
     const sent = get({ port: server.port, host: "127.0.0.1", path: "/health", agent: false }, (response) => {
@@ -270,11 +312,11 @@ function probe() {
 }
 
 /** A reader that counts the whole records it is sent, by number; it keeps their ids only when asked to. */
-async function openReader(id, from, { stalled = false, keepIds = false } = {}) {
+async function openReader(id, from, { stalled = false, keepIds = false, path = `/sessions/${id}/events` } = {}) {
   const sent = get({
     port: server.port,
     host: "127.0.0.1",
-    path: `/sessions/${id}/events`,
+    path,
     agent: false,
     headers: from > 0 ? { "last-event-id": String(from) } : {},
   });

@@ -22,6 +22,8 @@ import { type OpenTurn, openTurn, reopenTurn } from "./open-turn.js";
 /** A longer file is replaced by one without rows. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
+export type Manifests = ReturnType<typeof createManifests>;
+
 export function createManifests(directory: string, blobs: Blobs, roots: Roots, limits: SnapshotLimits) {
   const snaps = `${directory}/snaps`;
   const cache = new Map<string, Manifest>();

@@ -1,0 +1,63 @@
+// Sessions that another process on the same home has: listed, looked into and streamed from here, though only it can change them.
+import { expect, test } from "vitest";
+import { eventually, newSession, openStream, runTurn, scratch, serve } from "./fixture.js";
+import { expectError, expectReply } from "./shape.js";
+
+async function twoServers() {
+  const root = scratch();
+  const there = await serve({ root });
+  const here = await serve({ root, defaultCwd: there.cwd });
+  return { there, here };
+}
+
+test("a session of another process is read: its settings, what it changed, its snapshots, and what a deletion would take", async () => {
+  const { there, here } = await twoServers();
+  const { id } = await newSession(there);
+  await runTurn(there, id, "write a.txt one");
+  expectError(await here.call("POST", `/sessions/${id}/turns`, { body: { prompt: "say hi" } }), 409, "session_claimed");
+  for (const path of ["settings", "changes?diff=true", "snapshots", "permissions"]) {
+    const [own, other] = [
+      await there.call("GET", `/sessions/${id}/${path}`),
+      await here.call("GET", `/sessions/${id}/${path}`),
+    ];
+    expect([path, other.status, other.body]).toEqual([path, 200, own.body]);
+  }
+  const { snap_id } = (await here.call("GET", `/sessions/${id}/snapshots`)).body.snapshots[0];
+  const diff = await here.call("GET", `/sessions/${id}/snapshots/${snap_id}/diff`);
+  expectReply("GET /sessions/{id}/snapshots/{snap}/diff", diff);
+  expect(diff.body.files).toMatchObject([{ change: "add", diff: expect.stringContaining("+one") }]);
+  expectError(await here.call("GET", `/sessions/${id}/snapshots/snap-9-9/diff`), 404, "snapshot_not_found");
+  const dry = (one: typeof here) => one.call("DELETE", `/sessions/${id}?dry_run=true`);
+  expect((await dry(here)).body).toEqual((await dry(there)).body);
+  expect((await dry(here)).body).toMatchObject({ turns: 1, snapshots: 1 });
+  await there.sessions.tearDown(id);
+  expect((await dry(here)).body).toMatchObject({ turns: 1, snapshots: 0 });
+});
+
+test("the list shows what a session of another process waits for, and a stream of the list what becomes of it", async () => {
+  const { there, here } = await twoServers();
+  const { id: older } = await newSession(there);
+  await runTurn(there, older, "say hi");
+  await eventually(async () => (await here.call("GET", "/sessions")).body.sessions[0]?.title === "hi");
+  const stream = await openStream(here, "/events?list=true");
+  const { id } = await newSession(there);
+  const rowsOf = (one: string) =>
+    stream.frames.filter(({ data }) => data.session_id === one).map(({ data }) => data.row);
+  await there.call("POST", `/sessions/${id}/turns`, { body: { prompt: "ask" } });
+  await stream.until(() => rowsOf(id).some((row) => row?.permissions.length > 0));
+  const asked = [{ tool: "Bash", args: { command: "make" } }];
+  expect(rowsOf(id).at(-1)).toMatchObject({ status: "waiting", permissions: asked });
+  const listed = await here.call("GET", "/sessions");
+  expectReply("GET /sessions", listed);
+  expect(listed.body.sessions[0]).toMatchObject({ session_id: id, status: "waiting", permissions: asked });
+  const [{ permission_id }] = listed.body.sessions[0].permissions;
+  await there.call("POST", `/sessions/${id}/permissions/${permission_id}`, { body: { decision: "allow" } });
+  await stream.until(() => rowsOf(id).at(-1)?.status === "idle");
+  expect(rowsOf(id).at(-1).permissions).toEqual([]);
+  await there.call("DELETE", `/sessions/${id}`);
+  await stream.until(() => rowsOf(id).at(-1) === null);
+  // What did not change was not said.
+  expect(rowsOf(older)).toEqual([]);
+  stream.leave();
+  await eventually(async () => (await here.connections()) === 0);
+});
