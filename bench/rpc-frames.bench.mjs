@@ -1,6 +1,6 @@
 // Reading, in CPU time: frames per second against bare split + JSON.parse, one 8 MiB line, and memory after a million frames.
 import { StringDecoder } from "node:string_decoder";
-import { createFrameReader } from "../packages/ndjson-rpc/dist/index.js";
+import { createFrameReader } from "../packages/ndjson-rpc/dist/testing.js";
 import { interleave, median, row } from "./report.mjs";
 
 // Short rounds, many of them: what disturbs the machine then hits both contestants alike.

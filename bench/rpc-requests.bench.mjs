@@ -92,9 +92,9 @@ async function requestsPerSecond(name) {
 }
 
 async function serveOurs() {
-  const { createConnection, defineMethods, request } = await import("../packages/ndjson-rpc/dist/index.js");
+  const { createConnection, defineMethods } = await import("../packages/ndjson-rpc/dist/index.js");
   const { takeOverStdio } = await import("../packages/ndjson-rpc/dist/stdio.js");
-  const methods = defineMethods({ "session/new": request({ handle: () => ({ sessionId: "s1" }) }) });
+  const methods = defineMethods({ "session/new": { handle: () => ({ sessionId: "s1" }) } });
   await createConnection({ ...takeOverStdio(), methods }).closed;
   process.exit(0);
 }

@@ -17,7 +17,7 @@ const said = [];
 const editor = createConnection({
   channel: streamChannel(socket, socket),
   methods: {
-    "session/update": { kind: "notification", handle: ({ update }) => void said.push(update.content?.text) },
+    "session/update": { handle: ({ update }) => void said.push(update.content?.text) },
   },
 });
 await editor.request("initialize", { protocolVersion: 1 });

@@ -10,7 +10,6 @@ export async function linkProgram(socket, board) {
     output: stream,
     methods: {
       "session/update": {
-        kind: "notification",
         handle: ({ update, _meta }) => {
           const { "chimera.dev/eventId": eventId, "chimera.dev/origin": origin } = _meta ?? {};
           // A message without a number does not belong to the log.

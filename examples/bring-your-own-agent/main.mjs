@@ -37,7 +37,7 @@ const editor = createConnection({
   input: toEditor,
   output: toServer,
   methods: {
-    "session/update": { kind: "notification", handle: ({ update }) => void updates.push(update) },
+    "session/update": { handle: ({ update }) => void updates.push(update) },
     "session/request_permission": { handle: () => ({ outcome: { outcome: "selected", optionId: "allow_once" } }) },
   },
 });

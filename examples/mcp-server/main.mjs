@@ -44,7 +44,6 @@ const agent = createConnection({
   output: child.stdin,
   methods: {
     "session/update": {
-      kind: "notification",
       handle({ update }) {
         if (update.sessionUpdate === "agent_message_chunk") text += update.content.text;
       },

@@ -30,7 +30,6 @@ function start() {
     output: child.stdin,
     methods: {
       "session/update": {
-        kind: "notification",
         handle({ update, _meta }) {
           const eventId = _meta?.["chimera.dev/eventId"];
           if (eventId === undefined) return;

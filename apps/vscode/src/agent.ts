@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { agentMethods, FERRET_PROTOCOL_VERSION, SessionNotification } from "@chimera/acp-schema/ferret";
 import { agentMethods as otterMethods } from "@chimera/acp-schema/otter";
-import { createConnection, isConnectionError, isRpcError, notification } from "@chimera/ndjson-rpc";
+import { createConnection, isConnectionError, isRpcError, row } from "@chimera/ndjson-rpc";
 
 export type Update = SessionNotification;
 export type Decision = "allow" | "deny" | "always" | "never";
@@ -69,7 +69,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     // otter welcomes a client of this dialect too, with fewer capabilities.
     peer: { ...agentMethods, initialize: otterMethods.initialize },
     methods: {
-      "session/update": notification({ params: SessionNotification, handle: (update) => options.onUpdate(update) }),
+      "session/update": row({ params: SessionNotification, handle: (update) => options.onUpdate(update) }),
     },
     // A kind of a later version is passed over.
     onError: (error) => options.onLog(`passed over: ${String(error)}\n`),

@@ -14,9 +14,8 @@ import {
   createConnection,
   defineMethods,
   type InputStream,
-  notification,
   type OutputStream,
-  request,
+  row,
 } from "@chimera/ndjson-rpc";
 import * as v from "valibot";
 import { EngineError } from "./errors.js";
@@ -80,19 +79,19 @@ export async function connectAgent(peer: AgentPeer): Promise<ConnectedAgent> {
     output: peer.output,
     onError: (error) => peer.onError?.(error),
     methods: defineMethods({
-      "session/update": notification({
+      "session/update": row({
         handle(params) {
           const { sessionId, update } = params as { sessionId?: unknown; update?: unknown };
           if (typeof sessionId === "string" && typeof update === "object" && update !== null)
             peer.onUpdate(sessionId, update as UnknownUpdate);
         },
       }),
-      "session/request_permission": request({
+      "session/request_permission": row({
         params: RequestPermissionRequest,
         handle: (asked, { signal }) => peer.onPermission(asked, signal),
       }),
       ...(peer.onElicitation && {
-        "elicitation/create": request({
+        "elicitation/create": row({
           params: CreateElicitationRequest,
           handle: (asked, { signal }) => peer.onElicitation!(asked, signal),
         }),

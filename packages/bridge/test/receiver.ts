@@ -73,7 +73,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       input: stream,
       output: stream,
       methods: {
-        "session/update": { kind: "notification", handle: (params) => note(params as never) },
+        "session/update": { handle: (params) => note(params as never) },
         "session/request_permission": {
           handle: (params, { signal }) =>
             options.onPermission?.(params as never, signal) ?? new Promise<object>(() => {}),

@@ -1,7 +1,6 @@
 /** Bytes to lines to frames, in linear time whatever the chunking. */
 import { Buffer, constants, isAscii, isUtf8, transcode } from "node:buffer";
 import { type Frame, type InvalidFrame, mayHoldProtoKey, parseError, readFrame } from "./frame.js";
-import { defaultLimits, type Limits } from "./limits.js";
 
 /** One line as it came: its text, or the error that answers it. */
 export type Line = string | InvalidFrame;
@@ -10,15 +9,6 @@ export interface LineSplitter {
   push(chunk: Uint8Array): void;
   /** Delivers an unterminated last line. */
   end(): void;
-}
-
-/** Bytes in, frames out, one call of `onFrame` per non-blank line. Limits: `maxLineBytes`, `maxDepth`. */
-export function createFrameReader(
-  onFrame: (frame: Frame) => void,
-  limits: Partial<Pick<Limits, "maxLineBytes" | "maxDepth">> = {},
-): LineSplitter {
-  const { maxDepth, maxLineBytes } = { ...defaultLimits, ...limits };
-  return createLineReader((line) => onFrame(frameOf(line, maxDepth)), maxLineBytes);
 }
 
 /** What a line says. */

@@ -27,7 +27,7 @@ export {
   type RequestId,
   type ResponseFrame,
 } from "./frame.js";
-export { createFrameReader, frameOf, type Line, type LineSplitter } from "./frame-reader.js";
+export { frameOf, type Line } from "./frame-reader.js";
 export type { MapError, UnknownMethod } from "./incoming.js";
 export type { Limits } from "./limits.js";
 export {
@@ -36,14 +36,9 @@ export {
   type MethodRow,
   type MethodSource,
   type Methods,
-  mergeMethods,
-  type NotificationContext,
-  type NotificationRow,
-  notification,
   type ParamsOf,
   type RequestContext,
-  type RequestRow,
   type ResultOf,
-  request,
+  row,
 } from "./method-table.js";
 export type { InputOf, InvalidPath, OutputOf, SchemaIssue, StandardSchema } from "./standard-schema.js";

@@ -5,7 +5,7 @@ import type { InputOf, OutputOf, StandardSchema } from "./standard-schema.js";
 /** Returned by a handler that answers later through `context.reply` or `context.fail`. */
 export const deferred: unique symbol = Symbol.for("@chimera/ndjson-rpc/deferred");
 
-/** What a request handler is given beside its params. */
+/** What a handler is given beside its params. That of a notification has the id null, and its answers go nowhere. */
 export interface RequestContext<Result = unknown> {
   readonly id: RequestId;
   readonly method: string;
@@ -24,18 +24,10 @@ export interface RequestContext<Result = unknown> {
   repeat(subject?: LineSubject): void;
 }
 
-/** What a notification handler is given beside its params. */
-export interface NotificationContext {
-  readonly method: string;
-  /** Aborts when the connection closes. */
-  readonly signal: AbortSignal;
-}
-
 type Schema = StandardSchema | undefined;
 
-/** A request's declaration; with `handle` it is a row of a method table. */
-export interface RequestRow<P extends Schema = Schema, R extends Schema = Schema> {
-  readonly kind?: "request";
+/** The declaration of a request or a notification; with `handle` it is a row of a method table. */
+export interface MethodRow<P extends Schema = Schema, R extends Schema = Schema> {
   readonly params?: P;
   /** Types the handler's result, and validates the peer's answer when this side is the caller. */
   readonly result?: R;
@@ -45,43 +37,21 @@ export interface RequestRow<P extends Schema = Schema, R extends Schema = Schema
   ): InputOf<R> | typeof deferred | Promise<InputOf<R> | typeof deferred>;
 }
 
-/** A notification's declaration; with `handle` it is a row of a method table. */
-export interface NotificationRow<P extends Schema = Schema> {
-  readonly kind: "notification";
-  readonly params?: P;
-  handle?(params: OutputOf<P>, context: NotificationContext): void | Promise<void>;
-}
-
-export type MethodRow = RequestRow | NotificationRow;
-
 export type Methods = Readonly<Record<string, MethodRow>>;
 
 /** A table, or a function that finds the row of a method. */
 export type MethodSource = Methods | ((method: string) => MethodRow | undefined);
 
-/** Declares a request: params and result types of `handle` follow from the schemas. */
-export function request<P extends Schema = undefined, R extends Schema = undefined>(
-  row: Omit<RequestRow<P, R>, "kind">,
-): RequestRow<P, R> {
-  return row;
-}
-
-/** Declares a notification: the params type of `handle` follows from the schema. */
-export function notification<P extends Schema = undefined>(row: Omit<NotificationRow<P>, "kind">): NotificationRow<P> {
-  return { ...row, kind: "notification" };
+/** Declares a request or a notification: params and result types of `handle` follow from the schemas. */
+export function row<P extends Schema = undefined, R extends Schema = undefined>(
+  declared: MethodRow<P, R>,
+): MethodRow<P, R> {
+  return declared;
 }
 
 /** A table of rows; only its own names resolve, `__proto__` and `constructor` never do. */
 export function defineMethods<const M extends Methods>(rows: M): M {
   return Object.freeze(Object.assign(Object.create(null), rows));
-}
-
-/** One table from two; a row of `extension` replaces the base's row of the same name. */
-export function mergeMethods<const A extends Methods, const B extends Methods>(
-  base: A,
-  extension: B,
-): Omit<A, keyof B> & B {
-  return Object.freeze(Object.assign(Object.create(null), base, extension));
 }
 
 /** Params a caller passes to a declared method. */

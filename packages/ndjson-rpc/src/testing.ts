@@ -1,7 +1,10 @@
-// Two connections joined in memory, for tests of either side.
+// What tests and measurements need: two connections joined in memory, and the reading half of one alone.
 
 import { PassThrough } from "node:stream";
 import { type Connection, type ConnectionSettings, createConnection } from "./connection.js";
+import type { Frame } from "./frame.js";
+import { createLineReader, frameOf, type LineSplitter } from "./frame-reader.js";
+import { defaultLimits, type Limits } from "./limits.js";
 import type { Methods } from "./method-table.js";
 
 /** Two connected ends; what one sends the other receives, through the same code as over a real pipe. */
@@ -15,4 +18,13 @@ export function createPair<LeftPeer extends Methods = Methods, RightPeer extends
     left: createConnection({ ...left, input: toLeft, output: toRight }),
     right: createConnection({ ...right, input: toRight, output: toLeft }),
   };
+}
+
+/** Bytes in, frames out, one call of `onFrame` for each line that is not blank. */
+export function createFrameReader(
+  onFrame: (frame: Frame) => void,
+  limits: Partial<Pick<Limits, "maxLineBytes" | "maxDepth">> = {},
+): LineSplitter {
+  const { maxDepth, maxLineBytes } = { ...defaultLimits, ...limits };
+  return createLineReader((line) => onFrame(frameOf(line, maxDepth)), maxLineBytes);
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { defineMethods, request } from "../src/index.js";
+import { defineMethods, row } from "../src/index.js";
 import { createPair } from "../src/testing.js";
 import { createRawPeer } from "./raw-peer.js";
 
-const waitForAbort = request({
+const waitForAbort = row({
   handle: (_params, { signal }) =>
     new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
 });

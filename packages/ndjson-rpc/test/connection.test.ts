@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { deferred, defineMethods, ErrorCode, RpcError, request } from "../src/index.js";
+import { deferred, defineMethods, ErrorCode, RpcError, row } from "../src/index.js";
 import { createPair } from "../src/testing.js";
 import { createRawPeer } from "./raw-peer.js";
 
 describe("requests", () => {
   it("are answered by the row of their name, in both directions at once", async () => {
     const { left, right } = createPair(
-      { methods: defineMethods({ "left/name": request({ handle: () => "left" }) }) },
-      { methods: defineMethods({ "right/name": request({ handle: async () => "right" }) }) },
+      { methods: defineMethods({ "left/name": row({ handle: () => "left" }) }) },
+      { methods: defineMethods({ "right/name": row({ handle: async () => "right" }) }) },
     );
     expect(await Promise.all([left.request("right/name"), right.request("left/name")])).toEqual(["right", "left"]);
     await left.close();
@@ -17,7 +17,7 @@ describe("requests", () => {
   it("are answered at the chosen moment: after what was queued before, before what is queued later", async () => {
     const peer = createRawPeer({
       methods: defineMethods({
-        prompt: request({
+        prompt: row({
           handle: (_params, context) => {
             setImmediate(() => {
               peer.connection.notify("first");
@@ -44,7 +44,7 @@ describe("requests", () => {
     const peer = createRawPeer({
       limits: { maxOpenRequests: 2 },
       methods: defineMethods({
-        wait: request({ handle: () => deferred }),
+        wait: row({ handle: () => deferred }),
       }),
     });
     for (const id of [1, 2, 3]) await peer.send(`{"jsonrpc":"2.0","id":${id},"method":"wait"}`);
@@ -69,7 +69,7 @@ describe("requests", () => {
       {},
       {
         methods: defineMethods({
-          refuse: request({
+          refuse: row({
             handle: () => {
               throw new RpcError(-32002, "no such session", { sessionId: "x" });
             },

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createFrameReader, type Frame } from "../src/index.js";
+import type { Frame } from "../src/index.js";
+import { createFrameReader } from "../src/testing.js";
 
 function read(chunks: Uint8Array[], limits = {}): Frame[] {
   const frames: Frame[] = [];

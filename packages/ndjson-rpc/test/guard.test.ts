@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { defineMethods, request } from "../src/index.js";
+import { defineMethods, row } from "../src/index.js";
 import { createRawPeer } from "./raw-peer.js";
 
-const methods = defineMethods({ echo: request({ handle: (params) => params }) });
+const methods = defineMethods({ echo: row({ handle: (params) => params }) });
 
 async function answersTo(...lines: (string | Uint8Array)[]): Promise<string[]> {
   const peer = createRawPeer({ methods });

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { defineMethods, mergeMethods, notification, RpcError, request, type StandardSchema } from "../src/index.js";
+import { defineMethods, RpcError, row, type StandardSchema } from "../src/index.js";
 import { createPair } from "../src/testing.js";
 import { createRawPeer } from "./raw-peer.js";
 
@@ -20,8 +20,8 @@ function objectWith<K extends string>(key: K, delayed = false): StandardSchema<R
 }
 
 const protocol = {
-  greet: request({ params: objectWith("name"), result: objectWith("text") }),
-  log: notification({ params: objectWith("line") }),
+  greet: row({ params: objectWith("name"), result: objectWith("text") }),
+  log: row({ params: objectWith("line") }),
 };
 
 describe("a declaration", () => {
@@ -30,7 +30,7 @@ describe("a declaration", () => {
       { peer: protocol },
       {
         methods: defineMethods({
-          greet: request({
+          greet: row({
             ...protocol.greet,
             handle(params) {
               expectTypeOf(params).toEqualTypeOf<Record<"name", string>>();
@@ -65,7 +65,7 @@ describe("invalid params", () => {
     "are answered -32602 with the paths that failed (asynchronous schema: %s)",
     async (delayed) => {
       const peer = createRawPeer({
-        methods: defineMethods({ greet: request({ params: objectWith("name", delayed), handle: (params) => params }) }),
+        methods: defineMethods({ greet: row({ params: objectWith("name", delayed), handle: (params) => params }) }),
       });
       await peer.send(
         '{"jsonrpc":"2.0","id":1,"method":"greet","params":{"name":5}}',
@@ -85,21 +85,13 @@ describe("invalid params", () => {
 });
 
 describe("a table", () => {
-  const named = (name: string) => request({ handle: () => name });
+  const named = (name: string) => row({ handle: () => name });
   const call = '{"jsonrpc":"2.0","id":1,"method":"who"}';
-
-  it("merges with an extension, whose rows win", async () => {
-    const peer = createRawPeer({
-      methods: mergeMethods(defineMethods({ who: named("base"), other: named("other") }), { who: named("extension") }),
-    });
-    await peer.send(call, '{"jsonrpc":"2.0","id":2,"method":"other"}');
-    expect(peer.lines().map((line) => JSON.parse(line).result)).toEqual(["extension", "other"]);
-  });
 
   it("can be replaced, with its error mapping, by a handler of the old one", async () => {
     const peer = createRawPeer({
       methods: defineMethods({
-        latch: request({
+        latch: row({
           handle: () => {
             peer.connection.use(
               {
@@ -133,16 +125,13 @@ describe("a table", () => {
     ]);
   });
 
-  it("runs a request row for a notification without an answer, and answers a notification row that came with an id", async () => {
-    const seen: string[] = [];
+  it("answers a message with an id, and none without, whatever the row is meant for", async () => {
+    const seen: unknown[] = [];
     const peer = createRawPeer({
-      methods: defineMethods({
-        ask: request({ handle: () => void seen.push("ask") }),
-        tell: notification({ handle: () => void seen.push("tell") }),
-      }),
+      methods: defineMethods({ tell: row({ handle: (_params, { id }) => void seen.push(id) }) }),
     });
-    await peer.send('{"jsonrpc":"2.0","method":"ask"}', '{"jsonrpc":"2.0","id":1,"method":"tell"}');
-    expect(seen).toEqual(["ask", "tell"]);
+    await peer.send('{"jsonrpc":"2.0","method":"tell"}', '{"jsonrpc":"2.0","id":1,"method":"tell"}');
+    expect(seen).toEqual([null, 1]);
     expect(peer.lines()).toEqual(['{"jsonrpc":"2.0","id":1,"result":null}']);
   });
 });
@@ -189,7 +178,7 @@ describe("a handler that fails", () => {
     const peer = createRawPeer({
       onError: (error, { method }) => reported.push(method, (error as Error).message),
       methods: defineMethods({
-        tell: notification({
+        tell: row({
           handle: async () => {
             throw new Error("lost");
           },

@@ -1,18 +1,18 @@
 // A server on real stdio for the tests: every handler a client could provoke into misbehaving.
-import { createConnection, defineMethods, request } from "../../dist/index.js";
+import { createConnection, defineMethods, row } from "../../dist/index.js";
 import { takeOverStdio } from "../../dist/stdio.js";
 
 const connection = createConnection({
   ...takeOverStdio(),
   methods: defineMethods({
-    echo: request({ handle: (params) => params }),
-    late: request({ handle: (params) => new Promise((resolve) => setTimeout(resolve, 5, params)) }),
-    boom: request({
+    echo: row({ handle: (params) => params }),
+    late: row({ handle: (params) => new Promise((resolve) => setTimeout(resolve, 5, params)) }),
+    boom: row({
       handle: () => {
         throw new Error("handler failed");
       },
     }),
-    noise: request({
+    noise: row({
       handle: () => {
         console.log("noise from console.log");
         console.error("noise from console.error");
@@ -20,7 +20,7 @@ const connection = createConnection({
         return "quiet";
       },
     }),
-    flood: request({
+    flood: row({
       handle: ({ count }) => {
         for (let i = 0; i < count; i++) connection.notify("tick", { i });
         return count;
