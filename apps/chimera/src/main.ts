@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-/** `chimera otter …` is `otter …`: the program runs in this process, and sees what it would see under its own name. */
+/** `chimera otter …` runs `otter …` in this process, with the same arguments as under its own name. */
 import { nearest } from "@chimera/host";
 import { tellVersion } from "@chimera/host/version";
 import manifest from "../package.json" with { type: "json" };
 
-/** By require(), since import() would wake the loader of ES modules, which takes longer than everything else here. */
+/** Uses require(), because import() would start the loader of ES modules, which takes longer than everything else here. */
 const PROGRAMS: Readonly<
   Record<string, { readonly run: () => unknown; readonly about: () => { description: string } }>
 > = {
@@ -24,7 +24,7 @@ if (!tellVersion({ name: "chimera", version }, process)) dispatch(asked(process.
 
 // --- internal ---
 
-/** `help otter` is `otter --help`, and nothing at all is a request for help. */
+/** `help otter` means `otter --help`, and no arguments mean `--help`. */
 function asked([name = "help", ...rest]: readonly string[]): readonly string[] {
   return name === "help" ? [...rest, "--help"] : [name, ...rest];
 }
@@ -34,7 +34,7 @@ function dispatch([name = "", ...rest]: readonly string[]): void {
     process.argv.splice(1, process.argv.length, `chimera ${name}`, ...rest);
     PROGRAMS[name]?.run();
   } else if (name === "--help" || name === "-h") {
-    // A reader that has seen enough closes the pipe.
+    // Ignore the error when a reader closes the pipe early.
     process.stdout.on("error", () => {});
     process.stdout.write(help());
   } else {
@@ -49,7 +49,7 @@ function help(): string {
   const width = Math.max(...Object.keys(PROGRAMS).map((name) => name.length)) + 2;
   const rows = Object.entries(PROGRAMS).map(([name, { about }]) => `  ${name.padEnd(width)}${about().description}`);
   return [
-    `chimera ${version}: coding agents, each by its name`,
+    `chimera ${version}: starts a coding agent by its name`,
     "",
     "Usage: chimera <program> [arguments]",
     "       chimera <program> --help",

@@ -1,4 +1,4 @@
-/** What each preset makes of the decision that rules, memory and classifier came to. */
+/** Applies the approval presets to the decisions of rules, remembered answers and classifier. */
 
 import type { AgentParts } from "@chimera/host";
 import type { CallPlace, Policy, PolicyCall, PolicyDecision } from "@chimera/policy";
@@ -6,7 +6,7 @@ import { classify } from "@chimera/sandbox/classify";
 import type { Settings } from "@chimera/session";
 import type { ApprovalPreset } from "./settings.js";
 
-/** The preset that counts for a session in `cwd` that has these options. */
+/** Returns the effective preset of a session in `cwd` with these options. */
 type PresetWithin = (options: Settings["options"] | undefined, cwd: string) => ApprovalPreset;
 
 export function approvalParts(within: PresetWithin): AgentParts {
@@ -33,7 +33,7 @@ const verdicts: Readonly<Record<ApprovalPreset, Judge>> = {
     const why = `approval read-only allows reads only; switch it with /approval auto`;
     return { ...decision, decision: "deny", rule: "approval read-only", why };
   },
-  // Edits as the mode says; other calls ask unless they are harmless.
+  // Edits follow the mode; other calls ask unless they are harmless.
   auto: async (policy, call, context) =>
     policy.decide(call, { ...context, settings: { ...context.settings, autoApproveExecute: false } }),
   full: async (policy, call, context) => {
@@ -45,7 +45,7 @@ const verdicts: Readonly<Record<ApprovalPreset, Judge>> = {
   },
 };
 
-/** By the call itself: a rule that allows more must not widen the preset. */
+/** Whether the call only reads, judged without rules, because a rule must not widen the preset. */
 function onlyReads({ tool, touches }: PolicyCall, { workspace }: CallPlace): boolean {
   const { command, reads, writes } = touches;
   if (command === undefined) return READERS.has(tool.kind) && writes.length === 0;

@@ -1,4 +1,4 @@
-/** Approval presets: how much runs without asking. Can be switched while a session lives. */
+/** Approval presets: how much runs without a question. A session's preset can be changed at any time. */
 import { MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import type { OfferedModes } from "@chimera/acp-server";
 import type { ProgramExtension } from "@chimera/host";
@@ -14,9 +14,9 @@ import {
   wordIn,
 } from "./settings.js";
 
-/** Shown to the person who chooses a dangerous preset. */
+/** Warnings for dangerous presets. */
 const WARNINGS: Readonly<Partial<Record<ApprovalPreset, string>>> = {
-  full: "WARNING: approval full: tools run without asking anybody; only the sandbox and the rules that deny are left",
+  full: "WARNING: approval full: tools run without a question; only the sandbox and the rules that deny protect you",
 };
 
 export const approvalExtension: ProgramExtension = {
@@ -24,7 +24,7 @@ export const approvalExtension: ProgramExtension = {
   start(context) {
     const { flags, under } = context;
     const approvals = createApprovals(projectBounds(context));
-    // Without the project of this directory: each session is held to that of its own.
+    // Without the project of this directory, because each session applies the limits of its own project.
     const preset = chosen({ flags, values: under(null).values }, "approval") as ApprovalPreset;
     const choices = Object.entries(PRESETS).map(([id, description]) => ({ id, name: id, description }));
     const warning = WARNINGS[preset];
@@ -32,7 +32,7 @@ export const approvalExtension: ProgramExtension = {
       warnings: warning ? [warning] : [],
       options: { approval: preset },
       orders: { approval: PRESET_NAMES },
-      // The preset says what runs without asking, so a session opens in the mode that leaves it to the preset.
+      // A session opens in auto mode, which leaves the decision to the preset.
       flags: MODE_FLAGS.auto,
       protocol: {
         name: "approval",
@@ -67,14 +67,14 @@ export const approvalExtension: ProgramExtension = {
   },
 };
 
-/** The preset of each session, within what its project allows. */
+/** The preset of each session, limited by its project. */
 export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "approval">) {
   const within = (options: Settings["options"] | undefined, cwd: string) => {
     const preset = presetOf(options);
     return stricter(PRESET_NAMES, preset, limitIn(cwd) ?? preset);
   };
   const of = (session: Session) => within(session.settings.options, session.cwd);
-  /** Throws `invalid_setting` for more than the project allows. */
+  /** Throws `invalid_setting` for a preset beyond the project's limit. */
   const change = (session: Session, preset: ApprovalPreset): SettingChange | null => {
     const limit = limitIn(session.cwd) ?? preset;
     if (stricter(PRESET_NAMES, preset, limit) !== preset) {
@@ -84,11 +84,11 @@ export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "appr
     return of(session) === preset ? null : { approval: preset, warning: WARNINGS[preset] };
   };
   return {
-    /** What counts for a session in `cwd` that has these options. */
+    /** The effective preset of a session in `cwd` with these options. */
     within,
     of,
     change,
-    /** Takes effect at the next call, in a running turn too. */
+    /** Takes effect with the next call, even in a running turn. */
     async switch(session: Session, preset: ApprovalPreset, origin?: string) {
       const old = of(session);
       await session.set(change(session, preset) ?? [], origin);
@@ -101,7 +101,7 @@ export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "appr
 
 const READ_ONLY = "Writes and commands are refused";
 
-/** The modes that a preset leaves, and what each comes to under it. */
+/** The modes that a preset allows, and their meaning with it. */
 function modesUnder(preset: ApprovalPreset, { settings, mode }: Session): OfferedModes {
   switch (preset) {
     case "read-only":
@@ -133,7 +133,7 @@ function modesUnder(preset: ApprovalPreset, { settings, mode }: Session): Offere
   }
 }
 
-/** Reads a preset as a person may type it; throws `invalid_setting`. */
+/** Parses a preset that a person typed. Throws `invalid_setting`. */
 function parsePreset(text: string): ApprovalPreset {
   const preset = wordIn(PRESET_NAMES, text);
   if (preset) return preset;
@@ -141,7 +141,7 @@ function parsePreset(text: string): ApprovalPreset {
   throw new SessionError("invalid_setting", `unknown approval preset ${JSON.stringify(text)}; choose one of ${known}`);
 }
 
-/** The preset among a session's options; the strictest where there is none. */
+/** The preset among a session's options, or the strictest one. */
 function presetOf(options: Settings["options"] | undefined): ApprovalPreset {
   const { approval } = options ?? {};
   return PRESET_NAMES.find((name) => name === approval) ?? "read-only";

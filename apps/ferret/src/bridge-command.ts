@@ -1,9 +1,9 @@
-/** `bridge`: one session, new or by its id, with a remote console as its only client, until a signal comes or the remote refuses. */
+/** `bridge`: runs one session, new or by its id, with a remote console as its only client, until a signal or the remote ends it. */
 import type { BridgeExit } from "@chimera/bridge";
 import { type Invocation, openCore, UsageError, untilEnd } from "@chimera/host";
 import { createBridgeExtension } from "./bridge.js";
 
-/** Exit codes: 0 stopped, 1 the bridge cannot begin or the remote is of no use, 2 the token was refused, or usage. */
+/** Exit codes: 0 stopped by a signal; 1 the bridge cannot start, or the remote is not a receiver; 2 refused token or usage error. */
 export async function runBridge(invocation: Invocation): Promise<number> {
   const { profile, process, flags, operands } = invocation;
   if (flags["remote-url"] === undefined) throw new UsageError("needs --remote-url <url>");

@@ -1,4 +1,4 @@
-/** The bridge: a remote console that watches and drives the sessions of this program, when one was named. */
+/** The bridge extension: connects the sessions of this program to a remote console, if one is configured. */
 import {
   type Bridge,
   type BridgeExit,
@@ -12,7 +12,7 @@ import type { Session } from "@chimera/session";
 import { createApprovals } from "./approval.js";
 import { projectBounds, TOKEN_VARIABLE } from "./settings.js";
 
-/** `hooks` take the place of the log, for a command whose only transport is the bridge. */
+/** `hooks` replace the log, for a command whose only transport is the bridge. */
 export function createBridgeExtension(hooks: Partial<Pick<BridgesDeps, "report" | "onExit">> = {}): ProgramExtension {
   return {
     name: "bridge",
@@ -20,7 +20,7 @@ export function createBridgeExtension(hooks: Partial<Pick<BridgesDeps, "report" 
       const { log } = context;
       const remote = readRemote(context);
       const onExit: BridgesDeps["onExit"] = ({ code, message }) => {
-        if (code !== 0) log.error("the bridge has ended; the sessions go on without it", { reason: message });
+        if (code !== 0) log.error("the bridge has ended; the sessions continue without it", { reason: message });
       };
       const bounds = projectBounds(context);
       const approvals = createApprovals(bounds);
@@ -46,7 +46,7 @@ export function createBridgeExtension(hooks: Partial<Pick<BridgesDeps, "report" 
 
 interface BridgesDeps {
   readonly remote: Remote;
-  /** The bounds of a session, as the remote sees them. */
+  /** The bounds of a session, for the remote. */
   readonly boundsOf: (session: Session) => Pick<SessionFacts, "sandbox" | "approval">;
   readonly report: (message: string, fields?: Record<string, unknown>) => void;
   readonly onExit: (exit: BridgeExit) => void;
@@ -62,7 +62,7 @@ function createBridges({ remote, boundsOf, report, onExit }: BridgesDeps) {
   const running = new Map<string, Running>();
 
   const run = async (session: Session, program: ServingProgram, entry: Running): Promise<BridgeExit> => {
-    // Loaded with the first session: a start that only answers `initialize` does not carry it.
+    // Imported with the first session, because a start that only answers `initialize` does not need it.
     const [{ createBridge }, serve] = await Promise.all([import("@chimera/bridge"), program.acp()]);
     const facts = () => ({ ...factsOf(session), ...boundsOf(session) });
     entry.bridge = createBridge({
@@ -81,14 +81,14 @@ function createBridges({ remote, boundsOf, report, onExit }: BridgesDeps) {
       const failed = (error: unknown): BridgeExit => ({ code: 1, message: `it could not begin: ${String(error)}` });
       entry.over = run(session, program, entry).catch(failed).then(onExit);
     },
-    /** Resolves when the remote has heard of the end, or has had its time. */
+    /** Ends a session's bridge. Resolves when the remote knows about it, or after a time limit. */
     async end(sessionId: string) {
       const found = running.get(sessionId);
       found?.abort.abort();
       await found?.over;
       if (running.get(sessionId) === found) running.delete(sessionId);
     },
-    /** Without an id: of the session that came first. */
+    /** The status of a session's bridge; without an id, of the first session. */
     status(sessionId?: string) {
       const found = sessionId === undefined ? [...running.values()][0] : running.get(sessionId);
       return found?.bridge?.status() ?? { attached: false };
@@ -105,7 +105,7 @@ function factsOf(session: Session): Omit<SessionFacts, "sandbox" | "approval"> {
   };
 }
 
-/** The remote that flags and environment name; null when they ask for no bridge. Throws a UsageError for one that cannot be. */
+/** The remote from flags and environment; null without a bridge. Throws a UsageError for an invalid remote. */
 function readRemote({ flags, env }: Pick<ExtensionContext, "flags" | "env">): Remote | null {
   const remoteUrl = flags["remote-url"] as string | undefined;
   if (remoteUrl === undefined) {

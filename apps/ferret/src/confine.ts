@@ -1,4 +1,4 @@
-/** The sandbox as the agent meets it: bounds for processes, a judgement of commands, a wall in front of calls. */
+/** Connects the sandbox with the agent: confines processes, classifies commands, and checks calls. */
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { BrokenBounds, Confine, ConfineRequest } from "@chimera/agent";
@@ -30,7 +30,7 @@ import { classify } from "@chimera/sandbox/classify";
 import type { ProjectBounds } from "./settings.js";
 
 export interface ConfinementOptions {
-  /** Of the directory the program was started in. */
+  /** The mode for the directory in which the program was started. */
   readonly mode: SandboxMode;
   readonly modeIn: ProjectBounds["sandbox"];
   readonly osSandbox: OsSandbox;
@@ -48,20 +48,20 @@ export function confinementParts({ mode, modeIn, osSandbox, context }: Confineme
     confine: createConfine({ ...places, env: cleanEnvironment(env), log: (message) => log.warn(message) }),
     narrow: guardCalls({ ...places, readable: [paths.outputs] }),
     mcpNetwork: (cwd) => SANDBOX_MODES[modeIn(cwd)].network,
-    // An editor's terminal cannot be confined; where a project wants less, each of its calls is refused.
+    // An editor's terminal cannot be confined. In a project with a stricter mode each of its calls is refused.
     ...(mode === "off" && { tools: [acpTerminalTool] }),
   };
 }
 
 // --- internal ---
 
-/** Behind a wall that lets much through, a command that is not known to read is asked about in every mode. */
+/** Makes the classifier's `ask` apply in every mode, because the wall still allows much. */
 const classifyFirmly: Classify = async (command, circumstances) => ({
   ...(await classifyCommand(command, circumstances)),
   isFirm: true,
 });
 
-/** Mode -> the one that is like it, with the network; null where there is none. */
+/** Mode -> the same mode with the network; null if there is none. */
 const NETWORKED: Readonly<Record<SandboxMode, SandboxMode | null>> = {
   "read-only": null,
   "workspace-write": "workspace-write-network",
@@ -70,14 +70,14 @@ const NETWORKED: Readonly<Record<SandboxMode, SandboxMode | null>> = {
 };
 const NEEDS_NETWORK = "an engine's model is there; choose --sandbox workspace-write or the built-in engine";
 
-/** Workspaces whose sandbox is kept. */
+/** Most sandboxes to keep, one per workspace. */
 const MAX_KEPT = 32;
 
 interface ConfineOptions extends Omit<SandboxOptions, "mode" | "workspace"> {
   readonly modeIn: ProjectBounds["sandbox"];
 }
 
-/** Commands and MCP servers inside the operating system's wall; where none can be had they are refused, with the way out. */
+/** Confines commands and MCP servers, or refuses them with a remedy if that is not possible. */
 function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
   const kept = new Map<string, Sandbox>();
   const findPlanted = createFindPlanted();
@@ -115,7 +115,7 @@ function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
         env: clean,
         descriptors,
         release: confined.release,
-        // A command can write what looks like a denial, so that comes second.
+        // Denials come second, because a command can print text that looks like one.
         violation: async (stderr, failed) =>
           (await findPlanted({ command, cwd, workspace, mode, since })) ??
           findDenial(stderr, { mode, failed, cwd, refuses: refusesWrite(mode, workspace) }),
@@ -128,7 +128,7 @@ function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
   };
 }
 
-/** With its links followed as far as it exists. */
+/** The path with the links resolved in the part that exists. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -140,16 +140,16 @@ function realPath(path: string): string {
 
 interface Finished extends Pick<ConfineRequest, "command" | "cwd" | "workspace"> {
   readonly mode: SandboxMode;
-  /** When it was started, in milliseconds of the epoch. */
+  /** Start of the command in epoch milliseconds. */
   readonly since: number;
 }
 
-/** Every command that may write pays for the search, which begins near the roots, where people and editors run git. */
+/** Time limit of the search, which follows every command that may write. It starts near the roots, where people and editors run git. */
 const MAX_MS = 250;
 
 /**
- * Finds what the wall cannot stop: a command that may write the workspace makes a repository there that runs programs when git looks
- * at it. Null when there is none. A command that only reads is not looked into; a workspace too large to be searched is reported once.
+ * Finds repositories in the workspace that run programs when git reads them, which the wall cannot prevent a command from making. Null
+ * without one. Skips commands that only read, and reports a workspace that is too large to search once.
  */
 function createFindPlanted() {
   const reported = new Set<string>();
@@ -169,7 +169,7 @@ function createFindPlanted() {
       if (complete || reported.has(root)) continue;
       reported.add(root);
       unsearched = {
-        reason: `${root} holds more directories than can be searched after each command: a repository that runs programs, planted deep in it, would not be noticed`,
+        reason: `${root} has more directories than can be searched after each command: a repository that runs programs, planted deep in it, would not be noticed`,
         path: root,
       };
     }
@@ -177,10 +177,10 @@ function createFindPlanted() {
   };
 }
 
-/** Looking starts some programs, and the first answer does not wait for them. */
+/** Delay of the probe, which starts some programs, so that it does not slow the first answer down. */
 const DELAY_MS = 300;
 
-/** Logs with the first turn what confines commands here, or why they will be refused. */
+/** Logs during the first turn which backend confines commands, or why commands will be refused. */
 function announceConfinement(options: Omit<SandboxOptions, "log">, log: ExtensionContext["log"]): void {
   if (options.osSandbox === "off" || !SANDBOX_MODES[options.mode].confined) return;
   setTimeout(() => void announce(options, log), DELAY_MS).unref();
@@ -192,7 +192,7 @@ async function announce(options: Omit<SandboxOptions, "log">, log: ExtensionCont
     if (state.available) log.info(`commands are confined by ${state.backend} ${state.version}`);
     else log.warn(`commands will be refused: ${state.error.message}; ${state.error.hint}`);
   } catch (error) {
-    // Started in a directory that cannot be a workspace; each session has its own and says so itself.
+    // The start directory cannot be a workspace. Each session has its own, and reports such an error itself.
     if (!isSandboxError(error)) throw error;
   }
 }
@@ -202,7 +202,7 @@ interface GuardOptions extends Omit<FileAccessOptions, "mode" | "workspace"> {
   readonly osSandbox: OsSandbox;
 }
 
-/** The sandbox mode as a wall in front of every call: one that would leave it is a violation, even if a rule or a person allowed it. */
+/** Checks every call against the sandbox mode. A call that exceeds it is a violation, even if a rule or a person allows it. */
 function guardCalls({ modeIn, ...options }: GuardOptions): (policy: Policy) => Policy {
   return (policy) => ({
     ...policy,
@@ -237,7 +237,7 @@ function findViolation(call: PolicyCall, { workspace }: CallPlace, options: Guar
   return null;
 }
 
-/** The shell tool is confined when it runs. Another's process, an editor's terminal for one, cannot be. */
+/** The violation of a command. The Bash tool is confined when it runs, but an editor's terminal, for example, cannot be. */
 function commandViolation(
   { tool, touches }: PolicyCall,
   command: string,
@@ -246,7 +246,7 @@ function commandViolation(
 ): Violation | null {
   const blocked = `command blocked by sandbox mode ${mode}`;
   if (tool.name !== "Bash") return { command, why: `${blocked}: ${tool.name} runs outside of the sandbox; use Bash` };
-  // Without the operating system's wall the text is all there is to go by.
+  // Without the operating system's wall, only the text of the command can be judged.
   if (osSandbox !== "off" || SANDBOX_MODES[mode].writes) return null;
   const cwd = touches.reads[0];
   const { decision, reason } = classify(command, { workspace, ...(cwd !== undefined && { cwd }) });

@@ -1,4 +1,4 @@
-/** The methods of ferret's dialect, loaded when the first of them is called: their schemas are heavy. */
+/** The methods of ferret's dialect, loaded with the first call of one, because their schemas are large. */
 import { agentMethods, type BridgeStatusResponse, type SetApprovalResponse } from "@chimera/acp-schema/ferret";
 import { type ConnectionContext, type Rows, rowsOf } from "@chimera/acp-server";
 import type { Session } from "@chimera/session";
@@ -6,7 +6,7 @@ import type { ApprovalPreset, ProjectBounds } from "./settings.js";
 
 type SwitchApproval = (session: Session, preset: ApprovalPreset, origin?: string) => Promise<SetApprovalResponse>;
 
-/** Switches the preset; every client of the session sees it. */
+/** Changes the preset. Every client of the session sees the change. */
 export function setApproval(context: ConnectionContext, switchTo: SwitchApproval): Rows {
   const traits = { "session/setApproval": { remote: ["own", "narrower_approval"] } } as const;
   return rowsOf(agentMethods, traits, {
@@ -17,7 +17,7 @@ export function setApproval(context: ConnectionContext, switchTo: SwitchApproval
   });
 }
 
-/** Reads the mode; a request for another one is answered with what it takes. */
+/** Returns the mode. A request for another mode is answered with "restart required". */
 export function setSandbox(context: ConnectionContext, modeIn: ProjectBounds["sandbox"]): Rows {
   const traits = { "session/setSandbox": { remote: ["own"] } } as const;
   return rowsOf(agentMethods, traits, {
@@ -30,7 +30,7 @@ export function setSandbox(context: ConnectionContext, modeIn: ProjectBounds["sa
   });
 }
 
-/** Whether a remote console is attached to the session, and where. */
+/** Returns whether a remote console is attached to the session, and its address. */
 export function bridgeStatus(status: (sessionId?: string) => BridgeStatusResponse): Rows {
   const traits = { "session/bridgeStatus": { remote: [] } } as const;
   return rowsOf(agentMethods, traits, { "session/bridgeStatus": ({ sessionId }) => status(sessionId) });

@@ -10,7 +10,7 @@ import { createBridgeExtension } from "./bridge.js";
 import { sandboxExtension } from "./sandbox.js";
 import { flags, settings } from "./settings.js";
 
-/** Says what an editor can draw, and lends it the slash command that shows what the session changed. */
+/** Announces capabilities to editors, and adds the slash command that shows the session's changes. */
 const editorNotifications: ProgramExtension = {
   name: "editor-notifications",
   start: () => ({
@@ -18,14 +18,14 @@ const editorNotifications: ProgramExtension = {
     commands: [
       {
         name: "diff",
-        description: "Show what the file tools of this session changed",
+        description: "Show the changes by the file tools of this session",
         run: ({ sessions, session }) => sessionDiff(sessions, session),
       },
     ],
   }),
 };
 
-/** What ferret adds, in the order in which each narrows what the ones before it left. */
+/** Ferret's extensions. Each restricts what those before it allow. */
 const extensions: readonly ProgramExtension[] = [
   approvalExtension,
   sandboxExtension,
@@ -64,7 +64,7 @@ export function bridgeCommand(name: string): Command {
 
 const MAX_DIFF_CHARS = 64 * 1024;
 
-/** What the file tools changed in a session, as unified diffs; turns that were undone are left out. */
+/** The changes by a session's file tools as unified diffs, without undone turns. */
 async function sessionDiff(sessions: Sessions, session: Session): Promise<string> {
   const hidden = session.conversation.hidden();
   let text = "";

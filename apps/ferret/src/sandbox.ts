@@ -1,4 +1,4 @@
-/** The sandbox: one mode for commands, file tools and MCP servers, chosen at start and fixed while the program runs. */
+/** The sandbox extension: one mode for commands, file tools and MCP servers, which is chosen at start and cannot change. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type ExtensionContext, type ProgramExtension, UsageError } from "@chimera/host";
@@ -7,14 +7,14 @@ import { type Session, SessionError } from "@chimera/session";
 import { chosen, projectBounds } from "./settings.js";
 
 const DESCRIPTIONS: Readonly<Record<SandboxMode, string>> = {
-  "read-only": "Nothing is written, nothing reaches the network",
-  "workspace-write": "Only the workspace is written, nothing reaches the network",
-  "workspace-write-network": "Only the workspace is written; the network is open",
+  "read-only": "Nothing can be written, and the network is closed",
+  "workspace-write": "Only the workspace can be written, and the network is closed",
+  "workspace-write-network": "Only the workspace can be written, and the network is open",
   off: "Nothing is confined",
 };
 
 const NEEDS_TOKEN =
-  "with the network open, commands reach this server as anybody on this machine does: requests must carry a token";
+  "with the network open, commands can reach this server like any program on this machine: requests must carry a token";
 
 export const sandboxExtension: ProgramExtension = {
   name: "sandbox",
@@ -36,7 +36,7 @@ export const sandboxExtension: ProgramExtension = {
           {
             id: "sandbox",
             name: "Sandbox",
-            description: "What commands and tools can reach; changing it takes a restart",
+            description: "What commands and tools can reach; a change needs a restart",
             choices,
             current: ({ cwd }) => modeIn(cwd),
             change(session, requested) {
@@ -83,7 +83,7 @@ function warningsOf(mode: SandboxMode, osSandbox: OsSandbox): string[] {
     : [];
 }
 
-/** Tools that the user allows by name and that are never offered: an editor's terminal cannot be confined. */
+/** Warns about an allowed tool that is never offered, because an editor's terminal cannot be confined. */
 function uselessTools(mode: SandboxMode, { values }: ExtensionContext): string[] {
   const named = (values.allowed_tools ?? []).some((name) => name.trim().toLowerCase() === "acp_terminal");
   return named && SANDBOX_MODES[mode].confined

@@ -1,8 +1,8 @@
-/** The settings and flags that ferret has beyond the shared ones, and what each setting comes to in a session's directory. */
+/** Ferret's own settings and flags, and the effective value of a setting in a session's directory. */
 import { type ConfigKey, type ExtensionContext, type Flags, type Kind, settingOf } from "@chimera/host";
 import { DEFAULT_SANDBOX_MODE, SANDBOX_MODES, type SandboxMode } from "@chimera/sandbox";
 
-/** The approval presets, from the strictest on. */
+/** The approval presets, strictest first. */
 export const PRESETS = {
   "read-only": "Reads run; everything else is refused",
   auto: "Reads, harmless commands and edits of the workspace run; the rest asks",
@@ -12,11 +12,11 @@ export type ApprovalPreset = keyof typeof PRESETS;
 
 export const PRESET_NAMES = Object.keys(PRESETS) as ApprovalPreset[];
 
-/** From the strictest on. */
+/** Strictest first. */
 const MODES: readonly string[] = Object.keys(SANDBOX_MODES);
 const APPROVALS: readonly string[] = PRESET_NAMES;
 
-/** A project may only make them stricter. */
+/** A project can only make them stricter. */
 export const settings: Readonly<Record<"sandbox" | "os_sandbox" | "approval", ConfigKey<string>>> = {
   sandbox: {
     kind: word(MODES),
@@ -47,7 +47,7 @@ export const settings: Readonly<Record<"sandbox" | "os_sandbox" | "approval", Co
   },
 };
 
-/** What a shorthand flag stands for. */
+/** The settings that a shorthand flag stands for. */
 interface Pair {
   readonly sandbox: string;
   readonly approval: string;
@@ -56,7 +56,7 @@ interface Pair {
 const FULL_AUTO: Pair = { sandbox: "workspace-write", approval: "auto" };
 const YOLO: Pair = { sandbox: "off", approval: "full" };
 
-/** Names the bridge's token, which no file may hold: it comes from the environment or the command line. */
+/** The variable for the bridge's token, which comes only from the environment or the command line, never from a file. */
 export const TOKEN_VARIABLE = "FERRET_BRIDGE_TOKEN";
 
 export const flags: Flags = {
@@ -69,7 +69,7 @@ export const flags: Flags = {
     value: "<token>",
     help: `Its token (better: ${TOKEN_VARIABLE} in the environment)`,
   },
-  insecure: { type: "boolean", help: "Let the bridge's token travel without TLS" },
+  insecure: { type: "boolean", help: "Allow sending the bridge's token without TLS" },
   "add-dir": {
     type: "string",
     multiple: true,
@@ -80,20 +80,20 @@ export const flags: Flags = {
 
 type Choice = Pick<ExtensionContext, "flags" | "values">;
 
-/** `--yolo` beats everything; `--full-auto` beats all but a flag that names the setting itself. */
+/** The chosen value: `--yolo` wins over everything; `--full-auto` wins over everything except a flag for the setting itself. */
 export function chosen({ flags, values }: Choice, name: keyof Pair): string {
   return shorthand(flags, name) ?? String(values[name]);
 }
 
-/** What holds in the directory of a session: what the user chose, and less where the project there wants less. */
+/** The bounds in a session's directory: the user's choice, restricted by the project there. */
 export type ProjectBounds = ReturnType<typeof projectBounds>;
 
-/** Reads the project's file at each call, as it may change; a file that makes no sense leaves the least. */
+/** Reads the project's file at each call, because it may change. For an invalid file, applies the strictest value. */
 export function projectBounds({ flags, under }: Pick<ExtensionContext, "flags" | "under">) {
   return {
     sandbox: (cwd: string) =>
       leastOnError(() => chosen({ flags, values: under(cwd).values }, "sandbox") as SandboxMode),
-    /** The widest preset; null where the project sets no limit, or the user overrode it by a flag or a variable. */
+    /** The least strict preset that the project allows; null without a limit, or if the user overrode it by a flag or variable. */
     approval: (cwd: string) =>
       leastOnError(() => {
         if (shorthand(flags, "approval") !== undefined) return null;
@@ -103,13 +103,13 @@ export function projectBounds({ flags, under }: Pick<ExtensionContext, "flags" |
   };
 }
 
-/** The word that a person typed (`read_only`, any case), or undefined. */
+/** Finds the word that a person typed, in any case and with `_` or `-`; or undefined. */
 export function wordIn<Word extends string>(words: readonly Word[], text: string): Word | undefined {
   const typed = text.trim().toLowerCase().replaceAll("_", "-");
   return words.find((word) => word === typed);
 }
 
-/** The one that allows less, of words that are listed from the strictest on. */
+/** The stricter of two words, in a list with the strictest first. */
 export function stricter<Word extends string>(words: readonly Word[], one: Word, other: Word): Word {
   return words.indexOf(one) < words.indexOf(other) ? one : other;
 }
@@ -125,13 +125,13 @@ function word(words: readonly string[]): Kind<string> {
   };
 }
 
-/** What a shorthand says about a setting, if one was typed and counts. */
+/** The value of a setting from a shorthand flag, if there is one and it applies. */
 function shorthand(flags: Choice["flags"], name: keyof Pair): string | undefined {
   if (flags["yolo"]) return YOLO[name];
   return flags["full-auto"] && flags[name] === undefined ? FULL_AUTO[name] : undefined;
 }
 
-/** The strictest mode and the strictest preset have one name. */
+/** Returns "read-only" on an error: the name of both the strictest mode and the strictest preset. */
 function leastOnError<T>(read: () => T): T | "read-only" {
   try {
     return read();

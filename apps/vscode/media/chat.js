@@ -1,4 +1,4 @@
-// The page of the chat panel: draws items at their places, and sends what a person types. Text is never read as HTML.
+// The page of the chat panel: shows items in their places, and sends the person's text. Text is never parsed as HTML.
 const host = acquireVsCodeApi();
 const list = document.getElementById("items");
 const text = document.getElementById("text");
@@ -25,7 +25,7 @@ function draw(item, before) {
 function drawCall(item, before) {
   const card = element("article", `tool ${item.state}`);
   const details = document.createElement("details");
-  // What a person opened or closed stays so; otherwise a card closes when its call is done.
+  // A card that a person opened or closed stays so. Otherwise it closes when its call is done.
   const earlier = before?.querySelector("details");
   const isChosen = earlier?.dataset.chosen === "yes";
   details.open = isChosen ? earlier.open : item.state !== "done";

@@ -1,4 +1,4 @@
-/** The agent: a program of its own, spoken to over its stdin and stdout in ferret's dialect, which otter speaks too. */
+/** The agent: a separate program. The extension talks to it over stdin and stdout in ferret's dialect, which otter supports too. */
 import { spawn } from "node:child_process";
 import { agentMethods, FERRET_PROTOCOL_VERSION, SessionNotification } from "@chimera/acp-schema/ferret";
 import { agentMethods as otterMethods } from "@chimera/acp-schema/otter";
@@ -9,40 +9,40 @@ export type Decision = "allow" | "deny" | "always" | "never";
 
 export interface Reply {
   readonly decision: Decision;
-  /** The digest of the question, so that the reply counts for it alone. */
+  /** The digest of the question, so that the reply applies only to that question. */
   readonly shown?: string | undefined;
-  /** To a question that is not about a permission: the words. */
+  /** The answer to a question that is not a permission request. */
   readonly answer?: string | undefined;
 }
 
 export interface AgentOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** The folder that the session works in. */
+  /** The session's folder. */
   readonly cwd: string;
   readonly version: string;
   readonly env?: NodeJS.ProcessEnv;
   onUpdate(update: Update): void;
-  /** Called with what the program writes about itself. */
+  /** Called with the program's log output. */
   onLog(text: string): void;
-  /** Called once, when the program has ended; without a reason when it was asked to. */
+  /** Called once, when the program has ended; with null if `close` was called. */
   onEnd(reason: string | null): void;
 }
 
 export interface Agent {
   readonly sessionId: string;
-  /** Sends a prompt or a slash command; resolves when its turn has ended, and rejects with the reason when it failed. */
+  /** Sends a prompt or a slash command. Resolves when its turn has ended, or rejects with the reason of a failure. */
   say(text: string): Promise<void>;
   cancel(): Promise<void>;
   answer(permissionId: string, reply: Reply): Promise<void>;
-  /** Ends the program, and resolves when it has gone. */
+  /** Ends the program. Resolves when it has exited. */
   close(): Promise<void>;
 }
 
-/** Starts the program and a session. Rejects with words for a person when it does not come to that. */
+/** Starts the program and a session. Rejects with a message for the person. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { command, args, cwd } = options;
-  // On Windows a command is often a script, which only a shell starts.
+  // On Windows a command is often a script, which only a shell can start.
   const child = spawn(command, [...args], { cwd, env: options.env, shell: process.platform === "win32" });
   let isClosing = false;
   let said = "";
@@ -60,19 +60,19 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     said = (said + text).slice(-LONGEST_REASON);
     options.onLog(text);
   });
-  // The exit says why nothing can be written.
+  // Ignore write errors, because the exit gives the reason.
   child.stdin.on("error", () => {});
 
   const connection = createConnection({
     input: child.stdout,
     output: child.stdin,
-    // otter welcomes a client of this dialect too, with fewer capabilities.
+    // otter accepts a client of this dialect too, with fewer capabilities.
     peer: { ...agentMethods, initialize: otterMethods.initialize },
     methods: {
       "session/update": row({ params: SessionNotification, handle: (update) => options.onUpdate(update) }),
     },
-    // A kind of a later version is passed over.
-    onError: (error) => options.onLog(`passed over: ${String(error)}\n`),
+    // Ignore kinds of updates of later versions.
+    onError: (error) => options.onLog(`ignored: ${String(error)}\n`),
   });
   const close = async (): Promise<void> => {
     isClosing = true;
@@ -81,7 +81,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     await ended;
     clearTimeout(timer);
   };
-  /** What was asked for, or why the program is gone: its exit says more than the end of its output. */
+  /** Waits for a request. If the connection has closed, rejects with the reason of the program's exit, which says more. */
   const orEnd = <T>(asked: Promise<T>): Promise<T> =>
     asked.catch(async (error) => {
       throw isConnectionError(error) && error.code === "closed" ? new Error(await ended) : error;
@@ -101,7 +101,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       cancel: async () => void (await orEnd(connection.request("session/cancel", { sessionId }))),
       answer: async (id, { decision, shown, answer }) => {
         const said = { ...(shown !== undefined && { shown }), ...(answer !== undefined && { answer }) };
-        // Somebody else may have answered, or the turn has ended.
+        // Another client may have answered, or the turn has ended.
         await orEnd(connection.request("permission/respond", { sessionId, id, decision, ...said })).catch((error) => {
           if (!isRpcError(error)) throw error;
         });
@@ -116,6 +116,6 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 
 // --- internal ---
 
-/** Characters of stderr that a reason quotes. */
+/** Most characters of stderr in a reason. */
 const LONGEST_REASON = 2000;
 const GRACE_MS = 3000;

@@ -1,11 +1,11 @@
-/** The chat panel: a page that shows items at their places and sends back what a person types. */
+/** The chat panel: a page that shows items in their places and sends the person's text. */
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Item, Placed } from "./conversation.js";
 
 export interface ChatViewDeps {
   readonly extension: vscode.Uri;
-  /** What is shown when the page is made again: VS Code drops a page that nobody looks at. */
+  /** The present state, to show when VS Code makes the page again after it was hidden. */
   state(): { readonly items: readonly Item[]; readonly isBusy: boolean };
   onPrompt(text: string): void;
   onCommand(command: string): void;
@@ -44,7 +44,7 @@ export function createChatView(deps: ChatViewDeps) {
     show: ({ index, item }: Placed) => post({ type: "item", index, item }),
     /** Brings the panel to the front, without taking the focus. */
     reveal: () => panel?.show(true),
-    /** Begins anew: with the items of a session, or with none. */
+    /** Replaces all items. */
     reset,
     /** Whether a turn runs. */
     setBusy: (isBusy: boolean) => post({ type: "busy", isBusy }),

@@ -1,4 +1,4 @@
-/** What the panel shows: a fold of the session's updates into a list of items, each of which may still change. */
+/** The content of the panel: folds the session's updates into a list of items, which may still change. */
 import { createTwoFilesPatch } from "diff";
 import type { Update } from "./agent.js";
 
@@ -11,24 +11,24 @@ export type Item =
       readonly type: "tool";
       readonly id: string;
       readonly title: string;
-      /** The end of what it printed, or its result. */
+      /** The end of its output, or its result. */
       readonly output: string;
       readonly state: "running" | "done" | "failed";
     }
-  /** What a file was changed by: the hunks of a unified diff. */
+  /** A change of a file: the hunks of a unified diff. */
   | { readonly type: "diff"; readonly text: string }
   | {
       readonly type: "question";
       readonly id: string;
       readonly title: string;
-      /** All of what is asked for: people can only mean what they saw. */
+      /** The full content of the request, because people can only approve what they have seen. */
       readonly text: string;
       readonly diff: string;
-      /** What became of it; null while it waits. */
+      /** The outcome; null while it waits. */
       readonly answer: string | null;
     };
 
-/** An item at its place in the list. */
+/** An item with its index in the list. */
 export interface Placed {
   readonly index: number;
   readonly item: Item;
@@ -38,7 +38,7 @@ export type Conversation = ReturnType<typeof createConversation>;
 
 export function createConversation() {
   const items: Item[] = [];
-  /** Where a call or a question is in the list. */
+  /** Id of a call or question -> its index in the list. */
   const places = new Map<string, number>();
   const place = (index: number, item: Item): Placed => {
     items[index] = item;
@@ -54,7 +54,7 @@ export function createConversation() {
   return {
     items,
     add,
-    /** Takes an update in; null for one that changes nothing in the list. */
+    /** Applies an update. Null if it changes nothing in the list. */
     apply(update: Update) {
       switch (update.kind) {
         case "agent_message_chunk": {
@@ -98,12 +98,12 @@ export function createConversation() {
           return null;
       }
     },
-    /** Says beside a question what became of it. */
+    /** Adds the outcome to a question. */
     answered: (id: string, answer: string) => change("question", id, (question) => ({ ...question, answer })),
   };
 }
 
-/** What the agent wants to know, where it asks for words instead of a permission; only a permission has a digest, whatever its tool is called. */
+/** The agent's question and its options; null for a permission request, which has a digest, whatever the name of its tool. */
 export function wantedOf({
   tool,
   args,
@@ -114,7 +114,7 @@ export function wantedOf({
   return { question, options: options.map(String) };
 }
 
-/** A call in one line: the tool, and what it is about, with a mark where something is left out. */
+/** A call in one line: the tool and its main argument, with a mark if some of it is left out. */
 export function titleOf(tool: string, args: Readonly<Record<string, unknown>>): string {
   const subject = ["command", "path", "pattern", "query", "question"]
     .map((name) => args[name])
@@ -136,13 +136,13 @@ function startOf(text: string): string {
   return left > 0 ? `${text.slice(0, MOST_OUTPUT)}\n[${left} more characters]` : text;
 }
 
-/** A unified diff without the lines that name the files; empty where the change was too large to describe. */
+/** A unified diff without the lines that name the files; empty if the change was too large to describe. */
 function hunksOf(diff: string): string {
   const at = diff.search(/^@@/m);
   return at < 0 ? "" : diff.slice(at).trimEnd();
 }
 
-/** All of what a question asks for. A program that does not put it into words is shown by its arguments. */
+/** The full content of a question. Without content, its arguments are shown. */
 function shownOf(asked: Asked): { readonly text: string; readonly diff: string } {
   const { content, args } = asked;
   if (!content) return { text: wantedOf(asked)?.question ?? JSON.stringify(args, null, 2), diff: "" };

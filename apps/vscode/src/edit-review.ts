@@ -1,4 +1,4 @@
-/** Edits of the agent in the editor: a lens above each to accept or reject it. Rejecting is a WorkspaceEdit, so the editor can undo it. */
+/** The agent's edits in the editor, each with a lens to accept or reject it. Rejecting is a WorkspaceEdit, so the editor can undo it. */
 import * as vscode from "vscode";
 import { createEdits, type FileEdit } from "./edits.js";
 
@@ -34,7 +34,7 @@ export function createEditReview() {
       changed.fire();
       return (edits.linesOf(edit.path)[0] ?? 0) + 1;
     },
-    /** Of the file, or of the one that is being looked at. */
+    /** Accepts the edits of a file, or of the file in the active editor. */
     accept,
     async reject(uri?: vscode.Uri) {
       const target = chosen(uri);
@@ -53,7 +53,7 @@ export function createEditReview() {
       if (before !== null) await document.save();
       accept(target);
     },
-    /** Forgets every edit: the turn that made them was undone, or a new session began. */
+    /** Forgets all edits, because their turn was undone or a new session began. */
     clear() {
       edits = createEdits();
       changed.fire();

@@ -1,4 +1,4 @@
-/** The agent's edits that nobody has accepted or rejected yet, by file, and the text of a file without them. */
+/** The agent's edits that the person has not accepted or rejected yet, and the text of a file without them. */
 import { applyPatch, parsePatch, reversePatch } from "diff";
 
 export interface FileEdit {
@@ -16,7 +16,7 @@ export function createEdits() {
     get paths() {
       return [...open.keys()];
     },
-    /** Lines, counted from 0, at which the edits of a file begin. */
+    /** The lines, from 0, at which the edits of a file begin. */
     linesOf(path: string) {
       const starts = (open.get(path) ?? []).flatMap(({ diff }) =>
         (patchOf(diff)?.hunks ?? []).map(({ newStart, lines }) => Math.max(0, newStart - 1 + leading(lines))),
@@ -25,8 +25,8 @@ export function createEdits() {
     },
     accept: (path: string) => void open.delete(path),
     /**
-     * The file as it was before its edits, given what it holds now: null where there was none, undefined where the file was changed
-     * since in the same place, or an edit was too large to be described.
+     * The text of a file before its edits, given its present text. Null if the file did not exist; undefined if it was changed in the
+     * same place since, or if an edit was too large to describe.
      */
     without(path: string, text: string) {
       const edits = open.get(path) ?? [];
@@ -34,7 +34,7 @@ export function createEdits() {
       for (const { diff, change } of edits.toReversed()) {
         const patch = patchOf(diff);
         const before: string | false = patch !== null && applyPatch(now ?? "", reversePatch(patch));
-        // A new file that a person wrote into holds their work, and stays.
+        // Keep a new file to which the person has added text.
         if (before === false || (change === "add" && before !== "")) return undefined;
         now = change === "add" ? null : before;
       }
@@ -47,7 +47,7 @@ export function createEdits() {
 
 type Patch = ReturnType<typeof parsePatch>[number];
 
-/** A description without a hunk says that the change was too large. */
+/** Parses a diff; null for one without hunks, which means that the change was too large. */
 function patchOf(diff: string): Patch | null {
   const [patch] = parsePatch(diff);
   return patch && patch.hunks.length > 0 ? patch : null;

@@ -1,4 +1,4 @@
-/** The extension: commands and a panel around one agent, which is started with the first session. */
+/** The extension: commands and a panel for one agent, which is started with the first session. */
 import * as vscode from "vscode";
 import { type Agent, startAgent, type Update } from "./agent.js";
 import { createChatView, VIEW_ID } from "./chat-view.js";
@@ -14,7 +14,7 @@ export function activate(context: vscode.ExtensionContext): void {
   let agent: Agent | null = null;
   let starting: Promise<Agent | null> | null = null;
   let conversation: Conversation = createConversation();
-  /** Turns that were sent and have not ended. */
+  /** Number of turns that have not ended. */
   let running = 0;
 
   const questions = createQuestions({
@@ -91,7 +91,7 @@ export function activate(context: vscode.ExtensionContext): void {
       return null;
     }
   };
-  /** The session, begun where there is none; two calls at once begin one. */
+  /** The session. Starts one if there is none, but only one for simultaneous calls. */
   const session = (anew = false): Promise<Agent | null> => {
     if (!anew && agent) return Promise.resolve(agent);
     starting ??= start().finally(() => {
@@ -139,7 +139,7 @@ export function activate(context: vscode.ExtensionContext): void {
   stop = async () => agent?.close();
 }
 
-/** VS Code calls it without a context. */
+/** Set by `activate`, because VS Code calls `deactivate` without a context. */
 let stop = async (): Promise<void> => {};
 
 export function deactivate(): Promise<void> {
@@ -148,10 +148,10 @@ export function deactivate(): Promise<void> {
 
 // --- internal ---
 
-/** Shows a place without taking the focus from what a person types. */
+/** Shows a place in a file without taking the focus from the person. */
 async function reveal(path: string, line: number | undefined): Promise<void> {
   const at = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0);
   const options = { selection: new vscode.Range(at, at), preserveFocus: true, preview: true };
-  // Pictures and files that are gone have no text to show.
+  // Ignore pictures and deleted files, which have no text to show.
   await vscode.window.showTextDocument(vscode.Uri.file(path), options).then(undefined, () => {});
 }

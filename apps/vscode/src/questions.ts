@@ -1,11 +1,11 @@
-/** Questions of the agent, one at a time, as a quick pick; the panel shows all of what is asked. One that is dismissed is answered with no. */
+/** Shows the agent's questions as quick picks, one at a time; the panel shows their full content. Dismissing a question means no. */
 import * as vscode from "vscode";
 import type { Decision, Reply } from "./agent.js";
 import { type Asked, titleOf, wantedOf } from "./conversation.js";
 
 export interface QuestionsDeps {
   answer(id: string, reply: Reply): void;
-  /** Called with what became of a question, in words. */
+  /** Called with the outcome of a question, in words. */
   onSettled(id: string, words: string): void;
 }
 
@@ -27,7 +27,7 @@ export function createQuestions(deps: QuestionsDeps) {
     pick.onDidHide(() => {
       pick.dispose();
       picker = null;
-      // Withdrawn questions are gone from the list.
+      // Withdrawn questions are not in the list any more.
       if (waiting[0] === question) {
         waiting.shift();
         const { decision, answer, words } = chosen;
@@ -44,7 +44,7 @@ export function createQuestions(deps: QuestionsDeps) {
       waiting.push(question);
       next();
     },
-    /** Takes back what was not answered: the turn has ended. */
+    /** Withdraws all unanswered questions, because the turn has ended. */
     withdraw() {
       for (const { id } of waiting.splice(0)) deps.onSettled(id, "not answered");
       picker?.hide();
@@ -57,7 +57,7 @@ export function createQuestions(deps: QuestionsDeps) {
 interface Choice extends vscode.QuickPickItem {
   readonly decision: Decision;
   readonly answer?: string;
-  /** What the panel says of it. */
+  /** The outcome for the panel. */
   readonly words: string;
 }
 
@@ -75,7 +75,7 @@ function pickerFor(question: Asked): vscode.QuickPick<Choice> {
   const wanted = wantedOf(question);
   if (wanted) {
     pick.title = `Chimera asks: ${wanted.question.split("\n", 1)[0]}`;
-    pick.placeholder = "Choose an answer, or type your own. Escape gives none.";
+    pick.placeholder = "Choose an answer, or type your own. Escape gives no answer.";
     const offered = wanted.options.map((name) => spoken(name));
     const offer = () => {
       const own = pick.value.trim();

@@ -1,4 +1,4 @@
-// What the extension does without a window, against the built programs.
+// The parts of the extension that need no window, with the built programs.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ async function begin(program: "otter" | "ferret", turns: object[], reply: Reply 
 }
 
 describe.each(["otter", "ferret"] as const)("%s", (program) => {
-  test("streams into the panel, a tool as a card that closes", async () => {
+  test("streams into the panel, with a tool as a card that closes", async () => {
     const { agent, conversation } = await begin(program, [
       {
         steps: [
@@ -69,7 +69,7 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     ]);
   });
 
-  test("shows an edit as a diff that can be taken out again, and undoes the turn", async () => {
+  test("shows an edit as a diff that can be rejected, and undoes the turn", async () => {
     const edit = { path: "README.md", old_string: "two", new_string: "2" };
     const { agent, cwd, updates, conversation } = await begin(program, [turn({ call: "Edit", args: edit })]);
     await agent.say("edit it");
@@ -104,7 +104,7 @@ test.each([
   },
 );
 
-test("a question shows all of what it asks for, and what became of it", async () => {
+test("a question shows its full content and its outcome", async () => {
   const command = `echo ${"long ".repeat(100)}\nrm -rf nothing`;
   const { agent, conversation, updates } = await begin("ferret", [turn({ call: "Bash", args: { command } })]);
   await agent.say("run it");
@@ -126,7 +126,7 @@ test("a question about an edit shows its diff", async () => {
   expect(asked).toMatchObject({ diff: expect.stringMatching(/^@@.*^-two$.*^\+2$/ms) });
 });
 
-test("what the agent wants to know is answered in words", async () => {
+test("a question of the agent is answered in words", async () => {
   const ask = { call: "ask", args: { question: "Which one?", options: ["red", "blue"] } };
   const steps = [{ reply: [ask] }, { expect: { result: "green" }, reply: [{ text: "Green it is." }] }];
   const { agent, conversation, updates } = await begin("ferret", [{ steps }], { decision: "allow", answer: "green" });
@@ -143,7 +143,7 @@ test("what the agent wants to know is answered in words", async () => {
   ]);
 });
 
-test("a turn is stopped, and the next one goes on", async () => {
+test("a turn is stopped, and the next one works", async () => {
   const { agent, updates } = await begin("ferret", [{ steps: [{ reply: [{ text: "…" }, { stall: true }] }] }, turn()]);
   const talking = agent.say("talk");
   await expect.poll(() => updates.length).toBeGreaterThan(0);
@@ -156,7 +156,7 @@ test("a turn is stopped, and the next one goes on", async () => {
   ]);
 });
 
-test("closing ends the program, without a complaint", async () => {
+test("closing ends the program without an error", async () => {
   const { agent, ends } = await begin("otter", [turn()]);
   await agent.close();
   expect(ends).toEqual([null]);
@@ -171,8 +171,8 @@ test.each([
     ["-e", "console.error('no such flag'); process.exit(2)"],
     /ended with 2: no such flag/,
   ],
-  ["says nothing of the protocol", process.execPath, ["-e", "console.log('hello'); process.exit(0)"], /ended with 0/],
-])("a program that %s is an error in words", async (_, command, args, reason) => {
+  ["does not speak the protocol", process.execPath, ["-e", "console.log('hello'); process.exit(0)"], /ended with 0/],
+])("a program that %s causes an error with the reason", async (_, command, args, reason) => {
   const ends: (string | null)[] = [];
   const starting = startAgent({
     command,
@@ -192,7 +192,7 @@ describe("edits of one file", () => {
   const first = { path, change: "update" as const, diff: diff("@@ -1,2 +1,2 @@\n-one\n+1\n two\n") };
   const second = { path, change: "update" as const, diff: diff("@@ -1,2 +1,2 @@\n 1\n-two\n+2\n") };
 
-  test("are taken out newest first; a change of a person elsewhere in the file stays", () => {
+  test("are removed newest first; a person's change elsewhere in the file stays", () => {
     const edits = createEdits();
     edits.add(first);
     edits.add(second);
@@ -203,7 +203,7 @@ describe("edits of one file", () => {
     expect(edits.paths).toEqual([]);
   });
 
-  test("are not guessed at: a file that was changed in the same place, and one too large to describe, stay as they are", () => {
+  test("stay if the file was changed in the same place, or if they are too large to describe", () => {
     const edits = createEdits();
     edits.add(first);
     expect(edits.without(path, "uno\ntwo\n")).toBeUndefined();
@@ -212,7 +212,7 @@ describe("edits of one file", () => {
     expect(large.without(path, "anything")).toBeUndefined();
   });
 
-  test("that made the file take it away", () => {
+  test("that created the file delete it", () => {
     const edits = createEdits();
     edits.add({ path, change: "add", diff: diff("@@ -0,0 +1,1 @@\n+new\n") });
     expect(edits.without(path, "new\n")).toBeNull();
@@ -220,7 +220,7 @@ describe("edits of one file", () => {
   });
 });
 
-test("a permission for a tool that is called ask is a permission: no words of a person allow it", () => {
+test("a permission request for a tool named ask is not a question: an answer in words does not allow it", () => {
   const args = { question: "May I?", options: ["No"] };
   const asked = { kind: "permission_request", id: "perm-1", tool: "ask", args, risk: "high" } as const;
   const conversation = createConversation();

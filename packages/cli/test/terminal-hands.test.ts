@@ -43,7 +43,7 @@ test("a running job is shown, can be read later, and ends with the program", onT
   const terminal = await open(person, ["--model", model, "--mode", "auto"]);
   await terminal.until(/^>$/m);
   await tell(terminal, "start it");
-  await terminal.until(/job-0\.1 goes on: echo \$\$ > pid[\s\S]*Started\.[\s\S]*job-0\.1 runs: .* · up\n>$/m);
+  await terminal.until(/job-0\.1 continues: echo \$\$ > pid[\s\S]*Started\.[\s\S]*job-0\.1 runs: .* · up\n>$/m);
   await writeFile(join(person.cwd, "go"), "");
   await terminal.until(/job-0\.1 runs: .* · ready\n>$/m);
   await tell(terminal, "is it up?");

@@ -1,14 +1,14 @@
 /**
- * `@chimera/client/acp`: a `fetch` under which a client of ACP's remote transport outlives lost connections and restarts of the server. The
- * client sees one connection and streams that never end.
+ * `@chimera/client/acp`: a `fetch` with which a client of ACP's remote transport survives lost connections and restarts of the server.
+ * The client sees a single connection, and streams that never end.
  */
 import { backoff, pause } from "./pause.js";
 import { serverEvents } from "./server-events.js";
 
 export interface ResumingOptions {
-  /** @defaultValue the global one */
+  /** @defaultValue the global `fetch` */
   readonly fetch?: typeof fetch;
-  /** Called before something is tried again. */
+  /** Called before each new attempt. */
   readonly onRetry?: (retry: { readonly attempt: number; readonly waitMs: number; readonly error: unknown }) => void;
 }
 
@@ -25,7 +25,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     options.onRetry?.({ attempt, waitMs, error });
     await pause(waitMs, signal);
   };
-  /** Until there is an answer that means something. A connection that the server does not know any more is made again. */
+  /** Sends until there is a definite answer. Makes a new connection if the server has forgotten this one. */
   const persist = async (connection: Connection, init: RequestInit): Promise<Response> => {
     for (let attempt = 0; ; attempt++) {
       const { generation, id } = connection;
@@ -69,7 +69,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     return connection.renewing;
   };
 
-  /** On a new connection: what was asked and not answered is asked again where that does no harm, and the session is opened. */
+  /** After a new connection, repeats unanswered requests that are safe to repeat, and resumes the session. */
   const revive = async (connection: Connection, session: string | null, say: (text: string) => void): Promise<void> => {
     const waiting = [...connection.pending].filter(([, asked]) => asked.session === session);
     for (const [id, { init, method }] of waiting) {
@@ -92,9 +92,9 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     let last = session === null ? undefined : connection.reached.get(session);
     let { generation } = connection;
     const open = () => {
-      // Numbers of records hold for ever, those of the other stream for their connection.
+      // Record numbers stay valid for ever. Numbers of the connection's own stream are valid only for that connection.
       if (session === null && generation !== connection.generation) last = undefined;
-      // From the first time on: the link may break after the server has begun to send and before anything has come.
+      // Send a cursor from the first request on, because the link may break after the server began to send and before anything arrived.
       const since = last ?? (session === null ? "c0" : connection.made.has(session) ? "0" : START);
       return persist(connection, { ...init, signal: stop.signal, headers: { ...headers, "last-event-id": since } });
     };
@@ -116,7 +116,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
               }
             }
           } catch {
-            // The stream is opened again.
+            // Open the stream again below.
           }
           if (stop.signal.aborted && session !== null && last !== undefined)
             keepNewest(connection.reached.set(session, last));
@@ -138,7 +138,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     return new Response(body, { status: 200, headers: first.headers });
   };
 
-  /** The first message. A server that is not there is said to be so soon; a link that breaks is tried again. */
+  /** Sends the first message. Tries again after a broken link, but not for long, so that a missing server is reported soon. */
   const begin = async (url: string, init: RequestInit): Promise<Response> => {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -161,7 +161,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     if (!connection) return begin(url, init);
     if (message.method === undefined && message.id !== undefined) {
       const id = connection.outgoing(message.id);
-      // A question of a connection that is gone: what asks by the same number now is another one.
+      // The request belongs to an earlier connection. On this one the same id may mean another request.
       if (id === undefined) return new Response(null, { status: 202 });
       return persist(connection, { ...init, body: JSON.stringify({ ...message, id }) });
     }
@@ -196,17 +196,17 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
 
 const CONNECTION = "acp-connection-id";
 const SESSION = "acp-session-id";
-/** Statuses that say: later. */
+/** Statuses that ask to try later. */
 const LATER = new Set([408, 425, 429, 500, 502, 503, 504]);
-/** What may be asked twice: a prompt carries a key, and the rest changes nothing that was there. */
+/** Requests that are safe to repeat: a prompt has an idempotency key, and the others change nothing that exists. */
 const REPEATED = /^(authenticate|session\/(prompt|new|load|resume|list))$/;
-/** What a client needs no stream of a session after. */
+/** Requests after which a client needs no stream of the session. */
 const LEAVING = /^session\/(close|delete)$/;
-/** How long that stream stays: a client may take its end for that of what it asked. */
+/** How long that stream stays open, because a client could mistake its end for the failure of its request. */
 const FAREWELL_MS = 1000;
-/** How often the first message is sent again: for about two seconds. */
+/** How often the first message is repeated: for about two seconds. */
 const BEGINNINGS = 5;
-/** In place of a number: everything that the connection was sent of the session. */
+/** A cursor for everything of the session that was sent on this connection. */
 const START = "start";
 interface Message {
   readonly id?: unknown;
@@ -228,24 +228,24 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
     url,
     initialize: again,
     headers: headersOf(initialize),
-    /** As the server knows it. */
+    /** The connection's id at the server. */
     id,
-    /** How often it was made again. */
+    /** How often the connection was renewed. */
     generation: 0,
     renewing: null as Promise<void> | null,
     isEnded: false,
-    /** Asked and not answered, by the JSON of their ids. */
+    /** JSON of the id -> unanswered request. */
     pending,
-    /** What sessions were opened with. */
+    /** Session id -> the parameters with which it was opened. */
     places,
     lastPlace: {} as object,
-    /** Sessions that began on it: nothing of them came before. */
+    /** Sessions that were created on this connection, so that it has had all their updates. */
     made: new Set<string>(),
-    /** The last record that came of a session whose stream has ended: a stream that it has again goes on after it. */
+    /** Session id -> last record of an ended stream, after which a new stream continues. */
     reached: new Map<string, string>(),
-    /** Ends the stream of a session, or with null that of the rest. */
+    /** Session id -> controller that ends its stream; null for the connection's own stream. */
     following: new Map<string | null, AbortController>(),
-    /** Ends the stream of a session in a moment, unless the client turns to the session again. */
+    /** Ends the stream of a session after a moment, unless the client uses the session again. */
     leave(session: string): void {
       connection.stay(session);
       const end = () => {
@@ -259,7 +259,7 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
       clearTimeout(leaving.get(session));
       leaving.delete(session);
     },
-    /** A frame as the client may see it; null for an answer that it did not ask for, or has. */
+    /** Prepares a frame for the client; null for an answer to no request, or to one that is already answered. */
     incoming(data: string): string | null {
       const [, asked = "", kind] = HEAD.exec(data) ?? [];
       if (kind === "method" || (kind === undefined && data.includes('"$/cancel_request"')))
@@ -269,7 +269,7 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
       if (!known) return null;
       pending.delete(asked);
       if (known.session !== null && kind === "result" && LEAVING.test(known.method)) {
-        // What was asked of the session after that is answered on the same stream.
+        // Keep the stream while later requests about the session wait for answers on it.
         const isWanted = [...pending.values()].some(({ session }) => session === known.session);
         if (!isWanted) connection.leave(known.session);
         if (!isWanted) places.delete(known.session);
@@ -279,7 +279,7 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
       if (made !== undefined && known.method === "session/new") keepNewest(connection.made.add(made));
       return data;
     },
-    /** The id by which the server asked; undefined when that was on a connection of before. */
+    /** The server's id of a request; undefined for a request of an earlier connection. */
     outgoing(given: unknown): unknown {
       const [, generation = "0", original] = /^again (\d+) (.*)$/.exec(String(given)) ?? [];
       if (Number(generation) !== connection.generation) return undefined;
@@ -289,17 +289,17 @@ function createConnection(url: string, initialize: RequestInit, id: string) {
   return connection;
 }
 
-/** Sessions that a connection remembers something of, once their streams have ended. */
+/** Most ended sessions that a connection remembers. */
 const MOST_SESSIONS = 1000;
 
 function keepNewest(sessions: Set<string> | Map<string, string>): void {
   if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value!);
 }
 
-/** Our server writes the id first. */
+/** Reads the head of a frame, in which our server writes the id first. */
 const HEAD = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|[^,]*),"(method|result|error)"/;
 
-/** Gives a question of a later connection an id that no earlier one had. */
+/** Makes the id of a request unique across renewed connections. */
 function mark(data: string, generation: number): string {
   if (generation === 0) return data;
   const message = JSON.parse(data);

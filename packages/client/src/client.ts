@@ -1,4 +1,4 @@
-/** A server's client: any route by its name, and the usual ones as functions. */
+/** The client of a server: any route by its name, and functions for the common ones. */
 import type { RunRow, SessionRow } from "@chimera/acp-schema/http";
 import { type CallOptions, type CallRoute, type ClientOptions, createSender } from "./send.js";
 import { createSession, type PromptOptions, type Session } from "./session.js";
@@ -10,19 +10,19 @@ type Query<N extends "GET /sessions" | "GET /runs"> =
 type RunBody = Input<"POST /runs">["body"] & { mode?: "sync" | "async" | undefined };
 type StartOptions = Omit<Input<"POST /sessions">["body"], "prompt"> & PromptOptions;
 
-/** A list, page after page: `for await` walks all of it. */
+/** A list in pages. `for await` iterates over all rows. */
 export interface Pages<T> extends AsyncIterable<T> {
   /** The next page; null after the last one. */
   page(): Promise<readonly T[] | null>;
 }
 
 export interface Client {
-  /** Calls any route of the table; the path's parameters, the query and the body are one typed object. */
+  /** Calls any route of the table. The parameters of the path, the query and the body are one typed object. */
   readonly call: CallRoute;
   readonly sessions: {
-    /** Makes a session and prompts it; `session.turn(0)` is its first turn. */
+    /** Creates a session and sends a prompt; `session.turn(0)` is its first turn. */
     start(prompt: string, options?: StartOptions): Promise<Session>;
-    /** Makes a session that waits for its first prompt. */
+    /** Creates a session without a prompt. */
     create(body?: Input<"POST /session">["body"], options?: CallOptions): Promise<Session>;
     open(id: string, token?: string): Session;
     list(query?: Query<"GET /sessions">, options?: CallOptions): Pages<SessionRow>;
@@ -30,17 +30,17 @@ export interface Client {
   readonly runs: {
     list(query?: Query<"GET /runs">, options?: CallOptions): Pages<RunRow>;
     cost(query?: Query<"GET /runs">, options?: CallOptions): Promise<Output<"GET /runs/cost">>;
-    /** Waits for the end of the run, however long that takes, unless the mode is `async`. */
+    /** Waits for the end of the run without a time limit, unless the mode is `async`. */
     start(body: RunBody, options?: CallOptions): Promise<Output<"POST /runs">>;
   };
-  /** Many sessions, and changes of the list, in one connection. */
+  /** Follows several sessions, and changes of the list, on one connection. */
   watch(options: WatchOptions): AsyncGenerator<Watched, void>;
   health(options?: CallOptions): Promise<Output<"GET /health">>;
 }
 
 /**
- * A client of the server at `url`. Prompts and reads are repeated when an answer is lost, streams go on where they were, and every failure
- * is a `ClientError`.
+ * Makes a client for the server at `url`. It repeats prompts and reads when an answer is lost, continues streams where they broke, and
+ * throws a `ClientError` for every failure.
  *
  * @example
  * const client = createClient({ url: "http://127.0.0.1:5173", token });
@@ -50,7 +50,7 @@ export interface Client {
 export function createClient(options: ClientOptions): Client {
   const sender = createSender(options);
   const { call } = sender;
-  /** A session that was made with its own token goes on with the client's, which opens more. */
+  /** A session keeps using the client's token if there is one, because it allows more than the session's own. */
   const own = (id: string, token: string | null) =>
     createSession(
       token !== null && options.token === undefined ? createSender({ ...options, token }) : sender,

@@ -1,11 +1,11 @@
-/** The one error of this package. */
+/** The error of this package. */
 import type { ErrorCode } from "@chimera/acp-schema/http";
 
-/** What the server answers, and what can go wrong on the way: no connection, no answer in time, records that are missing. */
+/** The server's codes, and those for failures on the way: no connection, no answer in time, missing records. */
 export type ClientErrorCode = ErrorCode | "unreachable" | "timeout" | "gap" | "invalid_answer";
 
 /**
- * A request that failed, by its `code`. `status` is 0 where no answer came.
+ * A failed request with its `code`. `status` is 0 when there was no answer.
  *
  * @example
  * try {
@@ -18,10 +18,10 @@ export class ClientError extends Error {
   override readonly name = "ClientError";
   readonly status: number;
   readonly code: ClientErrorCode;
-  /** By which the server's log knows the request. */
+  /** The id of the request in the server's log. */
   readonly requestId: string | undefined;
   readonly detail: unknown;
-  /** Milliseconds after which the server wants to be asked again. */
+  /** Milliseconds that the server asks the client to wait. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -37,13 +37,13 @@ export class ClientError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** Whether the same request may succeed a moment later. */
+  /** Whether the same request may succeed a little later. */
   get retryable(): boolean {
     return this.code !== "gap" && (this.status === 0 || this.status >= 500 || [408, 425, 429].includes(this.status));
   }
 }
 
-/** @param response one with a status other than success. */
+/** @param response one without a success status */
 export async function errorOf(response: Response): Promise<ClientError> {
   const { status } = response;
   const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;

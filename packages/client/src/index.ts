@@ -1,4 +1,4 @@
-/** `@chimera/client`: a typed client of the HTTP API, for browsers and Node. It uses `fetch` and nothing else. */
+/** `@chimera/client`: a typed client of the HTTP API, for browsers and Node. It needs only `fetch`. */
 export type { SessionRecord } from "@chimera/acp-schema/events";
 export { type Client, createClient, type Pages } from "./client.js";
 export { ClientError, type ClientErrorCode } from "./error.js";

@@ -1,4 +1,4 @@
-/** `@chimera/client/node`: a server of your own, started and ended with your program. */
+/** `@chimera/client/node`: starts a server that belongs to your program. */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,9 +8,9 @@ import { type Client, createClient } from "./client.js";
 export interface StartOptions {
   /** @defaultValue otter */
   readonly command?: string;
-  /** Before `serve`: a script for `command: "node"`. @defaultValue none */
+  /** Arguments before `serve`, such as a script for `command: "node"`. @defaultValue none */
   readonly script?: readonly string[];
-  /** After `serve --port 0`: `--model`, `--cwd`. @defaultValue none */
+  /** Arguments after `serve --port 0`, such as `--model`. @defaultValue none */
   readonly args?: readonly string[];
   /** The whole environment of the server. @defaultValue this process's */
   readonly env?: NodeJS.ProcessEnv;
@@ -24,12 +24,12 @@ export interface StartedServer {
   readonly token: string;
   readonly client: Client;
   readonly pid: number;
-  /** Asks the server to end and resolves when it has; a server that does not is killed after ten seconds. */
+  /** Asks the server to end, and resolves when it has. After ten seconds it is killed. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a server on a free port of this machine, with a token that nobody else has. Throws what it wrote to stderr when it does not listen.
+ * Starts a server on a free port of this machine, with a new secret token. If it does not start, throws an error with its stderr.
  *
  * @example
  * const server = await startServer({ args: ["--model", "offline"] });
@@ -40,7 +40,7 @@ export interface StartedServer {
 export async function startServer(options: StartOptions = {}): Promise<StartedServer> {
   const { command = "otter", script = [], args = [], env, cwd, signal } = options;
   const token = crypto.randomUUID();
-  // On a command line or in the environment others could read it.
+  // Pass the token in a file, because other users could read a command line or an environment.
   const folder = await mkdtemp(join(tmpdir(), "chimera-client-"));
   const file = join(folder, "token");
   await writeFile(file, token, { mode: 0o600 });

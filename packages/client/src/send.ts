@@ -1,4 +1,4 @@
-/** Requests: with a token, a time limit, a key that makes a prompt safe to repeat, and retries where repeating does no harm. */
+/** Sends requests with a token, a time limit, and an idempotency key for prompts. Retries requests that are safe to repeat. */
 
 import { startTimer } from "@chimera/acp-schema/timer";
 import { ClientError, errorOf } from "./error.js";
@@ -6,30 +6,30 @@ import { backoff, pause } from "./pause.js";
 import type { Input, Output, RouteName, StreamName } from "./types.js";
 
 export interface ClientOptions {
-  /** Where the server is, with a path where it has one: `http://127.0.0.1:5173`. */
+  /** The server's address, with its path if it has one: `http://127.0.0.1:5173`. */
   readonly url: string;
-  /** The master token, or that of a session; a function is asked before each request. */
+  /** The master token, or a session's token. A function is called before each request. */
   readonly token?: string | undefined | (() => string | undefined | Promise<string | undefined>);
-  /** @defaultValue the global one */
+  /** @defaultValue the global `fetch` */
   readonly fetch?: typeof fetch;
   readonly headers?: Readonly<Record<string, string>>;
-  /** How often a request that may be repeated is repeated. @defaultValue 3 */
+  /** How often to repeat a request that is safe to repeat. @defaultValue 3 */
   readonly retries?: number;
-  /** How long an answer may take; streams have no limit. @defaultValue 30000 */
+  /** Milliseconds that an answer may take. Streams have no limit. @defaultValue 30000 */
   readonly timeoutMs?: number;
-  /** Called before a request or a stream is tried again. */
+  /** Called before each new attempt of a request or a stream. */
   readonly onRetry?: (retry: {
     readonly attempt: number;
     readonly waitMs: number;
     readonly error: ClientError;
   }) => void;
-  /** Checks every answer: `validateAnswer` of `@chimera/client/validate`. @defaultValue answers are trusted */
+  /** Checks every answer, for example with `validateAnswer` of `@chimera/client/validate`. @defaultValue answers are not checked */
   readonly validate?: (route: RouteName, answer: unknown) => void;
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** One is made for each prompt; name your own to repeat it in another process. */
+  /** Each prompt gets a new key. Pass your own to repeat a prompt in another process. */
   readonly idempotencyKey?: string;
   readonly retries?: number;
   readonly timeoutMs?: number;
@@ -43,9 +43,9 @@ export type CallRoute = <N extends Exclude<RouteName, StreamName>>(
 
 export interface Sender {
   call: CallRoute;
-  /** A stream's answer. Throws a `ClientError`. */
+  /** Opens a stream. Throws a `ClientError`. */
   open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response>;
-  /** Resolves after a wait that grows with each attempt; says so first. Rejects when the signal aborts. */
+  /** Calls `onRetry` and waits; the delay grows with each attempt. Rejects when the signal aborts. */
   retry(attempt: number, error: ClientError, signal?: AbortSignal): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ export function createSender(options: ClientOptions): Sender {
           validate?.(route, answer);
           return answer as never;
         } catch (error) {
-          // Where nothing was begun, anything may be sent again.
+          // With these two statuses the server has not begun, so any request may be repeated.
           const isAgain =
             error instanceof ClientError && error.retryable && (isSafe || [429, 503].includes(error.status));
           if (!isAgain || attempt >= retries) throw error;
@@ -122,12 +122,12 @@ export function createSender(options: ClientOptions): Sender {
 
 // --- internal ---
 
-/** The routes whose keys the server keeps. */
+/** The routes that accept idempotency keys. */
 const KEYED = /^POST \/(sessions(\/\{id\}\/turns)?|session\/\{id\}\/message|runs)$/;
 
 /**
- * A signal that aborts with `outer`, and after `ms` with a `TimeoutError`. Its timer holds it: Node 20 collects what
- * `AbortSignal.any` makes of `AbortSignal.timeout` before it fires.
+ * A signal that aborts with `outer`, or after `ms` with a `TimeoutError`. The timer keeps a reference to it, because Node 20 may collect an
+ * `AbortSignal.any` of an `AbortSignal.timeout` before it fires.
  */
 function limited(ms: number, outer: AbortSignal | undefined) {
   const own = new AbortController();

@@ -1,4 +1,4 @@
-/** The server says something at least every 15 s; after this silence the connection is dead. */
+/** The server sends something at least every 15 s. After this much silence the connection is dead. */
 const SILENCE_MS = 45_000;
 
 export interface ServerEvent {
@@ -8,9 +8,9 @@ export interface ServerEvent {
 }
 
 /**
- * Server-sent events as our server writes them: lines end with one character, and `data` is one line. Those of one chunk come together.
- * The stream is read only as fast as they are taken, and silence counts only while somebody waits. Throws after too long a silence, and
- * the signal's reason once that is aborted: under Node a body that is aborted while a chunk of it arrives does not always say so.
+ * Reads server-sent events in the form of our server: lines end with "\n", and `data` is one line. Yields the events of a chunk together.
+ * Reads only as fast as the consumer, and counts silence only while the consumer waits. Throws after too long a silence, and the signal's
+ * reason when it aborts, because under Node an aborted body does not always report that while a chunk arrives.
  */
 export async function* serverEvents(response: Response, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -22,7 +22,7 @@ export async function* serverEvents(response: Response, signal: AbortSignal): As
     signal.addEventListener("abort", leave, { once: true });
   });
   left.catch(() => {});
-  // One that was aborted before calls no listener.
+  // A signal that is aborted already calls no listener.
   if (signal.aborted) leave();
   try {
     for (;;) {

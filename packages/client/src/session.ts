@@ -1,4 +1,4 @@
-/** A session, and a turn of it, as a program holds them. */
+/** A session and its turns, for programs. */
 import type { Decision, Metadata, SessionRecord } from "@chimera/acp-schema/events";
 import type { CallOptions, CallRoute, Sender } from "./send.js";
 import { type FollowOptions, follow } from "./stream.js";
@@ -18,16 +18,16 @@ export interface TurnResult {
 
 export interface Session {
   readonly id: string;
-  /** Its own token, which opens nothing else; null where it was not made here. */
+  /** The session's own token, which allows only this session; null if this client did not create the session. */
   readonly token: string | null;
-  /** Resolves when the prompt is accepted and durable; the turn is then read. */
+  /** Sends a prompt. Resolves when it is accepted and durable; then read the turn. */
   prompt(text: string, options?: PromptOptions): Promise<Turn>;
   /** A turn by its number, from 0. */
   turn(number: number): Turn;
-  /** Every record once, in order, over lost connections and restarts of the server. */
+  /** Yields every record once and in order, across lost connections and restarts of the server. */
   follow(options?: FollowOptions): AsyncGenerator<SessionRecord, void>;
   cancel(options?: CallOptions): Promise<void>;
-  /** `shown` is the digest of what the person saw, where the request has one; `choice` one of its `choices`, in place of the decision. */
+  /** `shown` is the request's digest of what the person saw; `choice` is one of its `choices`, which replaces the decision. */
   answer(
     permissionId: string,
     decision: Decision,
@@ -35,24 +35,24 @@ export interface Session {
   ): Promise<void>;
   undo(body?: Body<"POST /sessions/{id}/undo">, options?: CallOptions): Promise<Output<"POST /sessions/{id}/undo">>;
   redo(body?: Body<"POST /sessions/{id}/redo">, options?: CallOptions): Promise<Output<"POST /sessions/{id}/redo">>;
-  /** What each turn changed; `{ diff: "true" }` for the diffs too. */
+  /** The files that each turn changed; `{ diff: "true" }` adds the diffs. */
   changes(query?: { turn?: string; diff?: "true" | "false" }): Promise<Output<"GET /sessions/{id}/changes">>;
   settings(): Promise<Output<"GET /sessions/{id}/settings">>;
   change(settings: Body<"PATCH /sessions/{id}">): Promise<Output<"PATCH /sessions/{id}">>;
   transcript(format: "md" | "html" | "json"): Promise<string>;
   fork(turn?: number): Promise<Session>;
-  /** Deletes the session with its log, and says what went. */
+  /** Deletes the session with its log, and returns what was deleted. */
   delete(): Promise<Output<"DELETE /sessions/{id}">>;
 }
 
-/** One turn: its records, its text, its result. Reading it answers permissions where `onPermission` says how. */
+/** A turn: its records, its text, its result. Reading it answers permission requests if `onPermission` was called. */
 export interface Turn extends AsyncIterable<SessionRecord> {
   readonly number: number;
-  /** The pieces of the answer as they come. */
+  /** Yields the pieces of the answer as they arrive. */
   text(): AsyncGenerator<string, void>;
-  /** Waits for the last record. */
+  /** Waits for the last record of the turn. */
   result(): Promise<TurnResult>;
-  /** Decides what the turn asks for, while it is read. */
+  /** Sets the function that decides the turn's permission requests while the turn is read. */
   onPermission(decide: (asked: Metadata<"permission_request">) => Decision | Promise<Decision>): this;
 }
 
@@ -104,11 +104,11 @@ function createTurn(call: CallRoute, { id, follow, answer }: Session, number: nu
       if (record.type === "agent_result" || record.type === "cancelled") return;
       if (record.type !== "permission_request" || !decide) continue;
       const { permission_id } = record.metadata;
-      // It may have been answered long ago.
+      // The request may already be answered.
       const { permissions } = await call("GET /sessions/{id}/permissions", { id });
       if (!permissions.some((one) => one.permission_id === permission_id)) continue;
       const decision = await decide(record.metadata);
-      // Somebody else may have been first.
+      // Another client may have answered first.
       await answer(permission_id, decision).catch((error) => {
         if (error?.status !== 409 && error?.status !== 404) throw error;
       });

@@ -1,4 +1,4 @@
-/** Event streams that go on over lost connections and restarts of the server: each record once, in order, or an error. */
+/** Event streams that survive lost connections and restarts of the server. They yield each record once and in order, or throw. */
 import type { SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss, SessionRow } from "@chimera/acp-schema/http";
 import { ClientError } from "./error.js";
@@ -6,27 +6,27 @@ import type { Sender } from "./send.js";
 import { type ServerEvent, serverEvents } from "./server-events.js";
 
 export interface FollowOptions {
-  /** The last number you have; 0 for everything, `"live"` for what comes from now on. @defaultValue 0 */
+  /** The number of the last record you have; 0 for all records, `"live"` for new ones only. @defaultValue 0 */
   readonly from?: number | "live";
-  /** Begins with the prompt of this turn, where `from` says nothing. @defaultValue with the first record */
+  /** Starts with the prompt of this turn if `from` is not set. @defaultValue starts with the first record */
   readonly turn?: number;
-  /** When it ends: nothing runs any more, a turn has ended, or not by itself. @defaultValue "end" */
+  /** When the stream ends: when nothing runs any more, when a turn has ended, or never. @defaultValue "end" */
   readonly until?: "end" | "turn" | "never";
   readonly signal?: AbortSignal | undefined;
-  /** Called with what stands in the place of records that the server lost. @defaultValue they are passed over */
+  /** Called for records that the server has lost. @defaultValue they are skipped */
   readonly onLoss?: (loss: Loss) => void;
 }
 
 export interface WatchOptions {
-  /** Session id -> the last number you have of it; up to 32. */
+  /** Session id -> number of the last record you have; up to 32 sessions. */
   readonly sessions?: Readonly<Record<string, number>>;
-  /** Changes of the list too. */
+  /** Whether to include changes of the list. */
   readonly list?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onLoss?: (loss: Loss, sessionId: string) => void;
 }
 
-/** A record of one of the sessions, or a row of the list as it is now: null for a session that is gone. */
+/** A record of one of the sessions, or a new row of the list: null for a deleted session. */
 export type Watched =
   | { readonly type: "record"; readonly sessionId: string; readonly record: SessionRecord }
   | { readonly type: "row"; readonly sessionId: string; readonly row: SessionRow | null };
@@ -38,7 +38,7 @@ export async function* follow(sender: Sender, id: string, options: FollowOptions
   const from = options.from === "live" ? await headOf(sender, id, signal) : (options.from ?? (query ? null : 0));
   const cursor = createCursor(from, onLoss);
   let hasEnded = false;
-  // A stream that broke off between the last record of a turn and its end is asked for that record again: at the head it would wait.
+  // If the stream broke off after the last record of a turn, ask for that record again. A stream from the head would wait for another.
   const lastId = ({ seq } = cursor) => (seq === null ? "" : String(seq - (hasEnded && seq > (from ?? 0) ? 1 : 0)));
   for await (const { event, data } of connected(sender, () => [path, lastId()], signal)) {
     if (event === "end") {
@@ -72,7 +72,7 @@ export async function* watch(sender: Sender, options: WatchOptions): AsyncGenera
 
 // --- internal ---
 
-/** The events of a stream that is opened again whenever it ends or breaks. Leaving the loop ends the request. */
+/** Yields the events of a stream, and opens it again whenever it ends or breaks. Leaving the loop ends the request. */
 async function* connected(
   sender: Sender,
   place: () => readonly [path: string, lastId: string],
@@ -90,7 +90,7 @@ async function* connected(
         attempt = 0;
         yield* events;
       }
-      // One that ends at once, again and again, is asked for a little less often.
+      // If the stream keeps ending at once, the delays grow.
       await sender.retry(attempt++, new ClientError("unreachable", "the stream ended"), control.signal);
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
@@ -106,9 +106,9 @@ async function* connected(
 }
 
 /**
- * Lets each record pass once and in order. Throws `gap` where one is missing and the server does not say that it is lost.
+ * Passes each record once and in order. Throws `gap` for a missing record that the server does not report as lost.
  *
- * @param from null where the first record says where it begins
+ * @param from null to start with whatever record comes first
  */
 function createCursor(from: number | null, onLoss: ((loss: Loss) => void) | undefined) {
   let seq = from;

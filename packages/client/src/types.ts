@@ -1,4 +1,4 @@
-/** What a call takes and gives, derived from the table of routes: nothing is generated, and nothing of it is in the bundle. */
+/** The types of calls, derived from the table of routes. No code is generated, and the bundle contains none of it. */
 import type { routes } from "@chimera/acp-schema/http";
 import type { GenericSchema, InferInput, InferOutput } from "valibot";
 
@@ -7,7 +7,7 @@ type Routes = typeof routes;
 /** `METHOD /path`, as in the table of routes. */
 export type RouteName = keyof Routes & string;
 
-/** The routes that answer with server-sent events: `follow` and `watch` read those. */
+/** The routes that answer with server-sent events, which `follow` and `watch` read. */
 export type StreamName = { [N in RouteName]: Routes[N] extends { stream: true } ? N : never }[RouteName];
 
 type ParameterNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -27,7 +27,7 @@ export type Input<N extends RouteName> = { [K in ParameterNames<N>]: string } & 
   : unknown) &
   (Routes[N] extends { body: infer Body extends GenericSchema } ? Named<"body", Body> : unknown);
 
-/** What a route answers: the body of its schema, nothing for 204, text or anything else where the table has no schema. */
+/** The answer of a route: the body of its schema; undefined for 204; unknown if the table has no schema. */
 export type Output<N extends RouteName> = Routes[N] extends { reply: infer Reply extends GenericSchema }
   ? InferOutput<Reply>
   : Routes[N] extends { status: 204 }

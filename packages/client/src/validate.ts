@@ -1,11 +1,11 @@
-/** `@chimera/client/validate`: answers held against the schemas of the routes. An entry of its own, because the schemas are larger than the client. */
+/** `@chimera/client/validate`: checks answers by the routes' schemas. A separate entry, because the schemas are larger than the client. */
 import { routes } from "@chimera/acp-schema/http";
 import * as v from "valibot";
 import { ClientError } from "./error.js";
 import type { RouteName } from "./types.js";
 
 /**
- * Throws `invalid_answer` where an answer is not what its route promises.
+ * Throws `invalid_answer` for an answer that does not fit its route's schema.
  *
  * @example
  * const client = createClient({ url, validate: validateAnswer });

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 
-/** What a built file, and all that it loads, imports by a name that only a bundler or Node resolves. */
+/** The imports of a built file, and of all files it loads, that only a bundler or Node can resolve. */
 async function namesIn(file: URL, seen = new Set<string>()): Promise<string[]> {
   if (seen.has(file.href)) return [];
   seen.add(file.href);

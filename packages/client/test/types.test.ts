@@ -31,7 +31,7 @@ async function wrong(): Promise<void> {
   for await (const record of client.sessions.open("s").follow()) record.sequence;
 }
 
-test("what is called and what is answered is known by the route", () => {
+test("the route determines the types of input and answer", () => {
   expect(wrong).toBeTypeOf("function");
   expectTypeOf<Input<"POST /sessions/{id}/permissions/{pid}">>().toEqualTypeOf<
     { id: string; pid: string } & unknown & {
@@ -48,7 +48,7 @@ test("what is called and what is answered is known by the route", () => {
   expectTypeOf<RouteName>().toExtend<string>();
 });
 
-test("nobody there is an error with a code, after the retries", async () => {
+test("a missing server is an error with a code, after the retries", async () => {
   const retries: number[] = [];
   const patient = createClient({
     url: "http://127.0.0.1:1",
@@ -68,7 +68,7 @@ test("an aborted call ends with the caller's own reason", async () => {
   await expect(stream.next()).rejects.toBe(reason);
 });
 
-test("a consumer that is slow holds little: the body is read as it is taken", async () => {
+test("for a slow consumer little is buffered, because the body is read only as fast", async () => {
   let given = 0;
   const record = (seq: number) =>
     `id: ${seq}\ndata: ${JSON.stringify({ seq, type: "notice", pad: "x".repeat(1000) })}\n\n`;
@@ -94,7 +94,7 @@ test("a consumer that is slow holds little: the body is read as it is taken", as
   expect(given).toBeLessThan(taken * 1100 + 2 * 1024 * 1024);
 });
 
-test("a hole is an error, and what the server lost is not a hole", async () => {
+test("a gap is an error, but records that the server lost are not a gap", async () => {
   const frames = (...list: object[]) => list.map((data) => `event: x\ndata: ${JSON.stringify(data)}\n\n`).join("");
   const of = (text: string) =>
     createClient({ url: "http://x", fetch: async () => new Response(text) }).sessions.open("s");

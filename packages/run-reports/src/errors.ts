@@ -1,7 +1,7 @@
-/** The errors of this package: one class, a closed set of codes, recognisable across two installed copies. */
+/** The errors of this package: one class with a closed set of codes. Two installed copies recognise each other's errors. */
 
 export type ReportErrorCode =
-  /** `since` or `limit` cannot be understood. */
+  /** `since` or `limit` is invalid. */
   | "invalid_query"
   /** Not one of the transcript formats. */
   | "invalid_format"
@@ -9,9 +9,9 @@ export type ReportErrorCode =
   | "invalid_sink"
   /** The share address is missing, malformed, or not http(s). */
   | "invalid_url"
-  /** The share address leads to a place that is not public. */
+  /** The share address is not public. */
   | "blocked_url"
-  /** The other side could not be reached in time, or did not answer with success. */
+  /** The collector could not be reached in time, or did not answer with success. */
   | "upstream_failed"
   /** No such session. */
   | "not_found"

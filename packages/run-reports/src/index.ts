@@ -1,4 +1,4 @@
-/** `@chimera/run-reports`: read-only folds of session logs: lists, cost rollups, statistics, transcripts and ways to share them. */
+/** `@chimera/run-reports`: read-only reports on session logs: lists, costs, statistics, and transcripts and their sharing. */
 export { isReportError, ReportError, type ReportErrorCode } from "./errors.js";
 export {
   type CostRollup,

@@ -1,4 +1,4 @@
-/** Which sessions spoke of something, and where first. */
+/** Finds sessions that contain a text, and its first place in each. */
 import { createJoin } from "@chimera/acp-schema/conversation";
 import { isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { LogEntry } from "@chimera/event-store";
@@ -12,8 +12,8 @@ export interface SearchHit {
 }
 
 /**
- * Reads the sessions one by one, in the order given, and yields for each the first place that holds the text in any case; null for a session that
- * does not.
+ * Reads the sessions one by one in the given order, and yields the first place of the text, in any case, in each; null for a session
+ * without it.
  *
  * @example
  * for await (const hit of searchSessions(store, sessions, "undo")) if (hit) console.log(hit.session_id);
@@ -32,12 +32,12 @@ export async function* searchSessions(
 
 // --- internal ---
 
-/** Characters shown before and after what was found. */
+/** Characters to show before and after a match. */
 const AROUND = 50;
 
 type Found = Pick<SearchHit, "turn" | "type" | "excerpt">;
 
-/** The first place; words that arrived in several deltas are found as the text they make up. */
+/** The first match. Deltas are joined first, so that a match may span several. */
 async function findIn(entries: AsyncIterable<LogEntry<SessionEvent>>, needle: string): Promise<Found | null> {
   const join = createJoin();
   const look = (joined: ReturnType<typeof join.push>): Found | null => {
@@ -56,7 +56,7 @@ async function findIn(entries: AsyncIterable<LogEntry<SessionEvent>>, needle: st
   return look(join.end());
 }
 
-/** What a person would remember: what was asked, done and shown, not how it was accounted for. */
+/** The text that a person would remember: prompts, answers, titles and results. */
 function wordsOf(record: SessionRecord): string {
   switch (record.type) {
     case "user_message":

@@ -1,4 +1,4 @@
-/** Sessions made on the spot, in a memory store or as a bare source. */
+/** Makes sessions in a memory store or as a plain source. */
 import type { AgentEvent, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import { createMemoryStore, type EventStore } from "@chimera/event-store";
 import { type RenderOptions, renderTranscript, type TranscriptSource } from "../src/index.js";
@@ -14,7 +14,7 @@ export async function storeOf(summaries: Summaries): Promise<EventStore<SessionE
   return store;
 }
 
-/** An event of any shape: logs hold more than the schema allows. */
+/** An event of any shape, because logs may contain more than the schema allows. */
 export type Loose = AgentEvent | { type: string; metadata: unknown; turn?: number | null; origin?: string };
 
 export function recordsOf(events: readonly Loose[]): SessionRecord[] {

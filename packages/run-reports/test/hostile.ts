@@ -1,7 +1,7 @@
-/** Content that wants to be more than text, and the places of a session it can come in by. */
+/** Content that tries to be more than text, and the places of a session in which it can be. */
 import type { Loose } from "./fixture.js";
 
-/** `canary` is called by whatever manages to run. */
+/** Code that manages to run calls `canary`. */
 export const HOSTILE: readonly string[] = [
   "<script>canary()</script>",
   "</script><script>canary()</script>",
@@ -87,7 +87,7 @@ export const HOSTILE: readonly string[] = [
   "javascript:canary()",
 ];
 
-/** Where it stands -> a session that holds it there. */
+/** Place -> a session with the content in that place. */
 export const PLACES: Readonly<Record<string, (hostile: string) => { events: Loose[]; summary?: object; id?: string }>> =
   {
     prompt: (text) => ({ events: [{ type: "user_message", metadata: { prompt: "p", text }, origin: text }] }),

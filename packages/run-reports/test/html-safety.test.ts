@@ -38,7 +38,7 @@ function elementsOf(html: string): Element[] {
   return found;
 }
 
-/** Everything on the page that this package did not mean to be there. */
+/** Everything on the page that the package does not intend. */
 function strangers(html: string): string[] {
   const found: string[] = [];
   const count = { style: 0, meta: 0, title: 0 };
@@ -67,7 +67,7 @@ describe.each(Object.keys(PLACES))("hostile content as %s", (place) => {
 });
 
 describe("the page", () => {
-  it("carries its own policy, which allows nothing but its style", async () => {
+  it("has its own policy, which allows only its style", async () => {
     const html = await render(sourceOf([]), { format: "html" });
     const policy = elementsOf(html).find((element) => element.attrs.some(({ name }) => name === "http-equiv"));
     expect(policy?.attrs.find(({ name }) => name === "content")?.value).toBe(TRANSCRIPT_CSP);
@@ -75,7 +75,7 @@ describe("the page", () => {
     expect(html).not.toMatch(/<script|<link|@import|url\(/);
   });
 
-  it("notices what should not be there: this very check can fail", () => {
+  it("detects unintended content, so the check itself works", () => {
     expect(strangers("<p onclick=x><script></script><a href='javascript:x'>")).toEqual([
       "p[onclick]",
       "<script>",
@@ -84,7 +84,7 @@ describe("the page", () => {
     ]);
   });
 
-  it("keeps links to the web and to mail", async () => {
+  it("keeps only links to the web and to mail", async () => {
     const answer = "[a](https://example.com/?q=1&r=2) [b](mailto:a@example.com) <https://c.test/>";
     const html = await render(sourceOf([{ type: "text_delta", metadata: { text: answer } }]), { format: "html" });
     const links = elementsOf(html).filter((element) => element.tagName === "a");
@@ -103,7 +103,7 @@ describe("the page", () => {
     ["lists", "- ".repeat(15_000)],
     ["underscores", "__".repeat(15_000)],
     ["a text over the bound", "*a_ [".repeat(40_000)],
-  ])("renders an answer of nothing but %s", async (_name, answer) => {
+  ])("renders an answer of only %s", async (_name, answer) => {
     const html = await render(sourceOf([{ type: "text_delta", metadata: { text: answer } }]), { format: "html" });
     expect(strangers(html)).toEqual([]);
   });

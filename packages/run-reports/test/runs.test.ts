@@ -39,7 +39,7 @@ const SUMMARIES: Summaries = {
 };
 
 describe("listRuns", () => {
-  it("lists the runs of all programs, newest first, with the documented row", async () => {
+  it("lists the runs of all programs, newest first, in the documented form", async () => {
     const list = await listRuns(await storeOf(SUMMARIES), { now: NOW });
     expect(list.total_runs).toBe(3);
     expect(list.runs.map((run) => run.source)).toEqual(["ferret", "otter", "mink"]);
@@ -69,7 +69,7 @@ describe("listRuns", () => {
     expect(await ids({ model: "sonnet" })).toEqual(["ferret"]);
   });
 
-  it("lists every program that wrote to the store, or those that the query names", async () => {
+  it("lists the runs of all programs, or of those that the query names", async () => {
     const badger = { started_at: "2026-04-27T12:00:00Z", cost_usd: 9 };
     const store = await storeOf({ ...SUMMARIES, "badger-20260427T120000-dddd4444": badger, "my-notes": badger });
     const sources = async (query: object) =>
@@ -78,7 +78,7 @@ describe("listRuns", () => {
     expect(await sources({ prefixes: ["badger", "otter"] })).toEqual(["badger", "otter"]);
   });
 
-  it("finds a limit's worth after many that the filters leave out", async () => {
+  it("fills the limit after many runs that the filters exclude", async () => {
     const many: Record<string, object> = {};
     for (let i = 0; i < 300; i++) {
       many[
@@ -91,7 +91,7 @@ describe("listRuns", () => {
     expect(list.runs.map((run) => run.run_id.slice(15, 21))).toEqual(["120004", "120003", "120002"]);
   });
 
-  it("keeps runs that do not say when they started, and leaves out sessions never prompted", async () => {
+  it("includes runs without a start time, and leaves out sessions without a prompt", async () => {
     const store = await storeOf({
       "otter-20200101T000000-aaaaaaaa": { started_at: "whenever", turns: 1 },
       "otter-20200101T000001-aaaaaaaa": { started_at: 12, turns: 1 },
@@ -158,7 +158,7 @@ describe("costRollup", () => {
     });
   });
 
-  it("is all zeros over nothing, and echoes its filters", async () => {
+  it("is all zeros without runs, and shows its filters", async () => {
     const rollup = await costRollup(await storeOf({}), { now: NOW, since: "7d", model: "Glm" });
     expect(rollup.totals).toMatchObject({ runs: 0, avg_cost_usd: 0, p50_cost_usd: 0, p95_cost_usd: 0 });
     expect(rollup.filters).toEqual({ since: "7d", model: "Glm" });
@@ -246,7 +246,7 @@ describe("parseSince", () => {
     expect(at(text)).toBe(expected);
   });
 
-  it("takes nothing from a blank text", () => {
+  it("returns null for a blank text", () => {
     expect([parseSince("", NOW), parseSince("  ", NOW), parseSince(null, NOW), parseSince(undefined, NOW)]).toEqual(
       Array(4).fill(null),
     );
@@ -284,7 +284,7 @@ describe("parseSince", () => {
   });
 });
 
-describe("over directories that other programs wrote", () => {
+describe("with directories of other programs", () => {
   let root: string;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), "reports-"));
@@ -299,14 +299,14 @@ describe("over directories that other programs wrote", () => {
   });
   afterAll(() => rm(root, { recursive: true, force: true }));
 
-  it("leaves out directories without a readable summary, and none hides the others", async () => {
+  it("leaves out directories without a readable summary, and lists the others", async () => {
     const store = createFileStore<SessionEvent, object>({ root });
     const { total_runs, total_cost } = await costRollup(store, { now: NOW });
     expect([total_runs, total_cost]).toEqual([1, 0.5]);
     await store.close();
   });
 
-  it("is empty where there is no directory at all", async () => {
+  it("is empty without any directory", async () => {
     const store = createFileStore<SessionEvent, object>({ root: join(root, "absent") });
     expect(await listRuns(store, { now: NOW })).toEqual({ total_runs: 0, runs: [], next: null });
     await store.close();

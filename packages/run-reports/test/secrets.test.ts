@@ -59,11 +59,11 @@ describe("what is a secret", () => {
     "a cookie: what a browser keeps",
     "docker run -u 1000:1000 x, ls -u a:b, -u root:wheel",
     "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
-  ])("leaves %j alone", (plain) => {
+  ])("leaves %j unchanged", (plain) => {
     expect(redact(plain)).toBe(plain);
   });
 
-  it("hides the values of names that say what they hold, in any depth", () => {
+  it("hides the values of secret names at any depth", () => {
     expect(
       value({ headers: { Authorization: "x", Accept: "y" }, env: [{ api_key: "z", n: 1 }], token: "", tokens: "t" }),
     ).toEqual({
@@ -74,7 +74,7 @@ describe("what is a secret", () => {
     });
   });
 
-  it("survives values nested without end", () => {
+  it("survives endlessly nested values", () => {
     let deep: unknown = "sk-0123456789abcdefgh";
     for (let i = 0; i < 50_000; i++) deep = [deep];
     expect(JSON.stringify(value(deep))).toContain("[too deeply nested]");
@@ -94,7 +94,7 @@ describe("secrets in pieces", () => {
     }
   });
 
-  it("finds it on both sides of the window's edge", async () => {
+  it("finds it across the edge of a window", async () => {
     for (const lead of [65_500, 65_520, 65_536, 48_100, 48_130]) {
       const words = `${"word ".repeat(lead / 5)}${key} ${"more ".repeat(20_000)}${key}`;
       const joined = joinTexts(await render(sourceOf(pieces(words, 11)), { format: "json" }));
@@ -104,7 +104,7 @@ describe("secrets in pieces", () => {
     }
   });
 
-  it("keeps the output of two commands apart", async () => {
+  it("does not mix the output of two commands", async () => {
     const chunk = (call_id: string, chunk: string): Loose => ({
       type: "tool_progress",
       metadata: { call_id, stream: "stdout", chunk },
@@ -137,7 +137,7 @@ describe("hostile text", () => {
     ["curl -u a ".repeat(20_000)],
     ["curl -u a:".repeat(20_000)],
     ["cookie: a=".repeat(20_000)],
-  ])("costs no more than its length deserves (%#)", (hostile) => {
+  ])("takes linear time (%#)", (hostile) => {
     const started = performance.now();
     redact(hostile);
     expect(performance.now() - started).toBeLessThan(5_000);
@@ -147,7 +147,7 @@ describe("hostile text", () => {
 describe("a text of any size", () => {
   const SECRET = "sk-abcdefghijklmnopqrstuvwx";
 
-  it("loses its secrets wherever it is cut for the search", async () => {
+  it("loses its secrets wherever the search splits it", async () => {
     const { value, largeValue } = createRedactor();
     for (let offset = 0; offset < 60; offset += 3) {
       const near = [30_000, 48_128, 65_536, 96_256, 131_072].map((at) => at - offset);
@@ -160,7 +160,7 @@ describe("a text of any size", () => {
     }
   });
 
-  it("is searched while the rest of the process goes on", async () => {
+  it("is searched while other work can run", async () => {
     const { largeValue } = createRedactor();
     let pauses = 0;
     const members = Array.from({ length: 2000 }, (_, at) => ({ at, name: "curl -u a ".repeat(100) }));

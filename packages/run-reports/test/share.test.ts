@@ -27,7 +27,7 @@ const codeOf = (promise: Promise<unknown>) =>
   );
 
 describe("to a file", () => {
-  it("writes shares/<id>.<format>, for its owner alone, and returns the path", async () => {
+  it("writes shares/<id>.<format>, readable by its owner only, and returns the path", async () => {
     const shared = await share(session(), options());
     expect(shared).toEqual({ sink: "file", format: "md", path: join(home, "shares", `${ID}.md`) });
     expect(await readFile(join(home, "shares", `${ID}.md`), "utf8")).toContain("hi there");
@@ -72,7 +72,7 @@ describe("to the caller", () => {
     expect(JSON.parse("body" in shared ? shared.body : "")).toMatchObject({ session_id: ID });
   });
 
-  it("refuses sinks and formats there are not", async () => {
+  it("refuses unknown sinks and formats", async () => {
     expect(await codeOf(share(session(), options({ sink: "ftp" as never })))).toBe("invalid_sink");
     expect(await codeOf(share(session(), options({ format: "pdf" as never })))).toBe("invalid_format");
   });
@@ -133,7 +133,7 @@ describe("to a collector", () => {
     expect(seen.map(({ request }) => request.url)).toEqual(["/redirect"]);
   });
 
-  it("keeps what a failed reply says to itself", async () => {
+  it("does not reveal the text of a failed reply", async () => {
     const error = await post("/500").catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "upstream_failed", message: "the collector answered 500" });
     expect(JSON.stringify(error)).not.toContain("internal secret");
@@ -144,19 +144,19 @@ describe("to a collector", () => {
     expect("reply" in shared && shared.reply.length).toBe(1024 * 1024);
   });
 
-  it("waits 30 days when asked to, and refuses a time that is none before anything is sent", async () => {
+  it("can wait 30 days, and refuses an invalid time before anything is sent", async () => {
     expect(await post("/huge", { timeoutMs: 30 * 24 * 3600 * 1000 })).toHaveProperty("reply");
     await expect(post("/huge", { timeoutMs: Number.NaN })).rejects.toThrow(/timeoutMs takes a finite number/);
   });
 
-  it("gives up in time, on request, and when nobody is there", async () => {
+  it("stops at the time limit, on request, and when no server answers", async () => {
     expect(await codeOf(post("/slow", { timeoutMs: 100 }))).toBe("upstream_failed");
     expect(await codeOf(post("/slow", { signal: AbortSignal.timeout(50) }))).toBe("upstream_failed");
     expect(await codeOf(post("/", { signal: AbortSignal.abort() }))).toBe("upstream_failed");
     expect(await codeOf(post("", { url: "http://127.0.0.1:1/" }))).toBe("upstream_failed");
   });
 
-  describe("named by a stranger", () => {
+  describe("with an address from a stranger", () => {
     const port = () => new URL(base).port;
     const tryUrl = (url: string, resolve?: ShareOptions["resolve"]) =>
       codeOf(
@@ -232,7 +232,7 @@ describe("to a collector", () => {
       "http://[::1%25eth0]/",
       "http://example.com:99999/",
       `http://example.com/${"x".repeat(3000)}`,
-    ])("does not take %j for an address", async (url) => {
+    ])("does not accept %j as an address", async (url) => {
       expect(await tryUrl(url)).toBe("invalid_url");
       expect(seen).toEqual([]);
     });
@@ -246,14 +246,14 @@ describe("to a collector", () => {
       expect(seen).toEqual([]);
     });
 
-    it("refuses a name that turns private between two answers", async () => {
+    it("refuses a name that becomes private between two lookups", async () => {
       let asked = 0;
       const resolve = async () => [{ address: asked++ % 2 === 0 ? "93.184.216.34" : "127.0.0.1", family: 4 }];
       expect(await tryUrl("http://rebind.test:PORT/", resolve)).toBe("blocked_url");
       expect(seen).toEqual([]);
     });
 
-    it("tells a name that does not resolve from one that is refused", async () => {
+    it("distinguishes a name that does not resolve from a refused one", async () => {
       const resolve = () => Promise.reject(Object.assign(new Error("no such name"), { code: "ENOTFOUND" }));
       expect(await tryUrl("http://nowhere.test/", resolve)).toBe("upstream_failed");
     });

@@ -37,7 +37,7 @@ const markdown = (events: readonly Loose[], summary: object = {}) =>
 const told = async (events: readonly Loose[]) => (await markdown(events)).split("## Conversation\n")[1];
 
 describe("formats", () => {
-  it("knows three, html by default", () => {
+  it("are three, with html as the default", () => {
     expect([parseFormat(undefined), parseFormat(""), parseFormat("MD"), parseFormat("json")]).toEqual([
       "html",
       "html",
@@ -54,7 +54,7 @@ describe("formats", () => {
     ]);
   });
 
-  it("json is the summary and every record, as it is", async () => {
+  it("json is the summary and all unchanged records", async () => {
     const events = [prompt("a"), text('b\n"c" \u2028'), { type: "someday", metadata: null }];
     const json = await render(sourceOf(events, { summary: SUMMARY }), { format: "json" });
     expect(json).toBe(`${JSON.stringify({ session_id: ID, summary: SUMMARY, events: recordsOf(events) }, null, 2)}\n`);
@@ -63,7 +63,7 @@ describe("formats", () => {
     );
   });
 
-  it("markdown begins with what the summary says", async () => {
+  it("markdown begins with the summary", async () => {
     expect(await markdown([], SUMMARY)).toBe(`# Otter session \`${ID}\`
 
 - model: \`glm-5.1:cloud\`
@@ -86,7 +86,7 @@ _(no events recorded)_
 `);
   });
 
-  it("html has the same rows, and says so when there is nothing to tell", async () => {
+  it("html has the same rows, and a note when there are no events", async () => {
     const html = await render(sourceOf([], { summary: { ...SUMMARY, error: "it broke" } }), { format: "html" });
     for (const [label, value] of [
       ["model", "glm-5.1:cloud"],
@@ -99,7 +99,7 @@ _(no events recorded)_
     expect(html).toContain("(no events recorded)");
   });
 
-  it("markdown's fences and code spans cannot be left", async () => {
+  it("text cannot end markdown's fences and code spans", async () => {
     const nasty = "```\n# Escaped\n````\n<script>x</script>";
     const document = await markdown([prompt(nasty), call("c", { tool: "a`b", title: "``x\n# y``" })]);
     expect(document).toContain(`\`\`\`\`\`\n${nasty}\n\`\`\`\`\`\n`);
@@ -112,18 +112,18 @@ it.each([
   [59_960, "1 min 0 s"],
   [119_700, "2 min 0 s"],
   [185_000, "3 min 5 s"],
-])("a duration of %d ms reads %s", (ms, text) => {
+])("a duration of %d ms is shown as %s", (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
 });
 
-describe("the story", () => {
+describe("the conversation", () => {
   it.each([
     ["Edit", "Edit greet.js", "`Edit` `greet.js`"],
     ["search", 'Search "x"', '`search` `"x"`'],
     ["Read", "Read", "`Read`"],
     ["Read", "Readable", "`Read` `Readable`"],
     ["Bash", "npm test", "`Bash` `npm test`"],
-  ])("names a call of %s titled %s once", async (tool, title, shown) => {
+  ])("shows a call of %s with the title %s only once", async (tool, title, shown) => {
     expect(await markdown([prompt("a"), call("c", { tool, title })])).toContain(`### ${shown}\n`);
     const words = shown.replaceAll("`", "").replace(`${tool} `, "").replaceAll('"', "&quot;");
     const heading = words === tool ? `<b>${tool}</b> <span` : `<b>${tool}</b> ${words} <span`;
@@ -131,7 +131,7 @@ describe("the story", () => {
     expect(page).toContain(heading);
   });
 
-  it("joins the pieces of a text, and tells thought and answer apart", async () => {
+  it("joins the pieces of a text, and separates thought and answer", async () => {
     const thought = (text: string): Loose => ({ type: "thought_delta", metadata: { text } });
     expect(await told([thought("a"), thought("b"), text("c"), text("d"), thought("e")])).toBe(
       ["Thought:ab", "Otter:cd", "Thought:e"]
@@ -141,7 +141,7 @@ describe("the story", () => {
     );
   });
 
-  it("tells a tool call once, with its permission, edits and result", async () => {
+  it("shows a tool call once, with its permission, edits and result", async () => {
     const story = await told([
       call("c1"),
       { type: "permission_request", metadata: { permission_id: "q", call_id: "c1" } },
@@ -155,7 +155,7 @@ describe("the story", () => {
     expect(story).not.toContain("-other");
   });
 
-  it("gives edits of parallel calls to the call they belong to", async () => {
+  it("assigns edits of parallel calls to their own call", async () => {
     const story = await told([
       call("c1", { locations: [{ path: "/a" }] }),
       call("c2", { locations: [{ path: "/b" }] }),
@@ -169,7 +169,7 @@ describe("the story", () => {
     expect([second.includes("+new /a"), second.includes("+new /b")]).toEqual([false, true]);
   });
 
-  it("compares the texts of a diff where no edit was recorded", async () => {
+  it("compares the texts of a diff if no edit was recorded", async () => {
     const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`);
     const content = [
       { type: "diff", path: "/a", old_text: lines.join("\n"), new_text: lines.with(10, "changed").join("\n") },
@@ -184,7 +184,7 @@ describe("the story", () => {
 
   const task = (call_id: string, event: Loose): Loose => ({ type: "task_event", metadata: { call_id, event } });
 
-  it("tells what a task did under its call", async () => {
+  it("shows a task's work below its call", async () => {
     const events = [
       call("c1", { tool: "task", title: "explore: look" }),
       task("c1", text("I look.")),
@@ -209,14 +209,14 @@ describe("the story", () => {
     );
   });
 
-  it("leaves out what a task without measure did at last", async () => {
+  it("leaves out the end of an excessive task", async () => {
     const long = Array.from({ length: 20 }, (_, n) => task("c1", text(`${n} ${"x".repeat(300_000)}`)));
     const story = await told([call("c1"), ...long, done("c1")]);
     expect(story).toContain("> `The rest of the task is left out`");
     expect(story?.length).toBeLessThan(5_000_000);
   });
 
-  it("tells a job once it has ended, with what it wrote, and questions with their answers", async () => {
+  it("shows a job with its output when it has ended, and questions with their answers", async () => {
     const job = (type: string, more: object): Loose => ({ type, metadata: { job_id: "job-0.1", ...more } });
     const story = await told([
       job("job_started", { call_id: "c", command: "npm start" }),
@@ -235,7 +235,7 @@ describe("the story", () => {
       job("job_output", { stream: "stdout", chunk: "a line\n" }),
     ]);
     expect(story?.match(/^> .*|^### .*|^failed$|^unfinished$|up\nand running|a line/gm)).toEqual([
-      "> `job-0.1 goes on: npm start`",
+      "> `job-0.1 continues: npm start`",
       "> `Asked: Which? (red, blue)`",
       "> `Answered: red`",
       "> `Nobody answered`",
@@ -243,20 +243,20 @@ describe("the story", () => {
       "failed",
       "up\nand running",
       "> `job-0.1 ended (stop)`",
-      "> `job-0.1 goes on: tail -f log`",
+      "> `job-0.1 continues: tail -f log`",
       "### `job` `tail -f log`",
       "unfinished",
       "a line",
     ]);
   });
 
-  it("keeps messages that follow each other apart", async () => {
+  it("keeps consecutive messages separate", async () => {
     expect(await told([text("One"), { type: "part_end", metadata: { kind: "text" } }, text("Two")])).toMatch(
       /One\n```\n\n### Otter\n\n```markdown\nTwo\n/,
     );
   });
 
-  it("tells calls that never ended, with what they had said so far", async () => {
+  it("shows calls that never ended, with their output so far", async () => {
     const story = await told([
       call("c1"),
       { type: "tool_progress", metadata: { call_id: "c1", stream: "stdout", chunk: "half" } },
@@ -265,7 +265,7 @@ describe("the story", () => {
     expect(story).toMatch(/### `Edit` `c1`\n\nunfinished\n[\s\S]*half[\s\S]*_cancelled/);
   });
 
-  it("tells a queued prompt where its own turn starts", async () => {
+  it("shows a queued prompt at the start of its own turn", async () => {
     const story = await told([
       prompt("first", "p1", 0),
       { type: "turn_start", metadata: { prompt: "p1" } },
@@ -290,7 +290,7 @@ describe("the story", () => {
     ]);
   });
 
-  it("sums a turn up, and repeats an answer only when it was not heard", async () => {
+  it("sums a turn up, and shows the final answer only if it was not streamed", async () => {
     const story = await told([
       { type: "turn_start", metadata: { prompt: "p" } },
       { type: "usage", metadata: { input: 1000, output: 234 } },
@@ -308,7 +308,7 @@ describe("the story", () => {
     expect(story).toContain("failed · 1 step_\n\n```\ntoo late\n```\n");
   });
 
-  it("says what changed around the conversation", async () => {
+  it("shows changes of the session", async () => {
     const story = await told([
       { type: "model_changed", metadata: { old: "a", new: "b" } },
       { type: "undo", metadata: { turns: 2, files: [{}], conflicts: ["/x"], remaining: 0 } },
@@ -354,7 +354,7 @@ describe("the story", () => {
     });
   });
 
-  it("reads what older programs wrote", async () => {
+  it("reads the records of older programs", async () => {
     const story = await told([
       { type: "user_message", metadata: { content: "hello", event_id: "1" } },
       { type: "tool_call", metadata: { tool: "Read", args: { path: "x" }, result: "inline" } },
@@ -389,7 +389,7 @@ describe("the story", () => {
 });
 
 describe("from a store", () => {
-  it("reads the log as it is rendered, up to where it ended when it was opened", async () => {
+  it("reads the log during rendering, up to its end at the time of opening", async () => {
     const store = createMemoryStore<SessionEvent, object>();
     const log = await store.create(ID, SUMMARY);
     log.append([prompt("a"), text("b")] as SessionEvent[]);
@@ -408,7 +408,7 @@ describe("from a store", () => {
     await rm(root, { recursive: true });
   });
 
-  it("asks for no more of a log than it has rendered", async () => {
+  it("reads no more of a log than it has rendered", async () => {
     for (const format of ["html", "md", "json"] as const) {
       let asked = 0;
       const events = (async function* () {
@@ -425,7 +425,7 @@ describe("from a store", () => {
   });
 });
 
-describe("texts without measure", () => {
+describe("excessive texts", () => {
   const LONG = 300_000;
 
   it.each(["html", "md"] as const)("%s shows their beginning and says how much is left out", async (format) => {
@@ -439,7 +439,7 @@ describe("texts without measure", () => {
     expect(events[0].metadata.text).toHaveLength(LONG);
   });
 
-  it("an answer with more marks than anybody writes is shown as it is", async () => {
+  it("an answer with an excessive number of marks is shown as plain text", async () => {
     const table = `|${"a|".repeat(30)}\n|${"-|".repeat(30)}\n`;
     const small = await render(sourceOf([text(table), result()]), { format: "html" });
     const large = await render(sourceOf([text(table.repeat(60)), result()]), { format: "html" });

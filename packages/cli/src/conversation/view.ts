@@ -278,7 +278,7 @@ export function createView(options: ViewOptions): View {
       note(answer === null ? "no answer" : `answer: ${plainLine(answer)}`);
     },
     job_started({ metadata: { job_id, call_id, command } }) {
-      note(`${job_id} goes on: ${plainLine(command)}`);
+      note(`${job_id} continues: ${plainLine(command)}`);
       jobs.add(job_id, calls.get(call_id)?.output ?? "");
     },
     job_output: ({ metadata: { job_id, chunk } }) => jobs.add(job_id, chunk),

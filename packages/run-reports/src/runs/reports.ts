@@ -1,4 +1,4 @@
-/** The reports over a selection of runs: a list, what they cost, and figures. */
+/** Reports on a selection of runs: a list, costs, and statistics. */
 import { modelFilter, type ReportedRun, type RunQuery, type RunStore, selectRuns, sinceFilter } from "./select.js";
 
 export type RunList = Awaited<ReturnType<typeof listRuns>>;
@@ -19,7 +19,7 @@ export type CostRollup = Awaited<ReturnType<typeof costRollup>>;
 export type CostRow = CostRollup["by_run"][number];
 
 /**
- * What the runs cost: in all, by model and run by run, newest first. Throws ReportError `invalid_query`.
+ * The cost of runs: in total, per model, and per run with the newest first. Throws ReportError `invalid_query`.
  *
  * @example
  * const { total_cost, by_model } = await costRollup(store, { now: Date.now() });
@@ -41,7 +41,7 @@ export async function costRollup(store: RunStore, query: RunQuery) {
 export type Stats = Awaited<ReturnType<typeof stats>>;
 
 /**
- * Usage in figures, keys in alphabetical order. Throws ReportError `invalid_query`.
+ * Statistics of usage, with keys in alphabetical order. Throws ReportError `invalid_query`.
  *
  * @example
  * const { p95_cost_usd, failed_runs } = await stats(store, { now: Date.now() });
@@ -111,12 +111,12 @@ function totalsByModel(runs: readonly ReportedRun[]): Record<string, ModelTotals
   return Object.fromEntries(models);
 }
 
-/** Sums of floats show noise in the last digits; a billionth of a dollar does not. */
+/** Rounds to a billionth of a dollar, to remove the noise of float sums. */
 function dollars(amount: number): number {
   return Math.round(amount * 1e9) / 1e9;
 }
 
-/** The middle value, or the mean of the two in the middle; 0 of nothing. */
+/** The middle value, or the mean of the two middle values; 0 for no values. */
 function median(ascending: readonly number[]): number {
   if (ascending.length === 0) return 0;
   const middle = Math.floor(ascending.length / 2);
@@ -124,7 +124,7 @@ function median(ascending: readonly number[]): number {
   return ascending.length % 2 === 1 ? upper : (ascending[middle - 1]! + upper) / 2;
 }
 
-/** The value at the nearest rank: `share` (0 to 1) of the count, halves rounded to even, at least the first; 0 of nothing. */
+/** The value at the nearest rank: `share` (0 to 1) of the count, with halves rounded to even, at least the first; 0 for no values. */
 function nearestRank(ascending: readonly number[], share: number): number {
   if (ascending.length === 0) return 0;
   const rank = Math.min(Math.max(1, roundHalfEven(share * ascending.length)), ascending.length);

@@ -2,35 +2,35 @@ import { readSummary, type Summary } from "@chimera/acp-schema/summary";
 import { formatPageEnd, type ListedSession, type ListFilter, sessionPrefix, sessionTime } from "@chimera/event-store";
 import { ReportError } from "../errors.js";
 
-/** A session as lists and rollups see it. */
+/** A session as a row of reports. */
 export type ReportedRun = ReturnType<typeof runOf>;
 
-/** All that a rollup needs of a store: its list, which comes from an index. No session is opened. */
+/** The part of a store that reports need: its list, which comes from an index. They open no session. */
 export interface RunStore {
   list(filter: ListFilter): Promise<{ readonly sessions: readonly ListedSession<object>[] }>;
 }
 
 export interface RunQuery {
-  /** Epoch milliseconds, what `since` spans are counted back from. */
+  /** The present time in epoch milliseconds, from which `since` counts back. */
   readonly now: number;
-  /** As `parseSince` reads it. A run that does not say when it started is kept. */
+  /** A text for `parseSince`. Runs without a start time are included. */
   readonly since?: string | null;
-  /** A part of the model's name, in any case. Blank and `all` mean every model. */
+  /** A part of the model's name, in any case. Empty and `all` mean every model. */
   readonly model?: string | null;
-  /** At most so many runs, newest first, after the other filters. Absent, zero or negative: all. */
+  /** Most runs, newest first, after the other filters. @defaultValue all; so do zero and negative numbers */
   readonly limit?: number | null;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string;
-  /** Only runs of these programs, by the prefix of their ids. Absent: every program that wrote to the store. */
+  /** Only runs of programs with these id prefixes. @defaultValue all programs */
   readonly prefixes?: readonly string[];
 }
 
-/** The runs a query asks for, newest first, and where the next page begins. Throws ReportError `invalid_query`. */
+/** The runs for a query, newest first, and the start of the next page. Throws ReportError `invalid_query`. */
 export async function selectRuns(store: RunStore, query: RunQuery) {
   const since = parseSince(query.since, query.now);
   const model = modelFilter(query.model)?.toLowerCase() ?? null;
   const limit = query.limit != null && query.limit > 0 ? query.limit : Number.POSITIVE_INFINITY;
-  // A part of a model's name and the time in a summary are more than a store filters by.
+  // A store cannot filter by a part of a model's name or by the start time, so the limit is applied here.
   const isFiltered = since !== null || model !== null;
   const { sessions } = await store.list({
     prompted: true,
@@ -44,25 +44,25 @@ export async function selectRuns(store: RunStore, query: RunQuery) {
   const last = found.length > limit ? found[limit - 1] : undefined;
   return {
     runs: found.slice(0, limit).map(({ run }) => run),
-    // The order of the list: by the time in the id, else by the last write.
+    // The order of the list: by the time in the id, or else by the last write.
     next: last ? formatPageEnd([sessionTime(last.id) || last.touched, last.id]) : null,
   };
 }
 
-/** The model filter as reports echo it: null when it filters nothing. */
+/** The model filter to show in a report; null when it filters nothing. */
 export function modelFilter(model: string | null | undefined): string | null {
   const trimmed = model?.trim() ?? "";
   return trimmed === "" || trimmed.toLowerCase() === "all" ? null : trimmed;
 }
 
-/** The `since` filter as reports echo it. */
+/** The `since` filter to show in a report. */
 export function sinceFilter(since: string | null | undefined): string | null {
   return since == null || since.trim() === "" ? null : since;
 }
 
 /**
- * A point in time, as epoch milliseconds: `30m`, `24h`, `7d` (also `s`, `w`) before `now`, or an ISO-8601 date or date-time,
- * in UTC unless it says otherwise. Null for a blank text. Throws ReportError `invalid_query`.
+ * Parses a point in time to epoch milliseconds: `30m`, `24h`, `7d` (also `s`, `w`) before `now`, or an ISO-8601 date or date-time, in UTC
+ * unless it has another zone. Null for an empty text. Throws ReportError `invalid_query`.
  *
  * @example
  * const weekAgo = parseSince("7d", Date.now());
@@ -81,7 +81,7 @@ export function parseSince(text: string | null | undefined, now: number): number
 }
 
 /**
- * A row limit from a query text; null (no limit) when absent or not positive. Throws ReportError `invalid_query`.
+ * Parses a row limit; null, for no limit, when it is absent or not positive. Throws ReportError `invalid_query`.
  *
  * @example
  * const limit = parseLimit(url.searchParams.get("limit"));
@@ -108,7 +108,7 @@ function runOf(summary: Summary) {
   const { run_id, started_at, ended_at, model, prompt, success, cost_usd, steps, tool_calls_total } = summary;
   const { total_tokens, input_tokens, output_tokens, cache_tokens } = summary;
   const tokens = { total_tokens, input_tokens, output_tokens, cache_tokens };
-  // An id that a person chose names no program.
+  // An id that a person chose does not name a program.
   const source = Number.isNaN(sessionTime(summary.session_id)) ? "unknown" : sessionPrefix(summary.session_id);
   const row = { run_id, started_at, ended_at, model, prompt, success, cost_usd, steps, tool_calls: tool_calls_total };
   return { ...row, source, tokens };
@@ -124,7 +124,7 @@ const SPAN_MS: Readonly<Record<string, number>> = {
 };
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?)(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 
-/** Epoch milliseconds of an ISO-8601 text, UTC unless it says otherwise; null when it is none. */
+/** Epoch milliseconds of an ISO-8601 text, in UTC unless it has another zone; null for any other text. */
 function parseInstant(text: string): number | null {
   const match = ISO.exec(text.trim());
   if (!match) return null;

@@ -10,18 +10,18 @@ import { contentType, type TranscriptFormat } from "../transcript/render.js";
 
 export interface Posting {
   readonly format: TranscriptFormat;
-  /** `http`: where to post it. */
+  /** `http`: the address of the collector. */
   readonly url?: string | null;
-  /** `http`: the address comes from the operator, who may name any host. @defaultValue false: public hosts only */
+  /** `http`: whether the address comes from the operator, who may name any host. @defaultValue false, for public hosts only */
   readonly trusted?: boolean;
   readonly signal?: AbortSignal;
-  /** @defaultValue 30 s from the first look-up to the last byte of the reply */
+  /** Time limit from the first lookup to the last byte of the reply. @defaultValue 30 s */
   readonly timeoutMs?: number;
   /** @defaultValue the system's resolver */
   readonly resolve?: ResolveName;
 }
 
-/** Posts a transcript and returns the reply: no redirects, at most 1 MiB; what a failed reply says stays here. */
+/** Posts a transcript and returns up to 1 MiB of the reply. Follows no redirects, and does not reveal the text of a failed reply. */
 export async function postTranscript(
   chunks: AsyncIterable<string>,
   id: string,
@@ -60,10 +60,10 @@ export async function postTranscript(
 const TIMEOUT_MS = 30_000;
 const LONGEST_URL = 2048;
 const LARGEST_REPLY = 1024 * 1024;
-/** Up to here the length is sent in advance: plain collectors do not understand a body in chunks. */
+/** Up to this size the length is sent in advance, because simple collectors do not understand a chunked body. */
 const LARGEST_MEASURED = 1024 * 1024;
 
-/** Absolute, http or https, without credentials, and written so that every parser reads the same host. */
+/** Parses an absolute http(s) address without credentials. Refuses forms in which another parser might read a different host. */
 function parseShareUrl(text: unknown): URL {
   if (typeof text !== "string" || text === "") throw new ReportError("invalid_url", "url is missing");
   if (text.length > LONGEST_URL || !/^https?:\/\/[^\\\s\p{Cc}]+$/iu.test(text) || !URL.canParse(text)) {
@@ -76,12 +76,12 @@ function parseShareUrl(text: unknown): URL {
   return url;
 }
 
-/** The one answer for every refusal: it tells a stranger nothing of what is there. */
+/** The same error for every refused address, so that it reveals nothing about the network. */
 function blocked(): ReportError {
   return new ReportError("blocked_url", "the address is not on the public internet");
 }
 
-/** The first part of a document, and the rest of it when it is longer. */
+/** The first part of a document, and its rest if it is longer. */
 interface Body {
   readonly start: Buffer;
   readonly rest: AsyncIterable<string> | null;

@@ -11,9 +11,9 @@ export type ShareSink = (typeof SHARE_SINKS)[number];
 
 export interface ShareOptions extends Posting {
   readonly sink: ShareSink;
-  /** `file`: the directory that holds shares; nothing is written outside it. */
+  /** `file`: the directory for shares. Nothing is written outside it. */
   readonly root: string;
-  /** Secrets known by value, left out besides those known by their form. */
+  /** Secrets known by value, which are removed in addition to those known by their form. */
   readonly secrets?: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export type Shared =
   | { readonly sink: "stdout"; readonly format: TranscriptFormat; readonly body: string };
 
 /**
- * A sink from a body or a flag. @defaultValue file. Throws ReportError `invalid_sink`.
+ * Parses a sink from a body or a flag; `file` if there is none. Throws ReportError `invalid_sink`.
  *
  * @example
  * parseSink("HTTP"); // "http"
@@ -33,7 +33,7 @@ export function parseSink(text: unknown): ShareSink {
 }
 
 /**
- * Renders the session for a file, an HTTP collector or the caller. Throws ReportError.
+ * Renders the session to a file, an HTTP collector or the caller. Throws ReportError.
  *
  * @example
  * const shared = await share(await openTranscript(store, id), { sink: "file", format: "md", root: "/srv/shares" });
@@ -46,7 +46,7 @@ export async function share(source: TranscriptSource, options: ShareOptions): Pr
     case "file":
       return { sink, format, path: await writeShare(options.root, source.id, format, chunks) };
     case "http": {
-      // What it takes to post is not loaded by those who only list and render.
+      // Imported on demand, because lists and transcripts do not need it.
       const { postTranscript } = await import("./http.js");
       return { sink, format, ...(await postTranscript(chunks, source.id, { ...options, format })) };
     }
@@ -57,7 +57,7 @@ export async function share(source: TranscriptSource, options: ShareOptions): Pr
 
 // --- internal ---
 
-/** A body is part of one JSON reply, and so in memory. */
+/** Most characters of a body, which is part of a JSON reply and therefore in memory. */
 const LARGEST_BODY = 64 * 1024 * 1024;
 
 async function gather(chunks: AsyncIterable<string>): Promise<string> {
@@ -71,12 +71,12 @@ async function gather(chunks: AsyncIterable<string>): Promise<string> {
   return parts.join("");
 }
 
-/** A file name on every platform, with no way out of its directory. */
+/** A valid file name on every platform, which cannot lead out of its directory. */
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
-/** What a disk, a quota or a file system says when it takes no more. */
+/** Error codes of a full disk, quota or file system. */
 const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-/** Writes `<root>/<id>.<format>` for its owner alone, whole or not at all, and replaces a link of that name. */
+/** Writes `<root>/<id>.<format>` atomically, readable by its owner only. Replaces a link with that name. */
 async function writeShare(
   root: string,
   id: string,

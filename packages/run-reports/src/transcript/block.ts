@@ -1,4 +1,4 @@
-/** A transcript is a row of blocks: what a reader of the conversation wants to see as one thing. */
+/** A transcript is a list of blocks. A reader sees each block as one thing. */
 export type Block =
   | { readonly kind: "prompt"; readonly text: string; readonly origin: string | null }
   | { readonly kind: "answer"; readonly text: string }
@@ -16,21 +16,21 @@ export type TurnOutcome = "done" | "failed" | "cancelled";
 export interface ToolBlock {
   readonly kind: "tool";
   readonly tool: string;
-  /** What the call's title says besides the tool's name; blank when nothing. */
+  /** The call's title without the tool's name; may be empty. */
   readonly title: string;
   readonly args: unknown;
   readonly status: "ok" | "failed" | "unfinished";
   readonly output: string;
   readonly error: string;
   readonly durationMs: number | null;
-  /** How it was permitted or denied; blank when nobody was asked. */
+  /** How it was permitted or denied; empty without a question. */
   readonly permission: string;
   readonly diffs: readonly FileDiff[];
-  /** What another agent did under the call. */
+  /** The work of another agent below the call. */
   readonly inside: readonly Block[];
 }
 
-/** A change of one file as lines, each with `+`, `-`, `@` or a space in front. */
+/** A change of a file as lines, each with `+`, `-`, `@` or a space in front. */
 export interface FileDiff {
   readonly path: string;
   readonly lines: readonly string[];

@@ -1,13 +1,13 @@
-/** Lenient reading of what a log holds: older programs, other agents and damage all leave odd values. */
+/** Reads values of a log leniently, because older programs, other agents and damage all leave odd values. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The value as an object; an empty one when it is none. */
+/** The value if it is an object, or else an empty object. */
 export function fieldsOf(value: unknown): Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }
 
-/** The value as text: itself, its JSON, or blank when there is none. */
+/** The value as text: itself, its JSON, or empty without a value. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === undefined || value === null) return "";

@@ -10,7 +10,7 @@ export function parsePatch(path: string, patch: string): FileDiff {
   return { path, lines: first < 0 ? lines : lines.slice(first) };
 }
 
-/** What changed as one hunk, cheap on any input: all between the first and the last line that differ. */
+/** The change as a single hunk from the first to the last line that differs, which is fast for any input. */
 export function compareTexts(path: string, before: string | null, after: string): FileDiff {
   const old = before === null ? [] : toLines(before);
   const now = toLines(after);
@@ -37,7 +37,7 @@ export function compareTexts(path: string, before: string | null, after: string)
   };
 }
 
-/** How many lines were added and removed. */
+/** Counts added and removed lines. */
 export function countChanges({ lines }: FileDiff): { added: number; removed: number } {
   let added = 0;
   let removed = 0;

@@ -6,7 +6,7 @@ const LONGEST_TITLE = 120;
 
 export type Heading = ReturnType<typeof headingOf>;
 
-/** What stands above a transcript in every format. */
+/** The heading of a transcript, for every format. */
 export function headingOf(id: string, summary: unknown) {
   const fields = fieldsOf(summary);
   const prompt = textOf(fields["prompt"]);
@@ -22,10 +22,10 @@ export function headingOf(id: string, summary: unknown) {
   ];
   if (textOf(fields["error"]) !== "") rows.push(["error", textOf(fields["error"])]);
   return {
-    /** `Otter`, from the id's prefix. */
+    /** The program's name, such as `Otter`, from the prefix of the id. */
     program: prefix.charAt(0).toUpperCase() + prefix.slice(1),
     id,
-    /** The session's title, else the first line of its prompt, else its id. */
+    /** The session's title, or the first line of its prompt, or its id. */
     title: shorten(textOf(fields["title"]).trim() || prompt.trim().split("\n")[0] || id),
     prompt,
     rows,

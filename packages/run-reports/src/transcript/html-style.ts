@@ -1,4 +1,4 @@
-/** The one style sheet of a transcript: readable on a phone, light and dark, and on paper. */
+/** The style sheet of a transcript: readable on a phone, in light and dark, and on paper. */
 export const STYLE = `
 :root{color-scheme:light dark;--page:#f6f7f9;--card:#fff;--text:#1c2128;--soft:#5b6572;--line:#dfe3e8;--code:#eceff3;
 --accent:#3757c9;--mine:#e9eefc;--ok:#1a7f46;--bad:#c0303a;--warn:#946200;--add:#e3f6e8;--del:#fde8e8;--hunk:#eef1fb}

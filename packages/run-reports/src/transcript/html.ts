@@ -1,4 +1,4 @@
-/** One HTML file with nothing to load and nothing to run. Whatever the session said is escaped, tool calls and diffs are folded. */
+/** Renders an HTML file that loads and runs nothing. Escapes all text of the session, and folds tool calls and diffs. */
 import type { MarkdownIt } from "markdown-it";
 import type { Block, FileDiff, ToolBlock } from "./block.js";
 import { countChanges } from "./file-diff.js";
@@ -6,7 +6,7 @@ import type { Heading } from "./heading.js";
 import { STYLE } from "./html-style.js";
 import { escapeHtml, formatDuration, plainText } from "./text.js";
 
-/** What a browser may do with a transcript: show it. Send it as a header too; the file carries it in a meta tag. */
+/** The policy that lets a browser only show a transcript. Send it as a header too; the file has it in a meta tag. */
 export const TRANSCRIPT_CSP = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 export async function* renderHtml(heading: Heading, blocks: AsyncIterable<Block>): AsyncGenerator<string> {
@@ -53,7 +53,7 @@ ${rows}</tbody></table>
 `;
 }
 
-/** Part by part: a block may hold several long texts. */
+/** Yields a block in parts, because it may have several long texts. */
 function* renderBlock(block: Block, prose: ProseRenderer): Generator<string> {
   switch (block.kind) {
     case "prompt":
@@ -87,7 +87,7 @@ function* renderBlock(block: Block, prose: ProseRenderer): Generator<string> {
   }
 }
 
-/** Lines of a diff that are made at once. */
+/** Lines of a diff to render at once. */
 const STRETCH = 1000;
 const OUTCOME = { done: "Done", failed: "Failed", cancelled: "Cancelled" } as const;
 const STATUS_MARK = { ok: "✓", failed: "✗", unfinished: "…" } as const;
@@ -149,27 +149,27 @@ function planMark(status: string): string {
 }
 
 function pre(text: string): string {
-  // A parser drops a newline right after <pre>; the first one is that one.
+  // Add a newline, because an HTML parser drops the first newline after <pre>.
   return `<pre>\n${escapeHtml(text)}</pre>`;
 }
 
-/** `summary` and `body` are HTML, written by this file. */
+/** `summary` and `body` must be HTML. */
 function* folded(name: string, summary: string, body: Iterable<string>): Generator<string> {
   yield `<details class="event ${name}"><summary>${summary}</summary><div class="body">`;
   yield* body;
   yield "</div></details>\n";
 }
 
-/** Longer texts are shown as they are: a parser's worst case grows faster than its input. */
+/** A longer text is shown as plain text, because the parser's worst case grows faster than its input. */
 const LONGEST_PROSE = 32_768;
-/** The same for one with more marks than anybody writes: each of them may cost a search through the others. */
+/** So is a text with more marks than a person writes, because each mark may cost a search through the others. */
 const MOST_MARKS = 3000;
 const MARKS = /[*_~`|[\]<>&\\!]/g;
 const LINK = /^(?:https?:\/\/|mailto:)/i;
 
 type ProseRenderer = (text: string) => string;
 
-/** Renders an answer's Markdown: no raw HTML, no images, links only to the web and to mail. */
+/** Renders an answer's Markdown without raw HTML and images; links may lead only to the web and to mail. */
 async function loadProseRenderer(): Promise<ProseRenderer> {
   const { default: Markdown } = await import("markdown-it");
   const markdown = new Markdown({ html: false, linkify: false });
@@ -187,7 +187,7 @@ function marksIn(text: string): number {
   return text.match(MARKS)?.length ?? 0;
 }
 
-/** A page that a link opens learns nothing of the transcript it was opened from. */
+/** Ensures that a page opened from a link learns nothing about the transcript. */
 function openLinksSafely(markdown: MarkdownIt): void {
   markdown.renderer.rules["link_open"] = (tokens, index, options, _env, renderer) => {
     tokens[index]!.attrSet("rel", "noopener noreferrer nofollow");

@@ -1,4 +1,4 @@
-/** Markdown. All that the session said stands in fences longer than its backticks, so that nothing becomes markup. */
+/** Renders Markdown. All text of the session is in fences that are longer than its backticks, so that none becomes markup. */
 import type { Block, FileDiff, ToolBlock } from "./block.js";
 import type { Heading } from "./heading.js";
 import { formatDuration, plainText } from "./text.js";
@@ -20,10 +20,10 @@ export async function* renderMarkdown(heading: Heading, blocks: AsyncIterable<Bl
 
 // --- internal ---
 
-/** Times and numbers, which cannot be markup. */
+/** Matches times and numbers, which cannot be markup. */
 const PLAIN_VALUE = /^[A-Za-z0-9:.+-]+$/;
 
-/** Part by part: a block may hold several long texts. What was said has a speaker, what was done its own name. */
+/** Yields a block in parts, because it may have several long texts. */
 function* renderBlock(block: Block, program: string, mark = "###"): Generator<string> {
   const section = (title: string, body: string) => `${mark} ${title}\n\n${body}`;
   switch (block.kind) {
@@ -61,9 +61,9 @@ function toolFacts(block: ToolBlock): string {
   return `${facts.join(" · ")}\n`;
 }
 
-/** @param show how what another agent did is shown: after what it was asked, and before what it reports. */
+/** @param show renders the work of another agent, which comes between its task and its report */
 function* toolParts(block: ToolBlock, show: (part: Block) => Generator<string>): Generator<string> {
-  // A diff says all that the arguments of an edit do, and reads better.
+  // A diff has all information of an edit's arguments, and is easier to read.
   if (block.diffs.length === 0) yield `\n${fence(JSON.stringify(block.args, null, 2) ?? "", "json")}`;
   for (const part of block.inside) {
     yield "\n";
@@ -84,7 +84,7 @@ function fence(text: string, language = ""): string {
   return `${ticks}${language}\n${body}${body.endsWith("\n") ? "" : "\n"}${ticks}\n`;
 }
 
-/** Inline code on one line; blank text is shown as a dash. */
+/** Inline code on one line; a dash for a blank text. */
 function code(text: string): string {
   const line = plainText(text).replace(/\s+/g, " ").trim();
   if (line === "") return "-";

@@ -1,6 +1,6 @@
 /**
- * Records -> blocks, one pass, in bounded memory: pieces of text are joined, a tool call comes once with all that came of it,
- * and what only machines need is left out. Records of older programs and of unknown types are shown as far as they can be read.
+ * Turns records into blocks in one pass and bounded memory: joins pieces of text, combines a tool call with its result, and leaves out
+ * technical records. Shows records of older programs and of unknown types as well as possible.
  */
 import { describeLost, endsTurn, isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Block, NoteLevel } from "./block.js";
@@ -8,13 +8,13 @@ import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
 import { formatDuration } from "./text.js";
 import { createToolCalls } from "./tool-calls.js";
 
-/** A joined text is handed on at the latest when it has so many characters. */
+/** Most characters in a joined text. A longer text becomes several blocks. */
 const LONGEST_TEXT = 262_144;
 
 export async function* narrate(records: AsyncIterable<SessionRecord | Lost>): AsyncGenerator<Block> {
-  const teller = createTeller();
-  for await (const record of records) yield* teller.tell(record);
-  yield* teller.finish();
+  const narrator = createNarrator();
+  for await (const record of records) yield* narrator.take(record);
+  yield* narrator.finish();
 }
 
 // --- internal ---
@@ -31,7 +31,7 @@ interface Turn {
   usage: Fields | null;
 }
 
-/** Records that say nothing a reader misses, or that another record says better. */
+/** Records that a reader does not miss, or whose content another record has. */
 const SILENT = new Set([
   "step_start",
   "tool_update",
@@ -46,8 +46,8 @@ const SILENT = new Set([
   "file_open",
 ]);
 
-function createTeller() {
-  const calls = createToolCalls(createTeller);
+function createNarrator() {
+  const calls = createToolCalls(createNarrator);
   const queued = new Map<number | null, Block>();
   let joined: Joined | null = null;
   let running = false;
@@ -86,7 +86,7 @@ function createTeller() {
     running = false;
   }
 
-  function* tell(record: SessionRecord | Lost): Generator<Block> {
+  function* take(record: SessionRecord | Lost): Generator<Block> {
     if (isLost(record)) {
       yield { kind: "note", type: "damage", level: "error", text: describeLost(record) };
       return;
@@ -101,7 +101,7 @@ function createTeller() {
       case "user_message": {
         const text = textOf(fields["text"] ?? fields["content"]);
         const block: Block = { kind: "prompt", text, origin: textOf(record.origin) || null };
-        // A prompt accepted while a turn runs is shown when its own turn starts.
+        // A prompt that is accepted during a turn is shown when its own turn starts.
         if (running) queued.set(record.turn, block);
         else {
           yield* flush();
@@ -128,7 +128,7 @@ function createTeller() {
     if (SILENT.has(type)) return;
     if (endsTurn(type)) return yield* end(record, fields);
     yield* flush();
-    if (calls.knows(type)) return yield* calls.tell(record, fields);
+    if (calls.knows(type)) return yield* calls.take(record, fields);
     yield noteOf(record, fields) ?? { kind: "other", type, metadata: record.metadata };
   }
 
@@ -139,7 +139,7 @@ function createTeller() {
     yield* queued.values();
   }
 
-  return { tell, finish };
+  return { take, finish };
 }
 
 function newTurn(startedAt = ""): Turn {
@@ -173,7 +173,7 @@ function count(amount: number, noun: string): string {
   return `${amount.toLocaleString("en-US")} ${noun}${amount === 1 ? "" : "s"}`;
 }
 
-/** What happened to the session rather than in the conversation, in a sentence; null for every other record. */
+/** A sentence about a change of the session itself; null for any other record. */
 function noteOf(record: SessionRecord, fields: Fields): Block | null {
   if (!Object.hasOwn(NOTES, record.type)) return null;
   const [level, say] = NOTES[record.type]!;

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Called between parts of long work: waits while the rest of the process goes on, whenever the work has had its share of time. */
+/** Called between parts of long work. When the work has used its share of time, waits once, so that other work can run. */
 export type GiveWay = () => Promise<void> | undefined;
 
 const SHARE_MS = 10;

@@ -2,7 +2,7 @@ import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
 import type { GiveWay } from "./pace.js";
 import { OVERLAP, type Range, REDACTED, type Redactor, WINDOW } from "./secrets.js";
 
-/** The records without their secrets. A secret may be cut anywhere: pieces are searched as one text, 64 Ki at a time. */
+/** Removes secrets from records. A secret may span several pieces of text, so pieces are searched as one text, 64 Ki at a time. */
 export async function* redactRecords(
   records: AsyncIterable<SessionRecord>,
   redactor: Redactor,
@@ -58,12 +58,12 @@ function withText(piece: Piece, text: string): Piece {
     : { ...piece, metadata: { ...piece.metadata, text } };
 }
 
-/** Pieces of one text share a key; those of several texts may come mixed. */
+/** Pieces of the same text have the same key. Pieces of several texts may be interleaved. */
 function keyOf(piece: Piece): string {
   return piece.type === "tool_progress" ? `${piece.metadata.call_id} ${piece.metadata.stream}` : piece.type;
 }
 
-/** The first and last piece that a secret lies in. */
+/** The first and the last piece of a secret. */
 type Cut = readonly [first: number, last: number];
 
 function redactPieces(pieces: readonly Piece[], redactor: Redactor): { clean: Piece[]; cuts: Cut[] } {
@@ -98,7 +98,7 @@ function groupIndexes(pieces: readonly Piece[]): Iterable<number[]> {
   return groups.values();
 }
 
-/** The part of the joined text at `offset`: the mark stands where a secret begins, the rest of it is gone. */
+/** Removes secrets from the part of the joined text at `offset`. The mark is put where a secret begins. */
 function cutRanges(text: string, offset: number, ranges: readonly Range[]): string {
   let out = "";
   let from = 0;
@@ -112,7 +112,7 @@ function cutRanges(text: string, offset: number, ranges: readonly Range[]): stri
   return out + text.slice(from);
 }
 
-/** Where to cut the held pieces: never inside a secret, whose second half would be taken for text. */
+/** Index at which to split the held pieces: never inside a secret, because its second half would not be recognised. */
 function restStart(pieces: readonly Piece[], cuts: readonly Cut[]): number {
   let index = pieces.length;
   for (let size = 0; index > 0 && size < OVERLAP; index--) size += pieceText(pieces[index - 1]!).length;

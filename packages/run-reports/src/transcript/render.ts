@@ -21,12 +21,12 @@ const CONTENT_TYPES: Readonly<Record<TranscriptFormat, string>> = {
 
 export interface RenderOptions {
   readonly format: TranscriptFormat;
-  /** Secrets known by value, such as live tokens; keys and tokens known by their form are always left out. */
+  /** Secrets known by value, such as live tokens. Keys and tokens known by their form are always removed. */
   readonly secrets?: readonly string[];
 }
 
 /**
- * A format from a query or a flag. @defaultValue html. Throws ReportError `invalid_format`.
+ * Parses a format from a query or a flag; `html` if there is none. Throws ReportError `invalid_format`.
  *
  * @example
  * parseFormat(undefined); // "html"
@@ -35,7 +35,7 @@ export function parseFormat(text: unknown): TranscriptFormat {
   return oneOf(TRANSCRIPT_FORMATS, text, "format");
 }
 
-/** The word that was meant, in any case, the first where there is none. Throws ReportError `invalid_<what>`. */
+/** Finds a word in any case; the first word if there is no text. Throws ReportError `invalid_<what>`. */
 export function oneOf<T extends string>(words: readonly [T, ...T[]], text: unknown, what: "format" | "sink"): T {
   if (text === undefined || text === null || text === "") return words[0];
   const found = words.find((word) => word === String(text).trim().toLowerCase());
@@ -54,7 +54,7 @@ export function contentType(format: TranscriptFormat): string {
 }
 
 /**
- * The session as a document without its secrets, in chunks as its log is read. Throws ReportError `invalid_format`.
+ * Renders the session as a document without its secrets, in chunks while its log is read. Throws ReportError `invalid_format`.
  *
  * @example
  * for await (const text of renderTranscript(await openTranscript(store, id), { format: "md" })) out.write(text);
@@ -91,7 +91,7 @@ function documentOf(
   }
 }
 
-/** `{session_id, summary, events}`, one event at a time, with notices where records are lost, as over HTTP. */
+/** Renders `{session_id, summary, events}` event by event, with a notice for lost records, as over HTTP. */
 async function* renderJson(
   id: string,
   summary: unknown,
@@ -106,12 +106,12 @@ async function* renderJson(
   yield separator.startsWith(",") ? "\n  ]\n}\n" : "]\n}\n";
 }
 
-/** JSON text holds a newline only between tokens, so that indenting every line changes no value. */
+/** Indents JSON. Newlines in it are only between tokens, so no value changes. */
 function indent(value: unknown, by: string): string {
   return JSON.stringify(value, null, 2).replaceAll("\n", `\n${by}`);
 }
 
-/** Changes the records and leaves lost runs in their places: a secret is found even when its pieces are on both sides of one. */
+/** Changes the records but keeps lost entries in their places. A secret is found even if its pieces are on both sides of one. */
 async function* besideLost(
   events: TranscriptSource["events"],
   change: (records: AsyncIterable<SessionRecord>) => AsyncIterable<SessionRecord>,

@@ -1,23 +1,23 @@
-/** What must not leave with a transcript: keys and tokens by their form, by the name before them, or because they are live. */
+/** Finds secrets that a transcript must not contain: keys and tokens by their form, by the name before them, or by their value. */
 import type { GiveWay } from "./pace.js";
 
-/** A place in a text, end exclusive. */
+/** A range of a text; the end is exclusive. */
 export type Range = readonly [start: number, end: number];
 
 export interface Redactor {
-  /** Where the secrets are, in order and apart. */
+  /** The ranges of the secrets, in order and without overlaps. */
   find(text: string): Range[];
   text(text: string): string;
-  /** A copy of a JSON value with the secrets of all its texts replaced. */
+  /** A copy of a JSON value without the secrets in its texts. */
   value(value: unknown): unknown;
-  /** The same for a value of any size, which is searched part by part. */
+  /** The same for a value of any size, which is searched in parts. */
   largeValue(value: unknown, giveWay: GiveWay): Promise<unknown>;
 }
 
 export const REDACTED = "[redacted]";
 
 /**
- * `live`: secrets known by value, such as the tokens this server accepts. Those under 8 characters are ignored.
+ * `live` are secrets known by value, such as the tokens of this server. Those with fewer than 8 characters are ignored.
  *
  * @example
  * const clean = createRedactor([masterToken]).text(answer);
@@ -91,7 +91,7 @@ export function createRedactor(live: readonly string[] = []): Redactor {
   };
 }
 
-/** The text with each range replaced by a mark. */
+/** Replaces each range of a text by a mark. */
 export function replaceRanges(text: string, ranges: readonly Range[]): string {
   if (ranges.length === 0) return text;
   let out = "";
@@ -105,14 +105,14 @@ export function replaceRanges(text: string, ranges: readonly Range[]): string {
 
 // --- internal ---
 
-/** Characters of a long text that are searched at once, and how many of them are searched again with what follows. */
+/** Characters of a long text to search at once. */
 export const WINDOW = 65_536;
-/** Longer than any secret that is recognised. */
+/** Characters at the end of a window to search again with the next one. Longer than any recognised secret. */
 export const OVERLAP = 17_408;
-/** A value with more members is searched part by part. */
+/** A value with more members is searched in parts. */
 const MANY = 500;
 
-/** How much of a window is done with: not what a secret may go on from, and never half of one. */
+/** How much of a window is finished: not its overlap, and never a part of a secret. */
 function cutOf(ranges: readonly Range[]): number {
   const crossing = ranges.find(([start, end]) => start < WINDOW - OVERLAP && end > WINDOW - OVERLAP);
   if (!crossing) return WINDOW - OVERLAP;
@@ -130,30 +130,30 @@ function isLarge(value: unknown): boolean {
   return look(value, 0) || left < 0;
 }
 
-/** No secret is shorter: most texts of a log need no search. */
+/** The shortest secret. Shorter texts, which most texts of a log are, need no search. */
 const SHORTEST = 8;
-/** Values nest deeper only on purpose; recursion over them must end. */
+/** Bounds the recursion. Only hostile values nest deeper. */
 const DEEPEST = 64;
 
-/** Keys whose text value is a secret whatever it looks like. */
+/** Keys whose text value is always a secret. */
 const SECRET_NAME =
   /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|api[_-]?key|password|passwd|passphrase|secret|client[_-]?secret|(?:[a-z]+[_-])?token|(?:access|auth|refresh|session|bearer|id)token|private[_-]?key|secret[_-]?key)$/i;
 
-/** Each is linear on hostile text. Group 1, where there is one, is what stays in front of the secret. */
+/** All are linear on hostile text. Group 1, if there is one, is the text before the secret, which stays. */
 const PATTERNS: readonly RegExp[] = [
-  // A private key, whole or cut off.
+  // A private key, complete or cut off.
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN )[\s\S]){0,16384}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:\s|\\[nr]|[A-Za-z0-9+/=]{16,})*)/g,
-  // Keys that tell by their first letters whose they are: model providers, code hosts, clouds, chat, payment, registries.
+  // Keys with a known prefix: of model providers, code hosts, clouds, chat, payment, registries.
   /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[rs]k_(?:live|test)_\w{16,}|xai-\w{20,}|gsk_\w{20,}|hf_\w{20,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|npm_\w{30,}|pypi-[\w-]{30,}|dop_v1_\w{40,}|AGE-SECRET-KEY-1\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,})/g,
-  // Credentials in a header, in any spelling of one.
+  // Credentials in a header, in any spelling.
   /(\bauthorization["']?\s{0,4}[:=]\s{0,4}["']?(?:(?:bearer|basic|token|digest)\s{1,4})?)[^\s"'`,;<>\\]{4,}/gi,
   /(\b(?:set-)?cookie["']?\s{0,4}:\s{0,4}["']?)[\w-]{1,64}=[^\r\n"'`<>\\]{4,4096}/gi,
   /(\bbearer\s{1,4})(?=[\w.~+/=-]*\d|[\w.~+/=-]{24})[\w.~+/=-]{8,}/gi,
-  // A value given to a name that says what it is. A digit tells it from `password: string`.
+  // A value after a name such as `password`. It must have a digit, to exclude `password: string`.
   /((?:(?:api|account)[_-]?key|secret[_-]?(?:access[_-]?)?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|client[_-]?secret|password|passwd|passphrase)\\?["']?\s{0,4}(?:=|:)\s{0,4}\\?["']?)(?=[^\s"'`,;&<>\\]{0,200}\d)[\w+/=.~!@#%^*-][^\s"'`,;&<>\\]{5,}/gi,
-  // What curl is given to log in with.
+  // The password of a login with curl.
   /(\bcurl\b[^\r\n]{0,400}?\s(?:-u\s{0,4}|--user[=\s]\s{0,4})["']?[^\s:"'/]{1,64}:)[^\s"']{1,256}/g,
-  // The password of an address.
+  // The password in an address.
   /(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,64}:)[^\s/@"']{1,256}(?=@)/gi,
 ];
 

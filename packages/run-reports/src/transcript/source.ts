@@ -2,18 +2,18 @@ import { isLost, type Lost, type SessionEvent, type SessionRecord } from "@chime
 import { type EventStore, isStoreError } from "@chimera/event-store";
 import { ReportError } from "../errors.js";
 
-/** One session to be shown: its summary and its records in order, read once. */
+/** A session to render: its summary, and its records in order, which can be read once. */
 export interface TranscriptSource {
   readonly id: string;
   readonly summary: object | null;
   readonly events: AsyncIterable<SessionRecord | Lost>;
 }
 
-/** All that a transcript needs of a store. */
+/** The part of a store that a transcript needs. */
 export type LogStore = Pick<EventStore<SessionEvent, object>, "read" | "readSummary" | "lastSeq">;
 
 /**
- * The session as a source; its log is read as the transcript is. Throws ReportError `not_found`.
+ * Opens a session as a source. Its log is read while the transcript is rendered. Throws ReportError `not_found`.
  *
  * @example
  * const source = await openTranscript(store, "otter-20260425T120300-aaaa1111");

@@ -1,8 +1,8 @@
-/** Values as a document shows them. */
+/** Formats values for a document. */
 import { stripVTControlCharacters } from "node:util";
 import { startOf } from "@chimera/acp-schema/text";
 
-/** The text as a page may show it: no colours, no half characters, controls as signs; of a long one the beginning. */
+/** Makes text safe to show: removes colours and lone surrogates, replaces control characters by signs, and cuts long text. */
 export function plainText(text: string): string {
   const wellFormed = beginning(text).replaceAll("\r\n", "\n").replace(HALF_PAIR, "\ufffd");
   const bare = wellFormed.includes("\u001b") ? stripVTControlCharacters(wellFormed) : wellFormed;
@@ -12,12 +12,12 @@ export function plainText(text: string): string {
   });
 }
 
-/** Text for any place in a page, between tags or inside a quoted attribute. */
+/** Escapes text for a page, between tags or inside a quoted attribute. */
 export function escapeHtml(text: string): string {
   return plainText(text).replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
-/** `850 ms`, `12.4 s`, `3 min 5 s`. Rounded before it is split, so that no part says 60. */
+/** `850 ms`, `12.4 s`, `3 min 5 s`. Rounds before splitting, so that no part is 60. */
 export function formatDuration(ms: number): string {
   if (ms < 999.5) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -27,7 +27,7 @@ export function formatDuration(ms: number): string {
 
 // --- internal ---
 
-/** Nobody reads on, and what makes a page of it would be busy for long. */
+/** Most characters of a text. Nobody reads more, and rendering it would take long. */
 const LONGEST = 262_144;
 
 function beginning(text: string): string {
@@ -36,7 +36,7 @@ function beginning(text: string): string {
   return `${start}\n[${(text.length - start.length).toLocaleString("en-US")} more characters are left out]`;
 }
 
-/** Where Unicode keeps a sign for each control character: U+2400 shows U+0000. */
+/** Unicode's signs for control characters begin here: U+2400 shows U+0000. */
 const SIGNS = 0x2400;
 const CONTROL = /(?![\t\n])\p{Cc}/gu;
 const HALF_PAIR = /\p{Cs}/gu;

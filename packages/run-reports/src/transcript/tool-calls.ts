@@ -1,4 +1,4 @@
-/** Gathers what belongs to one tool call (request, permission, output, edits, result) into one block. */
+/** Combines the records of a tool call (request, permission, output, edits, result) into one block. */
 import type { SessionRecord } from "@chimera/acp-schema/events";
 import type { Block, FileDiff } from "./block.js";
 import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
@@ -11,26 +11,26 @@ interface Call {
   readonly paths: ReadonlySet<string>;
   permission: string;
   progress: string;
-  /** Tells what happens inside, for a call that another agent works under. */
-  task: { tell(record: SessionRecord): Iterable<Block>; finish(): Iterable<Block> } | null;
+  /** The narrator of a task's records, if another agent works below the call. */
+  task: { take(record: SessionRecord): Iterable<Block>; finish(): Iterable<Block> } | null;
   inside: Block[];
   insideLength: number;
 }
 
-/** Characters of a task's records; what comes after them is left out. */
+/** Most characters of a task's records. Further records are left out. */
 const LONGEST_INSIDE = 4_194_304;
 
-/** Output of a call that ended has no use for its progress; of one that did not, this much is kept. */
+/** Most characters of progress to keep, for calls that end without a result. */
 const LONGEST_PROGRESS = 262_144;
 
-/** @param createInside what tells the records of a task. */
+/** @param createInside makes a narrator for the records of a task */
 export function createToolCalls(createInside: () => NonNullable<Call["task"]>) {
   const open = new Map<string, Call>();
   const jobs = new Map<string, Call>();
   const asked = new Map<string, string>();
   let edits: FileDiff[] = [];
 
-  /** The edits a result explains: those of its files, or all when no other call is running. */
+  /** Takes the edits that belong to a result: those of its files, or all if no other call is running. */
   const takeEdits = (call: Call, contentPaths: ReadonlySet<string>): FileDiff[] => {
     const alone = open.size === 0;
     const mine = edits.filter(({ path }) => alone || call.paths.has(path) || contentPaths.has(path));
@@ -74,10 +74,10 @@ export function createToolCalls(createInside: () => NonNullable<Call["task"]>) {
       if (!call || call.insideLength > LONGEST_INSIDE) return [];
       call.insideLength += textOf(metadata).length;
       call.task ??= createInside();
-      call.inside.push(...call.task.tell({ ...record, type: textOf(type), metadata } as SessionRecord));
+      call.inside.push(...call.task.take({ ...record, type: textOf(type), metadata } as SessionRecord));
       return [];
     },
-    // A job outlives its call and its turn, and is one block when it has ended.
+    // A job may outlive its call and its turn. It becomes one block when it has ended.
     job_started(_record, fields) {
       const { command } = fields;
       const call = callOf({ tool: "job", title: command, args: { command } });
@@ -87,7 +87,7 @@ export function createToolCalls(createInside: () => NonNullable<Call["task"]>) {
           kind: "note",
           type: "job_started",
           level: "info",
-          text: `${textOf(fields["job_id"])} goes on: ${call.title}`,
+          text: `${textOf(fields["job_id"])} continues: ${call.title}`,
         },
       ];
     },
@@ -133,8 +133,8 @@ export function createToolCalls(createInside: () => NonNullable<Call["task"]>) {
 
   return {
     knows: (type: string) => Object.hasOwn(rows, type),
-    tell: (record: SessionRecord, fields: Fields) => rows[record.type]!(record, fields),
-    /** Calls that never ended and edits that no call explains. */
+    take: (record: SessionRecord, fields: Fields) => rows[record.type]!(record, fields),
+    /** Calls without an end, and edits that belong to no call. */
     *leftOver(): Iterable<Block> {
       for (const [id, call] of [...open]) {
         open.delete(id);
@@ -144,7 +144,7 @@ export function createToolCalls(createInside: () => NonNullable<Call["task"]>) {
       for (const diff of edits) yield { kind: "edit", diff };
       edits = [];
     },
-    /** Jobs whose end the log does not have. */
+    /** Jobs whose end is not in the log. */
     *running(): Iterable<Block> {
       for (const job of jobs.values()) yield blockOf(job, {}, "unfinished");
       jobs.clear();
@@ -180,7 +180,7 @@ function addProgress(call: Call | undefined, fields: Fields): void {
   if (call && call.progress.length < LONGEST_PROGRESS) call.progress += textOf(fields["chunk"]);
 }
 
-/** A title often begins with the tool it is beside: `Edit`, `Edit greet.js`. That word is said once. */
+/** Removes the tool's name from the beginning of a title such as `Edit greet.js`, because it is shown next to the title. */
 function besides(tool: string, title: string): string {
   const rest = title.slice(tool.length);
   return title.toLowerCase().startsWith(tool.toLowerCase()) && /^(\s|$)/.test(rest) ? rest.trim() : title;

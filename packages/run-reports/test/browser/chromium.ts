@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
-/** The first browser of the family on the PATH. */
+/** The first Chromium browser on the PATH. */
 export function findChromium(): string | null {
   const places = (process.env["PATH"] ?? "").split(delimiter);
   return places.flatMap((place) => NAMES.map((name) => join(place, name))).find((path) => existsSync(path)) ?? null;

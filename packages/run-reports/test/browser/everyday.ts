@@ -1,4 +1,4 @@
-/** A session as people have them: a question, some tool calls, an edit, a failed test, an answer with code and a table. */
+/** A typical session: a question, some tool calls, an edit, a failed test, an answer with code and a table. */
 import { type Loose, prompt, result, text } from "../fixture.js";
 
 const call = (call_id: string, tool: string, title: string, args: object): Loose => ({

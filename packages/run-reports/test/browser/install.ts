@@ -1,4 +1,4 @@
-/** Without a browser these tests would prove nothing: one is installed, or the run fails. */
+/** Installs a browser, or fails, because without one these tests would prove nothing. */
 import { execFileSync } from "node:child_process";
 import { findChromium } from "./chromium.js";
 

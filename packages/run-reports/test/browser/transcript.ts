@@ -1,4 +1,4 @@
-/** A real browser opens transcripts: hostile ones run nothing, and an everyday one reads well on a phone. */
+/** Opens transcripts in a real browser: hostile ones run nothing, and a typical one fits a phone. */
 import { mkdtemp } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -30,7 +30,7 @@ afterAll(async () => {
   server.close();
 });
 
-/** What a page did on its own while it was opened and everything on it was unfolded and hovered over. */
+/** What a page did by itself while it was opened, unfolded and hovered over. */
 async function observe(page: Page): Promise<{ ran: number; dialogs: number; requests: string[]; url: string }> {
   let ran = 0;
   let dialogs = 0;
@@ -49,7 +49,7 @@ async function observe(page: Page): Promise<{ ran: number; dialogs: number; requ
   return { ran, dialogs, requests, url: page.url() };
 }
 
-/** A script as text: it runs in the page, where there is a document. */
+/** A script as text, because it runs in the page. */
 const TOUCH_EVERYTHING = `
   for (const details of document.querySelectorAll("details")) details.open = true;
   for (const element of document.querySelectorAll("*")) {
@@ -69,7 +69,7 @@ async function hostilePage(place: string): Promise<string> {
 }
 
 describe("hostile content", () => {
-  it("would be noticed: a page that does run something is", async () => {
+  it("would be noticed, because a page that does run something is", async () => {
     html = "<script>canary()</script>";
     const page = await browser.newPage();
     expect((await observe(page)).ran).toBe(1);
@@ -92,7 +92,7 @@ describe("hostile content", () => {
 });
 
 describe("an everyday session", () => {
-  it("obeys the policy it asks for", async () => {
+  it("obeys its own policy", async () => {
     html = (await render(sourceOf(EVERYDAY), { format: "html" })).replace(
       "</main>",
       "<script>canary()</script></main>",
