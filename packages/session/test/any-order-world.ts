@@ -22,7 +22,7 @@ export interface World {
   id: string;
   /** The files that it found when it was made, or forked. */
   found: Readonly<Record<string, string>>;
-  /** Sessions that were deleted. */
+  /** Sessions that were deleted or torn down. */
   readonly gone: string[];
 }
 

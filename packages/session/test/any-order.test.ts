@@ -122,7 +122,7 @@ async function run(world: World, command: Command): Promise<void> {
     case "tear down":
     case "delete":
       await (command.do === "delete" ? sessions.delete(world.id) : sessions.tearDown(world.id));
-      if (command.do === "delete") world.gone.push(world.id);
+      world.gone.push(world.id);
       use(world, (await sessions.create({ cwd: world.cwd })).id);
       break;
     case "leave":
