@@ -7,6 +7,7 @@
 import { type Entry, type EventBody, StoreError } from "@chimera/event-store";
 import { ReplayedEntry, type Watcher } from "@chimera/event-store/backend";
 import { arrayOf, type Connections } from "./connect.js";
+import { onceMore } from "./listener.js";
 
 export type Following<E extends EventBody> = ReturnType<typeof createFollowing<E>>;
 
@@ -28,11 +29,9 @@ export function createFollowing<E extends EventBody>({ reads, signs, listener }:
   /** Where logs are said to end now. */
   let said = new Map<string, number>();
   let unseen = new Set<string>();
-  let isLooking = false;
   let isListening = false;
   let timer: NodeJS.Timeout | undefined;
   let hints = new Map<string, number>();
-  let isSending = false;
   let isClosed = false;
 
   const lookAtAll = (): void => {
@@ -102,38 +101,23 @@ export function createFollowing<E extends EventBody>({ reads, signs, listener }:
       else log.watcher.advance(log.head);
     }
   };
-  const look = async (): Promise<void> => {
-    if (isLooking) return;
-    isLooking = true;
-    try {
-      while (!isClosed && (unseen.size > 0 || said.size > 0)) {
-        const asked = [...unseen];
-        unseen = new Set();
-        if (asked.length > 0) await askHeads(asked);
-        const due = said;
-        said = new Map();
-        if (due.size > 0) await fetch(due);
-      }
-    } catch {
-      // The database is away: the next look is a second later at most.
-    } finally {
-      isLooking = false;
-    }
-  };
+  const look = onceMore(async () => {
+    if (isClosed) return;
+    const asked = [...unseen];
+    unseen = new Set();
+    if (asked.length > 0) await askHeads(asked);
+    const due = said;
+    said = new Map();
+    if (due.size > 0) await fetch(due);
+  });
 
-  const send = async (): Promise<void> => {
-    if (isSending) return;
-    isSending = true;
-    while (hints.size > 0 && !isClosed) {
-      const messages = messagesOf(hints);
-      hints = new Map();
-      await signs.sql`
-        SELECT pg_notify(${CHANNEL}, m) FROM unnest(string_to_array(${messages.join("\n")}, E'\n')) AS m`.catch(
-        () => {},
-      );
-    }
-    isSending = false;
-  };
+  const send = onceMore(async () => {
+    if (isClosed || hints.size === 0) return;
+    const messages = messagesOf(hints);
+    hints = new Map();
+    await signs.sql`
+      SELECT pg_notify(${CHANNEL}, m) FROM unnest(string_to_array(${messages.join("\n")}, E'\n')) AS m`;
+  });
 
   return {
     watch(sid: string, watcher: Watcher<E>) {

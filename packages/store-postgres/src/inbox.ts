@@ -5,7 +5,7 @@
 import { StoreError } from "@chimera/event-store";
 import { arrayOf, type Connections, untilKnown } from "./connect.js";
 import type { Lease } from "./lease.js";
-import { lookOnceMore } from "./listener.js";
+import { onceMore } from "./listener.js";
 
 export interface Inbox {
   /**
@@ -132,11 +132,11 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
     }
   };
   /** Each by itself: one that failed beside the other would begin anew while the other still runs, and a request would be taken twice. */
-  const lookForRequests = lookOnceMore(() => {
+  const lookForRequests = onceMore(() => {
     taking = takeRequests();
     return taking;
   });
-  const lookForReplies = lookOnceMore(takeReplies);
+  const lookForReplies = onceMore(takeReplies);
   const look = (): void => {
     void lookForRequests();
     void lookForReplies();

@@ -81,20 +81,20 @@ export function createListener(open: () => ListeningClient) {
 }
 
 /**
- * Returns a function that runs `look`, and once more where it is called while it runs, because the look that has begun may miss what
- * the caller heard of. A look that fails is left to the next one: the database may be away.
+ * Returns a function that runs `work`, and once more where it is called while it runs, because the work that has begun may miss what
+ * the caller knows of. Work that fails is left to the next call: the database may be away.
  */
-export function lookOnceMore(look: () => Promise<unknown>): () => Promise<void> {
+export function onceMore(work: () => Promise<unknown>): () => Promise<void> {
   let isDue = false;
-  let isLooking = false;
+  let isWorking = false;
   return async () => {
     isDue = true;
-    if (isLooking) return;
-    isLooking = true;
+    if (isWorking) return;
+    isWorking = true;
     while (isDue) {
       isDue = false;
-      await look().catch(() => {});
+      await work().catch(() => {});
     }
-    isLooking = false;
+    isWorking = false;
   };
 }

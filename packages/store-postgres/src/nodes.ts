@@ -1,7 +1,7 @@
 /** What nodes share besides logs: whose sessions have no owner left, which are held, and the hashes of session tokens. */
 import { arrayOf, type Connections, part } from "./connect.js";
 import type { Lease } from "./lease.js";
-import { lookOnceMore } from "./listener.js";
+import { onceMore } from "./listener.js";
 
 export interface Nodes {
   /**
@@ -232,7 +232,7 @@ export function createNodes(
 
 /** Looks now and then, and when asked. */
 function lookAgain(closed: AbortSignal, look: () => Promise<void>): () => void {
-  const again = lookOnceMore(look);
+  const again = onceMore(look);
   const timer = setInterval(() => void again(), LOOK_MS).unref();
   closed.addEventListener("abort", () => clearInterval(timer), { once: true });
   return () => void again();
