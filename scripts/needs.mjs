@@ -24,6 +24,12 @@ export const needs = [
   // Commands in a sandbox have the system's own programs alone.
   { name: "python3", what: "python3 in /usr/bin", apt: "python3", isMet: () => canRun("/usr/bin/python3") },
   program("setsid", "util-linux"),
+  {
+    name: "strace",
+    what: "strace that may trace",
+    apt: "strace",
+    isMet: () => succeeds("strace", "-e", "trace=none", "true"),
+  },
   program("tar"),
   program("tmux"),
   { name: "linux", what: "Linux", isMet: () => process.platform === "linux" },

@@ -47,15 +47,15 @@ test("a prompt is answered, though its log cannot be read any more when the othe
     return { ...subscription, ended: Promise.race([subscription.ended, unreadable.promise]) };
   };
   const { id } = await there.sessions.create({ cwd: "/" });
-  const log = vi.fn();
-  const client = connect({ ...here, sessions: { ...sessions, logs: { ...sessions.logs, follow } } }, { log });
+  const logged: string[] = [];
+  const client = connect({ ...here, sessions: { ...sessions, logs: { ...sessions.logs, follow } } }, { log: (message) => void logged.push(message) });
   await client.call("initialize", { protocolVersion: 1, clientCapabilities: {} });
   await client.call("session/load", { sessionId: id, cwd: "/", mcpServers: [] });
   const prompt = [{ type: "text", text: "hi" }];
   const sent = client.start("session/prompt", { sessionId: id, prompt });
   await taken.promise;
   unreadable.reject(new Error("the disk is gone"));
-  await vi.waitUntil(() => log.mock.calls.length > 0, { timeout: 10_000 });
+  await vi.waitUntil(() => logged.length > 0, { timeout: 10_000 });
   told.resolve();
   expect((await sent.answer).result).toMatchObject({ stopReason: "cancelled" });
 });

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { crc32 } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createFileStore, type EventBody, type EventStore, type FileStoreOptions, LIMITS } from "../src/index.js";
 import { readLog } from "./read-log.js";
 
@@ -214,17 +214,17 @@ describe("succession", () => {
   });
 
   it("stops a frozen writer before it touches anything, and says who has its session now", async () => {
-    const old = await openStore({ program: "otter" }).create(ID, {});
+    let frozenMs = 0;
+    const monotonic = () => process.uptime() * 1000 + frozenMs;
+    const old = await openStore({ program: "otter", monotonic }).create(ID, {});
     old.requireHeld();
-    const second = openStore({ program: "ferret" });
+    const second = openStore({ program: "ferret", monotonic });
     await expect(second.open(ID)).rejects.toMatchObject({
       code: "claimed",
       message: expect.stringMatching(/ is held by otter, process \d+ on \S+, since 20/),
       holder: { program: "otter", pid: process.pid },
     });
-    const now = process.uptime();
-    const clock = vi.spyOn(process, "uptime").mockImplementation(() => now + 31);
-    onTestFinished(() => void clock.mockRestore());
+    frozenMs = 31_000;
     await second.open(ID);
     // As in a process that was frozen, no timer ran before this.
     expect(old.lost.aborted).toBe(false);

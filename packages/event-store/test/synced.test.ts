@@ -1,136 +1,74 @@
 // What is on the disk once the first record of a session is durable, also when the process that made it has let it go; and once a
-// session was copied or deleted.
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+// session was copied or deleted. A program does it, and strace says what it asked of the system, in order.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { createFileStore } from "../src/index.js";
-
-/** What was synced, in order; of a directory with the names that it had. */
-const calls = vi.hoisted((): { readonly path: string; readonly names: readonly string[] }[] => []);
-vi.mock("node:fs", async (original) => {
-  const real = await original<typeof import("node:fs")>();
-  const noted = (sync: typeof real.fsync): typeof real.fsync =>
-    Object.assign(
-      (fd: number, done: (error: NodeJS.ErrnoException | null) => void) => {
-        const path = real.readlinkSync(`/proc/self/fd/${fd}`);
-        calls.push({ path, names: real.statSync(path).isDirectory() ? real.readdirSync(path) : [] });
-        sync(fd, done);
-      },
-      { __promisify__: sync.__promisify__ },
-    );
-  return { ...real, fsync: noted(real.fsync), fdatasync: noted(real.fdatasync) };
-});
-
-const synced = () => calls.map(({ path }) => path);
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 const [A, B] = ["mine-20260425T120300-aaaa1111", "mine-20260425T120301-bbbb2222"];
+const program = fileURLToPath(new URL("synced.mjs", import.meta.url));
 
-const home = () => {
-  const parent = mkdtempSync(join(tmpdir(), "created-"));
-  onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
-  calls.length = 0;
-  return join(parent, "home");
-};
+/** The calls between the marks of the program, with the paths of what was synced. */
+function trace(which: string) {
+  const directory = mkdtempSync(join(tmpdir(), "synced-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const [root, output] = [join(directory, "home"), join(directory, "calls")];
+  const flags = ["-f", "-y", "-s", "4096", "-e", "trace=%file,fsync,fdatasync", "-o", output];
+  execFileSync("strace", [...flags, process.execPath, program, which, root]);
+  const phases = readFileSync(output, "utf8").split(/^.*rmdir\("mark"\).*$/m);
+  const syncOf = (call: string) => /\b(?:fsync|fdatasync)\(\d+<([^>]+)>/.exec(call)?.[1];
+  return phases.map((phase) => {
+    const calls = phase.split("\n");
+    const synced = calls.flatMap((call) => syncOf(call) ?? []).map((path) => path.replace(root, "ROOT"));
+    /** Where in the phase the directory of all sessions was synced first, and where a call was last that names this. */
+    const syncedAt = calls.findIndex((call) => syncOf(call) === join(root, "eventlog"));
+    const namedAt = (name: string) => calls.findLastIndex((call) => call.includes(`/eventlog/${name}`));
+    const renamedAt = (name: string) => calls.findIndex((call) => /rename/.test(call) && call.includes(`/${name}"`));
+    return { synced, syncedAt, namedAt, renamedAt, above: dirname(root) };
+  });
+}
 
-test("the directories above all sessions wait for the first session with a record", {
-  tags: ["needs-linux"],
-}, async () => {
-  const root = home();
-  const store = createFileStore({ root });
-  await store.create(A, {});
-  expect(synced()).toEqual([]);
-  const writer = await store.create(B, {});
-  writer.append([{ type: "note" }]);
-  await writer.durable();
-  expect(synced()).toEqual(
-    expect.arrayContaining([join(root, "eventlog", B), join(root, "eventlog"), root, dirname(root)]),
-  );
-  await store.close();
-});
+describe("the disk has", { tags: ["needs-strace"] }, () => {
+  test("the directories above all sessions only with the first session that has a record", () => {
+    const [made, written] = trace("second");
+    expect(made!.synced).toEqual([]);
+    const all = [`ROOT/eventlog/${B}`, "ROOT/eventlog", "ROOT", written!.above];
+    expect(written!.synced).toEqual(expect.arrayContaining(all));
+  });
 
-test("a session that was closed before its first record is on the disk with it", {
-  tags: ["needs-linux"],
-}, async () => {
-  const root = home();
-  const store = createFileStore({ root });
-  await (await store.create(A, {})).close();
-  expect(synced()).toEqual([]);
-  const writer = await store.open(A);
-  writer.append([{ type: "note" }]);
-  await writer.durable();
-  expect(synced()).toEqual(
-    expect.arrayContaining([join(root, "eventlog", A), join(root, "eventlog"), root, dirname(root)]),
-  );
-  await store.close();
-});
+  test("a session that was closed before its first record, with that record", () => {
+    const [made, written] = trace("again");
+    expect(made!.synced).toEqual([]);
+    const all = [`ROOT/eventlog/${A}`, "ROOT/eventlog", "ROOT", written!.above];
+    expect(written!.synced).toEqual(expect.arrayContaining(all));
+  });
 
-test("a summary is synced with the first record only where the log does not say how the session was born", {
-  tags: ["needs-linux"],
-}, async () => {
-  const form = {
-    birth: (summary: object) => summary,
-    read: (_id: string, stored: object) => stored,
-    unheld: (summary: object) => summary,
-    isOutdated: () => false,
-    derive: async (_id: string, born: object) => born,
-  };
-  const root = home();
-  const store = createFileStore({ root, summaries: form });
-  for (const [id, summary] of [
-    [A, { cwd: "/work" }],
-    // Too long for the header of a segment.
-    [B, { cwd: `/${"work".repeat(10_000)}` }],
-  ] as const) {
-    const writer = await store.create(id, summary);
-    writer.append([{ type: "note" }]);
-    await writer.durable();
-  }
-  const summaries = [A, B].map((id) => join(root, "eventlog", id, "summary.json"));
-  expect(summaries.map((path) => synced().includes(path))).toEqual([false, true]);
-  await store.close();
-});
+  test("a summary with the first record only where the log does not say how the session was born", () => {
+    const [{ synced }] = trace("births") as [ReturnType<typeof trace>[number]];
+    const summaries = [A, B].map((id) => `ROOT/eventlog/${id}/summary.json`);
+    expect(summaries.map((path) => synced.some((one) => one.startsWith(path)))).toEqual([false, true]);
+  });
 
-test("sessions that get their first record together sync the directory of all sessions together", {
-  tags: ["needs-linux"],
-}, async () => {
-  const root = home();
-  const store = createFileStore({ root });
-  const writers = await Promise.all(
-    Array.from({ length: 20 }, (_, at) => store.create(`mine-20260425T120300-${String(at).padStart(8, "0")}`, {})),
-  );
-  calls.length = 0;
-  for (const writer of writers) writer.append([{ type: "note" }]);
-  await Promise.all(writers.map((writer) => writer.durable()));
-  expect(synced().filter((path) => path === join(root, "eventlog")).length).toBeLessThan(5);
-  expect(synced().filter((path) => dirname(path) === join(root, "eventlog")).length).toBeGreaterThanOrEqual(20);
-  await store.close();
-});
+  test("sessions that get their first record together, with few syncs of the directory of all sessions", () => {
+    const [, written] = trace("together");
+    expect(written!.synced.filter((path) => path === "ROOT/eventlog").length).toBeLessThan(5);
+    expect(written!.synced.filter((path) => dirname(path) === "ROOT/eventlog").length).toBeGreaterThanOrEqual(20);
+  });
 
-test("a copy is on the disk with its name once it is durable", { tags: ["needs-linux"] }, async () => {
-  const root = home();
-  const store = createFileStore({ root });
-  const writer = await store.create(A, {});
-  writer.append([{ type: "note" }]);
-  await writer.durable();
-  calls.length = 0;
-  const copy = await store.copy(A, B, { upTo: 1, summary: {} });
-  await copy.durable();
-  const directory = join(root, "eventlog", B);
-  const [segment] = readdirSync(directory).filter((name) => name.startsWith("event-"));
-  expect(synced()).toEqual(expect.arrayContaining([join(directory, segment!), directory]));
-  expect(calls.find(({ path }) => path === join(root, "eventlog"))?.names).toContain(B);
-  await store.close();
-});
+  test("a copy with its name once it is durable", () => {
+    const [, copied] = trace("copy");
+    const { synced, syncedAt, renamedAt } = copied!;
+    expect(synced.some((path) => dirname(path).startsWith("ROOT/eventlog/") && path.includes("/event-"))).toBe(true);
+    expect(renamedAt(B)).toBeGreaterThan(-1);
+    expect(syncedAt).toBeGreaterThan(renamedAt(B));
+  });
 
-test("a session is gone from the disk once it is deleted", { tags: ["needs-linux"] }, async () => {
-  const root = home();
-  const store = createFileStore({ root });
-  const writer = await store.create(A, {});
-  writer.append([{ type: "note" }]);
-  await writer.durable();
-  calls.length = 0;
-  await store.delete(A);
-  expect(calls).toEqual([{ path: join(root, "eventlog"), names: [] }]);
-  await store.close();
+  test("nothing of a session once it is deleted", () => {
+    const [, deleted] = trace("deletion");
+    expect(deleted!.synced).toEqual(["ROOT/eventlog"]);
+    expect(deleted!.namedAt(A)).toBeGreaterThan(-1);
+    expect(deleted!.syncedAt).toBeGreaterThan(deleted!.namedAt(A));
+  });
 });

@@ -1,8 +1,8 @@
 import { StoreError } from "@chimera/event-store";
 import { SnapshotError } from "@chimera/snapshot-store";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { LIMITS } from "../src/index.js";
-import { eventually, MASTER, newSession, sendRaw, serve } from "./fixture.js";
+import { eventually, MASTER, newSession, runTurn, sendRaw, serve } from "./fixture.js";
 import { expectError } from "./shape.js";
 
 const HEAD = `POST /session HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\nContent-Type: application/json\r\n`;
@@ -124,20 +124,29 @@ test.each([
 ] as const)(
   "a store that fails with %s is answered %i %s, with what to do and without names of files",
   async (code, status, error, says) => {
-    const served = await serve();
     const holder = { program: "otter", pid: 7, host: "there", instance: "x", start: null, boot: null, pidns: null };
     const own: Partial<Record<string, string>> = { damaged: "its log is gone", database: "the words of the store" };
     const failure = new StoreError(code, own[code] ?? "/a/secret/path", { holder });
+    const served = await serve({
+      broken: ({ store, snapshots }) => ({
+        store: { ...store, list: () => Promise.reject(failure) },
+        snapshots: {
+          ...snapshots,
+          session: (...given) => ({
+            ...snapshots.session(...given),
+            restore: () => Promise.reject(new SnapshotError("read_only", "/a/secret/path")),
+          }),
+        },
+      }),
+    });
     const { id } = await served.sessions.create({ cwd: served.cwd });
-    vi.spyOn(served.store, "list").mockRejectedValue(failure);
+    await runTurn(served, id, "say a");
     const answer = await served.call("GET", "/sessions");
     expectError(answer, status, error);
     expect(answer.body.message).toMatch(says);
     expect(answer.text).not.toContain("secret");
     if (status === 503) expect(answer.headers.get("retry-after")).toBe("1");
     if (code === "fenced") expect(answer.body.holder).toEqual({ program: "otter", pid: 7, host: "there" });
-    const broken = new SnapshotError("read_only", "/a/secret/path");
-    vi.spyOn(served.sessions.find(id)!, "undo").mockRejectedValue(broken);
     expectError(await served.call("POST", `/sessions/${id}/undo`, { body: {} }), 507, "storage_read_only");
   },
 );

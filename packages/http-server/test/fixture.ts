@@ -16,7 +16,7 @@ import {
   type Sessions,
   type SessionsDeps,
 } from "@chimera/session";
-import { createSnapshotStore } from "@chimera/snapshot-store";
+import { createSnapshotStore, type SnapshotStore } from "@chimera/snapshot-store";
 import { onTestFinished, vi } from "vitest";
 import { type App, type AppDeps, createApp } from "../src/index.js";
 import { listen } from "../src/node.js";
@@ -61,19 +61,23 @@ export async function serve(
     quotas?: Quotas;
     elsewhere?: SessionsDeps["elsewhere"];
     files?: SessionFiles;
+    /** Another store, or other snapshots, in the place of those that work. */
+    broken?: (whole: { store: Served["store"]; snapshots: SnapshotStore }) => Pick<SessionsDeps, "store" | "snapshots">;
   } = {},
 ): Promise<Served> {
-  const { root = scratch(), ttl = null, monotonic, clock, files, elsewhere, quotas = {}, ...deps } = options;
+  const { root = scratch(), ttl = null, monotonic, clock, files, elsewhere, quotas = {}, broken, ...deps } = options;
   const cwd = deps.defaultCwd ?? scratch();
   const logged: string[] = [];
   const store = createFileStore<SessionEvent, Summary>({ root, durability: "none", ...(clock && { clock }) });
+  const snapshots = createSnapshotStore({ root: join(root, "snapshots") });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const palette = createSlashPalette({ home: root });
   const sessions = createSessions({
     agent: obedient,
     store,
     ephemeral,
-    snapshots: createSnapshotStore({ root: join(root, "snapshots") }),
+    snapshots,
+    ...broken?.({ store, snapshots }),
     disk: { readText: async () => "", writeText: (await import("node:fs/promises")).writeFile },
     prefix: "otter",
     defaults: { model: "test-model" },

@@ -5,7 +5,7 @@ import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Agent, Session } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, typesOf, until, untilHeard } from "./fixture.js";
 
@@ -35,8 +35,10 @@ async function open(agent: Agent = writing, writeMs = 0) {
   const root = mkdtempSync(join(tmpdir(), "session-undo-"));
   const cwd = mkdtempSync(join(tmpdir(), "session-work-"));
   const starts: (() => Promise<void>)[] = [];
+  let frozenMs = 0;
+  const monotonic = () => process.uptime() * 1000 + frozenMs;
   const start = () => {
-    const store = createFileStore<SessionEvent, Summary>({ root });
+    const store = createFileStore<SessionEvent, Summary>({ root, monotonic });
     const sessions = makeSessions(agent, {
       store,
       snapshots: createSnapshotStore({ root: join(root, "snapshots") }),
@@ -62,7 +64,11 @@ async function open(agent: Agent = writing, writeMs = 0) {
   const { sessions, stop } = start();
   const session = await sessions.create({ cwd });
   const file = (name: string) => (existsSync(join(cwd, name)) ? readFileSync(join(cwd, name), "utf8") : null);
-  return { sessions, session, stop, start, file, cwd };
+  /** As if these processes had been frozen for 31 s, and no timer had run since. */
+  const thaw = () => {
+    frozenMs = 31_000;
+  };
+  return { sessions, session, stop, start, file, cwd, thaw };
 }
 
 /** A turn that changes a file and takes no step. */
@@ -350,18 +356,11 @@ describe("a fork", () => {
   });
 });
 
-/** As if this process had been frozen for 31 s, and no timer had run since. */
-function thaw(): void {
-  const now = process.uptime();
-  const clock = vi.spyOn(process, "uptime").mockImplementation(() => now + 31);
-  onTestFinished(() => void clock.mockRestore());
-}
-
 describe("a process that was frozen while another took its session over", () => {
   test("undoes nothing, writes nothing, names the holder, and shows what that one does", {
     tags: ["needs-files"],
   }, async () => {
-    const { sessions, session, cwd, start } = await open();
+    const { sessions, session, cwd, start, thaw } = await open();
     await runPrompt(sessions, session.id, "mine");
     const seen: string[] = [];
     sessions.logs.follow(session.id, { from: 0, sleeps: "unloaded" }, (batch) => {
@@ -399,7 +398,7 @@ describe("a process that was frozen while another took its session over", () => 
       await asked;
       yield* writing(turn, context);
     };
-    const { sessions, session, cwd, start } = await open(waiting);
+    const { sessions, session, cwd, start, thaw } = await open(waiting);
     session.prompt({ text: "mine" });
     await untilHeard(session);
     const heir = start().sessions;

@@ -27,7 +27,7 @@ const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStore {
   const root = resolve(options.root);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const clock = options.clock ?? Date.now;
+  const { clock = Date.now, monotonic = () => performance.now() } = options;
   const onIndexing = options.onIndexing ?? (() => {});
   const baselines = new Map<string, Baseline>();
   const open = new Map<string, SessionSnapshots>();
@@ -37,7 +37,7 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
     const known = baselines.get(path);
     if (known !== undefined) return known;
     const directory = baselineDirectory(root, path);
-    const made = createBaseline({ directory, root: path, ownData, limits, clock, onIndexing });
+    const made = createBaseline({ directory, root: path, ownData, limits, clock, monotonic, onIndexing });
     baselines.set(path, made);
     return made;
   }

@@ -31,6 +31,8 @@ export interface SnapshotStoreOptions {
   readonly limits?: Partial<SnapshotLimits>;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
+  /** Milliseconds of a clock that nobody sets. */
+  readonly monotonic?: () => number;
   /** While a workspace is read for the first time: how many of its files are known; null when it is done. */
   readonly onIndexing?: ((files: number | null) => void) | undefined;
 }

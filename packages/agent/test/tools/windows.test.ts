@@ -1,8 +1,9 @@
 // Differences on Windows that can be tested elsewhere: names of variables, the shell, and programs that are scripts.
-import childProcess from "node:child_process";
-import { EventEmitter } from "node:events";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { findShell } from "../../src/tools/bash.js";
 import { cleanEnvironment, variable } from "../../src/tools/environment.js";
 
@@ -51,15 +52,29 @@ describe("the shell", () => {
   });
 });
 
-test("a program that may be a script is started by the system's shell, and no argument becomes a command", async () => {
-  onTestFinished(() => void vi.restoreAllMocks());
-  vi.spyOn(process, "platform", "get").mockReturnValue("win32");
-  const started = vi.spyOn(childProcess, "spawn").mockReturnValue(new EventEmitter() as childProcess.ChildProcess);
-  // Imported only now, because cross-spawn reads the platform once.
-  const { spawnGroup } = await import("../../src/tools/process-group.js");
-  spawnGroup("npx", ["-y", "server", "a & calc"], { cwd: tmpdir(), env: { PATH: tmpdir() } });
-  const [command, args, options] = started.mock.calls[0]!;
-  expect(command).toMatch(/cmd\.exe$/i);
-  expect(args).toEqual(["/d", "/s", "/c", expect.stringContaining("^&")]);
-  expect(options).toMatchObject({ detached: false, windowsHide: true, windowsVerbatimArguments: true });
+test("a program that may be a script is started by the system's shell, where no argument becomes a command, and ended with what it started", {
+  tags: ["needs-unix"],
+}, () => {
+  const directory = mkdtempSync(join(tmpdir(), "windows-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const shell = join(directory, "cmd.exe");
+  writeFileSync(shell, `#!/bin/sh\necho "$@" >> "$0.said"\n`, { mode: 0o755 });
+  // A process of its own that takes its system for Windows, and finds a shell there that writes down what it is given.
+  const program = `
+    Object.defineProperty(process, "platform", { value: "win32" });
+    const { connectMcp } = await import(${JSON.stringify(new URL("../../dist/mcp/index.js", import.meta.url).href)});
+    const server = { type: "stdio", name: "some", command: "npx", args: ["-y", "server", "a & calc"], env: {} };
+    const signal = new AbortController().signal;
+    const options = { cwd: process.cwd(), directories: [], env: process.env, signal };
+    await connectMcp(server, options).catch(() => {});`;
+  const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: directory,
+    encoding: "utf8",
+    env: { comspec: shell, PATH: "/usr/bin:/bin" },
+  });
+  expect(stderr).toBe("");
+  const [started, ended] = readFileSync(`${shell}.said`, "utf8").trimEnd().split("\n");
+  expect(started).toMatch(/^\/d \/s \/c "npx .*\^&.*"$/);
+  // Its answer was none, so it is ended, with all that it may have started.
+  expect(ended).toMatch(/taskkill .*\/T.*\/F/);
 });

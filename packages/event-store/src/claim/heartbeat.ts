@@ -27,8 +27,9 @@ const STALE_FILE_MS = 24 * 60 * 60 * 1000;
 /**
  * @param directory shared by every process that may compete for the same claims.
  * @param program what claims call this process.
+ * @param now milliseconds of a clock that nobody sets.
  */
-export function createHeartbeat(directory: string, program?: string): Heartbeat {
+export function createHeartbeat(directory: string, program?: string, now = upMs): Heartbeat {
   // Asked of the system when it is needed first: a process that only reads claims nothing.
   let known: Holder | null = null;
   const self = (): Holder => {
@@ -95,8 +96,8 @@ export function createHeartbeat(directory: string, program?: string): Heartbeat 
 
 // --- internal ---
 
-/** Milliseconds of a clock that nobody sets. To read `performance` first loads a module of Node, at the start of a program. */
-function now(): number {
+/** To read `performance` first loads a module of Node, at the start of a program. */
+function upMs(): number {
   return process.uptime() * 1000;
 }
 

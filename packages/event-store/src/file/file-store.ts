@@ -33,6 +33,8 @@ export interface FileStoreOptions<E extends EventBody = EventBody, S extends obj
   readonly syncsInFlight?: number;
   /** What claims call this process, so that others can say who has a session. */
   readonly program?: string;
+  /** Milliseconds of a clock that nobody sets, which says how long another process was silent. @defaultValue the time this process is up */
+  readonly monotonic?: () => number;
   /** @defaultValue none: summaries are kept as they are given, and a lost one stays lost */
   readonly summaries?: SummaryForm<E, S>;
   /** Called when a session that is opened for writing ends in a record that a crash cut off; `where` names the file and the byte. */
@@ -58,7 +60,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
   const { clock = Date.now, summaries: form, onTornTail } = options;
   const root = resolve(options.root);
   const eventlog = join(root, "eventlog");
-  const heartbeat = createHeartbeat(join(root, "run"), options.program);
+  const heartbeat = createHeartbeat(join(root, "run"), options.program, options.monotonic);
   const openFiles = createOpenFiles();
   const disk = createDiskSync(openFiles, options.syncsInFlight);
   const directoryOf = (id: string): string => join(eventlog, id);

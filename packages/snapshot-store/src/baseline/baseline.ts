@@ -34,9 +34,10 @@ export function createBaseline(options: {
   readonly ownData: readonly string[];
   readonly limits: SnapshotLimits;
   readonly clock: () => number;
+  readonly monotonic: () => number;
   readonly onIndexing: (files: number | null) => void;
 }) {
-  const { directory, root, ownData, limits, clock, onIndexing } = options;
+  const { directory, root, ownData, limits, clock, monotonic, onIndexing } = options;
   const blobs = createBlobs(`${directory}/blobs`);
   const facts = createFacts(`${directory}/facts.ndjson`);
   const watcher = createWatcher(root, `${directory}/bell`);
@@ -127,7 +128,8 @@ export function createBaseline(options: {
     startCommand(signal?: AbortSignal) {
       return exclusive(async () => {
         await prepareCommand(signal);
-        const run = observeCommand(watcher.stampClock()(), performance.now());
+        const began = monotonic();
+        const run = observeCommand(watcher.stampClock()(), () => monotonic() - began);
         startedBy.set(run, clock());
         runs.add(run);
         if (truncated !== null) noteSkipped([run], root, truncated);

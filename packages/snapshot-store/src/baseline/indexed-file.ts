@@ -121,9 +121,10 @@ const GRAIN_MS = 50;
  * Whether a file was there before the run. A clock that was set meanwhile says nothing of that: then the file is older when more time lies
  * between its birth and its last change, a move for instance, than the run has taken.
  */
-function isOlderThan({ startedAt, began }: ObservedCommand, { birthtimeMs, ctimeMs }: Stats, now: number): boolean {
+function isOlderThan(run: ObservedCommand, { birthtimeMs, ctimeMs }: Stats, now: number): boolean {
+  const { startedAt } = run;
   if (birthtimeMs <= 0) return false;
-  const elapsed = began === null ? now - startedAt : performance.now() - began;
+  const elapsed = run.elapsed?.() ?? now - startedAt;
   const isSet = Math.abs(now - startedAt - elapsed) > GRAIN_MS + elapsed / 1000;
   return isSet ? ctimeMs - birthtimeMs > elapsed + GRAIN_MS : birthtimeMs < startedAt - GRAIN_MS;
 }

@@ -5,12 +5,12 @@ export type ObservedCommand = Readonly<ReturnType<typeof observeCommand>>;
 
 /**
  * @param startedAt by the clock that stamps files, to tell a new file from one that was moved in.
- * @param began the same moment by `performance.now`, which never jumps; null when an earlier process started it.
+ * @param elapsed how long it runs, by a clock that never jumps; null when an earlier process started it.
  */
-export function observeCommand(startedAt: number, began: number | null) {
+export function observeCommand(startedAt: number, elapsed: (() => number) | null) {
   return {
     startedAt,
-    began,
+    elapsed,
     /** Path -> what was there when the command started. */
     files: new Map<string, FileState>(),
     /** Directory -> its mode when the command started, null when it was not there. */
