@@ -48,7 +48,10 @@ test("a prompt is answered, though its log cannot be read any more when the othe
   };
   const { id } = await there.sessions.create({ cwd: "/" });
   const logged: string[] = [];
-  const client = connect({ ...here, sessions: { ...sessions, logs: { ...sessions.logs, follow } } }, { log: (message) => void logged.push(message) });
+  const client = connect(
+    { ...here, sessions: { ...sessions, logs: { ...sessions.logs, follow } } },
+    { log: (message) => void logged.push(message) },
+  );
   await client.call("initialize", { protocolVersion: 1, clientCapabilities: {} });
   await client.call("session/load", { sessionId: id, cwd: "/", mcpServers: [] });
   const prompt = [{ type: "text", text: "hi" }];
