@@ -6,7 +6,7 @@ interface Call {
   reject(error: Error): void;
 }
 
-/** Requests this side sent and the peer has not answered. */
+/** Tracks the requests that this side sent and the peer has not answered. */
 export function createCalls() {
   const calls = new Map<unknown, Call>();
   let lastId = 0;
@@ -44,13 +44,13 @@ export function createCalls() {
       });
       return { id, answer };
     },
-    /** An answer nobody waits for is ignored. */
+    /** Gives an answer to its call. An answer without a waiting call is ignored. */
     settle(frame: ResponseFrame) {
       const call = take(frame.id);
       if (frame.error === undefined) call?.resolve(frame.result);
       else call?.reject(toRpcError(frame.error));
     },
-    /** Forgets a call that was never sent. */
+    /** Rejects a call that could not be sent. */
     drop(id: number, error: Error) {
       take(id)?.reject(error);
     },

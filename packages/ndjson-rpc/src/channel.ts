@@ -2,32 +2,32 @@
 import { createLineReader, type Line } from "./frame-reader.js";
 import { defaultLimits, type Limits } from "./limits.js";
 
-/** What a line is about, for a channel that carries each session apart: the session, and the number of the record it shows. */
+/** The session of a line and the number of the record it shows, for a channel that carries each session separately. */
 export interface LineSubject {
   readonly session: string;
   readonly seq?: number;
 }
 
 /**
- * Encoded messages both ways, whole and in order.
+ * Carries encoded messages in both directions, whole and in order.
  *
  * @example
  * createServer((socket) => serveAcp({ channel: streamChannel(socket, socket), sessions, program })).listen(path);
  */
 export interface LineChannel {
-  /** Queues one message without a newline. Never throws; what is sent to a peer that has gone is dropped. */
+  /** Queues one message without a newline. Never throws; a message for a peer that has gone is dropped. */
   send(line: string, subject?: LineSubject): void;
-  /** Characters accepted and not yet taken by the peer. */
+  /** How many characters the channel has accepted and the peer has not taken yet. */
   readonly bufferedBytes: number;
-  /** Resolves once the peer has taken enough to go on, or is gone. A channel that carries sessions apart waits for the named one. */
+  /** Resolves once the channel has room again, or the peer is gone. A channel that carries sessions separately waits for the named one. */
   drained(session?: string): Promise<void>;
-  /** Stops and resumes `onLine`; the channel holds the peer back meanwhile, where it can. */
+  /** Stops and resumes `onLine`. Meanwhile the channel stops the peer from sending more, if it can. */
   pause(on: boolean): void;
-  /** Called once, before anything is delivered. */
+  /** Takes the listener for lines. The connection calls this once, before anything is delivered. */
   onLine(take: (line: Line) => void): void;
-  /** Called once. `input_ended`: the peer sends no more and may still read. */
+  /** Takes the listener that is called once at the end. `input_ended`: the peer sends no more and may still read. */
   onClose(done: (reason: "input_ended" | "input_failed" | "output_failed") => void): void;
-  /** Delivers what is queued, then ends the channel. */
+  /** Delivers the queued lines, then ends the channel. */
   close(): Promise<void>;
 }
 
@@ -86,12 +86,12 @@ export function streamChannel(
 
 const WRITE_AT = 64 * 1024;
 
-/** Strictly ordered, batching writer of lines. `onFailure` is called at most once, when the output is gone (EPIPE, closed by the peer). */
+/** Writes lines in order and in batches. It calls `onFailure` at most once, when the output is gone (EPIPE, closed by the peer). */
 function createOutbox(
   output: OutputStream,
   { highWaterBytes, onFailure }: { readonly highWaterBytes: number; onFailure(): void },
 ) {
-  // Joined when they leave: growing one string line by line costs twice as much.
+  // The lines are joined when they are written, because growing one string line by line costs twice as much.
   let lines: string[] = [];
   let queued = 0;
   let scheduled = false;
@@ -136,7 +136,7 @@ function createOutbox(
   output.on("close", fail);
 
   return {
-    /** Queues one line; lines leave in the order of the calls, those of one tick in one write. */
+    /** Queues one line. Lines are written in the order of the calls, and the lines of one tick in one write. */
     send(line: string) {
       if (ended) return;
       lines.push(line);
@@ -144,11 +144,11 @@ function createOutbox(
       if (queued >= WRITE_AT) flush();
       else if (!scheduled) {
         scheduled = true;
-        // After whatever else this callback and its promises send, and before the loop turns.
+        // This runs after everything that the current callback and its promises send, and before other events.
         process.nextTick(flush);
       }
     },
-    /** Characters accepted and not yet taken by the output. */
+    /** How many characters are accepted and not yet taken by the output. */
     get bufferedBytes() {
       return queued + inFlight;
     },
@@ -159,7 +159,7 @@ function createOutbox(
         waiting.push(resolve);
       });
     },
-    /** Writes what is queued, ends the output, and resolves when all of it was taken or the output failed. */
+    /** Writes the queued lines, ends the output, and resolves when the output has taken them all or failed. */
     close(): Promise<void> {
       if (ended) return Promise.resolve();
       flush();

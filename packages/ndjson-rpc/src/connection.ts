@@ -11,21 +11,21 @@ import { invalidPaths, type StandardSchema } from "./standard-schema.js";
 /** Why a connection closed: the input ended, a stream failed, or `close()` was called. */
 export type CloseReason = "input_ended" | "input_failed" | "output_failed" | "closed";
 
-/** What a connection speaks over: a channel, or two byte streams with one message a line. */
+/** The transport of a connection: a channel, or two byte streams with one message per line. */
 export type Wire = { readonly channel: LineChannel } | { readonly input: InputStream; readonly output: OutputStream };
 
 export type ConnectionOptions<Peer extends Methods = Methods> = Wire & ConnectionSettings<Peer>;
 
 export interface ConnectionSettings<Peer extends Methods = Methods> {
-  /** What this side serves; may be replaced later with `use`. */
+  /** The methods this side serves; `use` can replace them later. */
   readonly methods?: Methods;
-  /** What the peer gets for an error that a handler throws. @defaultValue -32603 with the message in `data` */
+  /** Turns an error that a handler throws into the peer's answer. @defaultValue -32603 with the message in `data` */
   readonly mapError?: MapError;
-  /** What the other side serves: types `request` and `notify`, and validates answers. */
+  /** The methods the peer serves. They give `request` and `notify` their types and validate the peer's answers. */
   readonly peer?: Peer;
   readonly limits?: Partial<Limits>;
   readonly onClose?: (reason: CloseReason) => void;
-  /** Faults that no frame answers, such as a failed notification handler. */
+  /** Receives errors that no answer can carry, such as that of a failed notification handler. */
   readonly onError?: (error: unknown, context: { readonly method: string }) => void;
 }
 
@@ -37,25 +37,25 @@ export interface Connection<Peer extends Methods = Methods> {
     options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<ResultOf<Peer[K]>>;
   notify<K extends keyof Peer & string>(method: K, params?: ParamsOf<Peer[K]>): void;
-  /** Sends one complete JSON-RPC message, already encoded and without a newline, in order with everything else. */
+  /** Sends one complete JSON-RPC message that is already encoded, without a newline, in order with all other output. */
   notifyEncoded(line: string, subject?: LineSubject): void;
-  /** Replaces the served table, from the next frame on. */
+  /** Replaces the method table that this side serves, from the next frame on. */
   use(methods: MethodSource, mapError?: MapError, unknown?: UnknownMethod): void;
-  /** Output accepted and not yet taken by the stream, in characters. */
+  /** How many characters of output are accepted and not yet taken by the stream. */
   readonly bufferedBytes: number;
-  /** Resolves once the output is below `limits.highWaterBytes`, or gone; with a session, where that one has room of its own. */
+  /** Resolves once the output is below `limits.highWaterBytes`, or gone. A channel that separates sessions looks only at `session`. */
   drained(session?: string): Promise<void>;
-  /** Aborts open requests, rejects open calls, writes what is queued and ends the output. */
+  /** Aborts the requests being served, rejects the calls being awaited, writes the queued output and ends it. */
   close(): Promise<void>;
-  /** Resolves when the connection is closed and its last line was taken by the output. */
+  /** Resolves when the connection is closed and the output has taken its last line. */
   readonly closed: Promise<CloseReason>;
 }
 
-/** JSON-RPC 2.0 in both directions over a channel of lines, one message per line. */
+/** Speaks JSON-RPC 2.0 in both directions over a channel of lines, one message per line. */
 export function createConnection<Peer extends Methods = Methods>(options: ConnectionOptions<Peer>): Connection<Peer> {
   const limits = { ...defaultLimits, ...options.limits };
   const channel = "channel" in options ? options.channel : streamChannel(options.input, options.output, limits);
-  // A timer that is asked to wait longer fires at once.
+  // Node's timers fire at once when they are given a longer delay.
   const endGraceMs = Math.min(limits.endGraceMs, 2 ** 31 - 1);
   const onError = options.onError ?? (() => {});
   const calls = createCalls();
@@ -67,7 +67,7 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
 
   const incoming = createIncoming({
     send: channel.send,
-    maxOpen: limits.maxOpenRequests,
+    maxUnanswered: limits.maxOpenRequests,
     onError,
     onIdle: () => {
       if (inputEnded) void shut("input_ended");
@@ -75,7 +75,7 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
   });
   if (options.methods) incoming.use(options.methods, options.mapError);
 
-  /** A peer that asks and never reads must not grow this process. */
+  /** Stops reading from a peer that sends requests and does not read the answers, so it cannot fill this process's memory. */
   function throttleInput(): void {
     if (paused || channel.bufferedBytes <= limits.pauseInputBytes) return;
     paused = true;
@@ -110,7 +110,7 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
     if (inputEnded) return;
     inputEnded = true;
     calls.rejectAll(new ConnectionError("closed", "The peer closed the connection"));
-    if (incoming.open === 0) void shut("input_ended");
+    if (incoming.unanswered === 0) void shut("input_ended");
     else grace = setTimeout(() => void shut("input_ended"), endGraceMs);
   }
 
@@ -118,14 +118,14 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
     if (closing) return;
     closing = true;
     clearTimeout(grace);
-    // A reader that is alive but stalled must not keep a closed connection open.
+    // A peer that is alive but does not read must not keep a closed connection open.
     const stalled = setTimeout(() => resolveClosed(reason), endGraceMs);
     const error = new ConnectionError("closed", "The connection is closed");
     incoming.abortAll(error);
     calls.rejectAll(error);
     channel.pause(true);
     options.onClose?.(reason);
-    // Handlers that end on the abort still get their answers out.
+    // Handlers that end because of the abort can still send their answers.
     await new Promise((resolve) => setImmediate(resolve));
     await channel.close();
     clearTimeout(stalled);

@@ -1,11 +1,11 @@
-/** The JSON-RPC 2.0 codes this package itself answers with. */
+/** The JSON-RPC 2.0 error codes that this package itself sends. */
 export const ErrorCode = {
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** Too many requests are unanswered. Nothing was begun: the same request may be sent again. */
+  /** Too many requests are unanswered. The handler was not called, so the peer may send the same request again. */
   overloaded: -32001,
   requestCancelled: -32800,
 } as const;
@@ -20,7 +20,7 @@ export interface RpcErrorObject {
   readonly data?: unknown;
 }
 
-/** An error that crosses the wire: throw it in a handler to answer it, catch it from `request` when the peer answered it. */
+/** An error that crosses the wire: a handler throws it to send it to the peer, and `request` throws it when the peer sent it. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly [rpcBrand] = true;

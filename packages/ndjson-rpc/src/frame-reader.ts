@@ -1,8 +1,8 @@
-/** Bytes to lines to frames, in linear time whatever the chunking. */
+/** Reads bytes into lines and lines into frames, in linear time whatever the chunking. */
 import { Buffer, constants, isAscii, isUtf8, transcode } from "node:buffer";
 import { type Frame, type InvalidFrame, mayHoldProtoKey, parseError, readFrame } from "./frame.js";
 
-/** One line as it came: its text, or the error that answers it. */
+/** The text of one line, or the error to send when the line cannot be read as text. */
 export type Line = string | InvalidFrame;
 
 export interface LineSplitter {
@@ -11,12 +11,12 @@ export interface LineSplitter {
   end(): void;
 }
 
-/** What a line says. */
+/** Parses a line into a frame. */
 export function frameOf(line: Line, maxDepth: number): Frame {
   return typeof line === "string" ? readFrame(line, maxDepth, mayHoldProtoKey(line)) : line;
 }
 
-/** Bytes in, lines out, one call of `onLine` per line that is not blank. */
+/** Takes bytes and calls `onLine` once for each line that is not blank. */
 export function createLineReader(onLine: (line: Line) => void, limit: number): LineSplitter {
   const maxLineBytes = Math.min(limit, constants.MAX_STRING_LENGTH);
 
@@ -45,7 +45,7 @@ export function createLineReader(onLine: (line: Line) => void, limit: number): L
 
 // --- internal ---
 
-/** JSON white space only: a line of NBSP or a lone BOM is malformed, not blank. */
+/** Whether there is only JSON white space. A line of NBSP or a lone BOM is malformed, not blank. */
 function isBlank(text: string, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const code = text.charCodeAt(i);
@@ -60,12 +60,12 @@ type LineFault = "too_long" | "invalid_utf8";
 const LF = 0x0a;
 
 /**
- * Bytes to lines in linear time whatever the chunking. Only LF ends a line: a CR before it is JSON white space, and
- * U+2028/2029 are ordinary characters. Faulty lines are skipped to their newline.
+ * Splits bytes into lines, in linear time whatever the chunking. Only LF ends a line: a CR before it is JSON white space, and
+ * U+2028/2029 are ordinary characters. A faulty line is skipped to its newline.
  */
 function createLineSplitter(options: {
   readonly maxLineBytes: number;
-  /** One whole line, or several with an LF between them; the last may have one too. */
+  /** Receives one whole line, or several with an LF between them; the last may end with one too. */
   onLines(text: string): void;
   onFault(fault: LineFault): void;
 }): LineSplitter {
@@ -87,7 +87,7 @@ function createLineSplitter(options: {
     if (partial.size > 0) decodeLine(partial.take());
   }
 
-  /** Complete lines that lie together in one chunk are validated and decoded together: that is the hot path. */
+  /** Validates and decodes all complete lines of one chunk together, because this is the hot path. */
   function decodeLines(block: Buffer): void {
     const text = block.length > maxLineBytes ? undefined : decodeUtf8(block);
     if (text === undefined) decodeOneByOne(block);
@@ -137,7 +137,7 @@ const TRANSCODED_FROM = 4096;
 function decodeUtf8(bytes: Buffer): string | undefined {
   if (isAscii(bytes)) return bytes.toString("latin1");
   if (!isUtf8(bytes)) return undefined;
-  // Through UTF-16 long texts are decoded two to eight times as fast.
+  // Decoding a long text through UTF-16 is two to eight times as fast.
   return bytes.length < TRANSCODED_FROM
     ? bytes.toString("utf8")
     : transcode(bytes, "utf8", "utf16le").toString("utf16le");
@@ -147,8 +147,8 @@ const COPIED_BELOW = 1024;
 const TAIL_BYTES = 16 * 1024;
 
 /**
- * The beginning of a line whose newline has not come yet: chunks, joined once. Small ones are first copied together, or single bytes would
- * cost a Buffer each.
+ * Holds the beginning of a line whose newline has not arrived yet, as chunks that are joined once. Small chunks are first copied into one
+ * buffer; otherwise single bytes would cost a Buffer each.
  */
 function createPartialLine() {
   let chunks: Buffer[] = [];
@@ -170,7 +170,7 @@ function createPartialLine() {
   }
 
   return {
-    /** Bytes added since it was last taken or dropped. */
+    /** How many bytes were added since the last `take` or `drop`. */
     get size() {
       return size;
     },
@@ -188,7 +188,7 @@ function createPartialLine() {
       bytes.copy(tail, tailUsed);
       tailUsed += bytes.length;
     },
-    /** All of it; to be read before the next `add`. */
+    /** Returns all the bytes and starts again. The caller must read them before the next `add`. */
     take() {
       if (chunks.length > 0) sealTail();
       const line = chunks.length === 0 ? tail.subarray(0, tailUsed) : Buffer.concat(chunks, size);

@@ -1,13 +1,13 @@
-/** A JSON-RPC message as a line: what one may say, how it is read, and how it is written. */
+/** Defines the JSON-RPC messages, parses them from lines and encodes them as lines. */
 import { ConnectionError, ErrorCode, type RpcErrorObject } from "./errors.js";
 
-/** A JSON-RPC id as `JSON.parse` reads it; its exact text travels beside it. */
+/** A JSON-RPC id as `JSON.parse` reads it. A frame keeps the exact text beside it, since parsing rounds numbers. */
 export type RequestId = string | number | null;
 
 export interface RequestFrame {
   readonly kind: "request";
   readonly id: RequestId;
-  /** The id exactly as the peer wrote it, ready to be echoed. */
+  /** The id exactly as the peer wrote it, to be sent back in the answer. */
   readonly idText: string;
   readonly method: string;
   readonly params: unknown;
@@ -27,7 +27,7 @@ export interface ResponseFrame {
   readonly error?: unknown;
 }
 
-/** A line that is none of the others, with the error that answers it. */
+/** A line that is not a valid message, with the error to send for it. */
 export interface InvalidFrame {
   readonly kind: "invalid";
   readonly idText: string;
@@ -38,12 +38,12 @@ export interface InvalidFrame {
 export type Frame = RequestFrame | NotificationFrame | ResponseFrame | InvalidFrame;
 
 /**
- * Reads one line as a frame. Never throws: a line that is not a JSON-RPC message comes back as the error that answers it.
+ * Parses one line into a frame. Never throws: for a line that is not a JSON-RPC message it returns the error to send.
  *
- * @param mayHoldProto - What {@link mayHoldProtoKey} says of the line, or of a text that the line is a part of.
+ * @param mayHoldProto - The result of {@link mayHoldProtoKey} for the line, or for a text that contains the line.
  */
 export function readFrame(line: string, maxDepth: number, mayHoldProto: boolean): Frame {
-  // Before the parse: megabytes of "[" would cost a hundred times their size in parser state.
+  // This check comes before the parse, where megabytes of "[" would cost a hundred times their size in parser state.
   if (exceedsDepth(line, maxDepth)) return parseError(`Parse error: nested deeper than ${maxDepth} levels`);
   let value: unknown;
   try {
@@ -57,17 +57,17 @@ export function readFrame(line: string, maxDepth: number, mayHoldProto: boolean)
   return classify(value, line);
 }
 
-/** Whether a key `__proto__` can be in the text: as it is, or with one of its letters escaped. */
+/** Whether the text can hold a key `__proto__`, spelled plainly or with escaped letters. */
 export function mayHoldProtoKey(text: string): boolean {
   return text.includes("__proto__") || (text.includes("\\") && ESCAPED_LETTER.test(text));
 }
 
-/** The frame that answers a line without a usable message in it. */
+/** The error frame for a line that could not be read. */
 export function parseError(message: string): InvalidFrame {
   return { kind: "invalid", idText: "null", code: ErrorCode.parseError, message };
 }
 
-// Frames are joined from parts rather than stringified whole: the id goes out exactly as it came in.
+// Frames are joined from parts rather than stringified whole, so that the id is sent back exactly as the peer wrote it.
 
 export function encodeRequest(id: number, method: string, params: unknown): string {
   return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${encodeParams(params)}}`;
@@ -90,7 +90,7 @@ export function encodeError(idText: string, error: RpcErrorObject): string {
   return `{"jsonrpc":"2.0","id":${idText},"error":{"code":${code},"message":${JSON.stringify(sentence(error.message))}${tail}}}`;
 }
 
-/** At most so many UTF-16 units of a text's beginning, cut between characters: half of one makes a frame that strict parsers refuse. */
+/** At most `length` UTF-16 units of a text's beginning. It is not cut inside a character, because strict parsers refuse half of one. */
 export function startOf(text: string, length: number): string {
   const end = Math.max(0, Math.min(length, text.length));
   const last = text.charCodeAt(end - 1);
@@ -117,7 +117,7 @@ function classify(message: Envelope, line: string): Frame {
     return invalidRequest("null", "id must be a string, a number or null");
   }
   if (message.jsonrpc !== "2.0") {
-    // An id in a reply names one of our requests: to send it back would look like a reply to one of theirs.
+    // The id in a reply names one of our requests. Sending it back would look like a reply to one of the peer's.
     return invalidRequest(isReply ? "null" : idTextOf(id, line), 'jsonrpc must be "2.0"');
   }
   if (method === undefined && isReply && id !== undefined) {
@@ -142,16 +142,16 @@ function idTextOf(id: RequestId | undefined, line: string): string {
   return startsWithId(line, usual) ? usual : (numericIdText(line) ?? usual);
 }
 
-/** Recognises, without a scan of the line, what nearly every client writes. */
+/** Recognises the beginning that nearly every client writes, without a scan of the line. */
 function startsWithId(line: string, idText: string): boolean {
-  // Slices of up to 12 characters are copies, and comparing those takes a third of the time of `startsWith`.
+  // V8 copies slices of up to 12 characters, and comparing copies takes a third of the time of `startsWith`.
   if (line.slice(0, 11) !== '{"jsonrpc":' || line.slice(11, 22) !== '"2.0","id":') return false;
   const end = 22 + idText.length;
   const next = line.charCodeAt(end);
   return (next === 0x2c || next === 0x7d) && line.slice(22, end) === idText;
 }
 
-/** An own `__proto__` key is harmless until somebody copies the object by assignment: it goes before handlers see it. */
+/** Removes own `__proto__` keys before handlers see them: a handler that copies such an object by assignment would set its prototype. */
 function dropProtoKeys(value: object): void {
   if (Object.hasOwn(value, "__proto__")) Reflect.deleteProperty(value, "__proto__");
   for (const child of Object.values(value)) {
@@ -161,7 +161,7 @@ function dropProtoKeys(value: object): void {
 
 const LONGEST_MESSAGE = 500;
 
-/** A concise single sentence, as JSON-RPC asks: the first line of what a handler says. */
+/** The first line of a handler's message, since JSON-RPC asks for a concise single sentence. */
 function sentence(message: string): string {
   return (
     startOf(String(message), LONGEST_MESSAGE)
@@ -175,7 +175,7 @@ function encodeParams(params: unknown): string {
   return text === undefined ? "" : `,"params":${text}`;
 }
 
-/** Undefined for what JSON leaves out; throws for what JSON cannot hold. */
+/** The JSON text of a value; undefined for a value that JSON leaves out. Throws for a value that JSON cannot hold. */
 function encodeValue(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   try {
@@ -188,7 +188,7 @@ function encodeValue(value: unknown): string | undefined {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Whether objects and arrays nest deeper than `maxDepth`; linear, and safe on text that is not JSON. */
+/** Whether objects and arrays nest deeper than `maxDepth`. Takes linear time, and is safe for text that is not JSON. */
 function exceedsDepth(text: string, maxDepth: number): boolean {
   if (deepestPossible(text) <= maxDepth || roomAfter(text, "[", roomAfter(text, "{", maxDepth)) >= 0) return false;
   let depth = 0;
@@ -203,7 +203,7 @@ function exceedsDepth(text: string, maxDepth: number): boolean {
   return false;
 }
 
-/** The source text of a numeric top-level `id`, since `JSON.parse` rounds: the last of several, as there. */
+/** The source text of a numeric top-level `id`, since `JSON.parse` rounds numbers. The last of duplicate keys counts, as there. */
 function numericIdText(text: string): string | undefined {
   let depth = 0;
   let found: string | undefined;
@@ -228,20 +228,20 @@ function numericIdText(text: string): string | undefined {
 const NUMBER = /-?\d[\d.eE+-]*/y;
 const LONGEST_ID = '"\\u0069\\u0064"'.length;
 
-/** Whether a string literal says `id`, which it can also do with escapes. */
+/** Whether a string literal spells `id`, plainly or with escapes. */
 function isId(literal: string): boolean {
   return (
     literal === '"id"' || (literal.length <= LONGEST_ID && literal.includes("\\u") && JSON.parse(literal) === "id")
   );
 }
 
-/** What the length allows: an object level takes `{"":` and `}`, an array level `[` and `]`. Clears most frames. */
+/** The deepest nesting that the length allows: an object level takes `{"":` and `}`, an array level `[` and `]`. Enough for most frames. */
 function deepestPossible(text: string): number {
   const array = text.indexOf("[");
   return array === -1 ? text.length / 5 : array / 8 + (text.length - array) / 2;
 }
 
-/** What is left of `room` after all occurrences of `character`; negative as soon as there are more. */
+/** `room` minus the number of occurrences of `character`; negative if there are more of them than `room`. */
 function roomAfter(text: string, character: string, room: number): number {
   let left = room;
   for (let i = text.indexOf(character); i !== -1 && left >= 0; i = text.indexOf(character, i + 1)) left--;
@@ -255,7 +255,7 @@ function endOfString(text: string, open: number): number {
     if (!isEscaped(text, quote, i)) return quote;
     const dense = quote - i < 16;
     i = quote + 1;
-    // Where quotes stand close together a search for each costs more than a walk.
+    // When quotes stand close together, one search for each of them costs more than a walk.
     for (const stop = dense ? i + 32 : i; i < stop; ) {
       const code = text.charCodeAt(i);
       if (code === QUOTE) return i;
@@ -265,7 +265,7 @@ function endOfString(text: string, open: number): number {
   return text.length;
 }
 
-/** Whether an odd number of backslashes precedes `index`; the one at `from`, or before it, escapes nothing beyond it. */
+/** Whether an odd number of backslashes stands directly before `index`, counting back to `from` at most. */
 function isEscaped(text: string, index: number, from: number): boolean {
   let i = index;
   while (i > from && text.charCodeAt(i - 1) === BACKSLASH) i--;

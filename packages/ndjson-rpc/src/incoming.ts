@@ -7,22 +7,22 @@ import { invalidPaths, type StandardSchema } from "./standard-schema.js";
 /** Turns what a handler threw into the error that the peer receives. {@link RpcError}s never pass through it. */
 export type MapError = (error: unknown, context: { readonly method: string }) => RpcErrorObject;
 
-/** What a request for a method without a row is answered with. */
+/** Makes the error for a request whose method has no row. */
 export type UnknownMethod = (method: string) => RpcError;
 
-/** The serving half of a connection: frames in, handler calls, answers out. */
+/** The serving half of a connection: takes frames, calls handlers and sends their answers. */
 export function createIncoming(options: {
   send(line: string, subject?: LineSubject): void;
-  /** Requests that may be open at once. */
-  readonly maxOpen: number;
-  /** Faults that no frame answers: failed notifications, unknown ones, values that JSON cannot hold. */
+  /** How many requests may be unanswered at once. */
+  readonly maxUnanswered: number;
+  /** Receives errors that no answer can carry: failed notifications, unknown ones, results that JSON cannot hold. */
   onError(error: unknown, context: { readonly method: string }): void;
-  /** The last open request was answered. */
+  /** Called when the last unanswered request was answered. */
   onIdle(): void;
 }) {
-  const { send, maxOpen, onError, onIdle } = options;
-  const openRequests = new Set<LazyAbort>();
-  // The newest of several requests that reuse an id is the one that can be cancelled.
+  const { send, maxUnanswered, onError, onIdle } = options;
+  const unanswered = new Set<LazyAbort>();
+  // If several requests use the same id, only the newest can be cancelled.
   const byId = new Map<RequestId, LazyAbort>();
   const closing = createLazyAbort();
   let table: MethodSource = {};
@@ -44,10 +44,10 @@ export function createIncoming(options: {
     }
   }
 
-  function openRequest(frame: RequestFrame): RequestContext {
+  function accept(frame: RequestFrame): RequestContext {
     const { id, idText, method } = frame;
     const aborting = createLazyAbort();
-    openRequests.add(aborting);
+    unanswered.add(aborting);
     byId.set(id, aborting);
 
     let line: string | undefined;
@@ -57,19 +57,19 @@ export function createIncoming(options: {
       value: unknown,
       subject: LineSubject | undefined,
     ): void {
-      if (!openRequests.delete(aborting)) return;
+      if (!unanswered.delete(aborting)) return;
       if (byId.get(id) === aborting) byId.delete(id);
-      // What is answered cannot be aborted. Its context may be kept for `repeat`, and would hold what the listener holds.
+      // An answered request cannot be aborted. A caller may keep its context for `repeat`, so drop the listener and all it refers to.
       aborting.listener = undefined;
       try {
         line = encode(idText, value);
       } catch (error) {
-        // An answer that cannot be encoded is still an answer.
+        // The peer must get an answer even if the result cannot be encoded.
         onError(error, { method });
         line = encodeError(idText, { code: ErrorCode.internalError, message: "Internal error" });
       }
       send(line, subject);
-      if (openRequests.size === 0) onIdle();
+      if (unanswered.size === 0) onIdle();
     }
 
     function encodeFailure(idText: string, error: unknown): string {
@@ -93,9 +93,9 @@ export function createIncoming(options: {
       unknown = missing;
     },
     request(frame: RequestFrame) {
-      if (openRequests.size >= maxOpen) return send(encodeError(frame.idText, overloadedError));
+      if (unanswered.size >= maxUnanswered) return send(encodeError(frame.idText, overloadedError));
       const row = rowOf(frame.method);
-      const context = openRequest(frame);
+      const context = accept(frame);
       if (!row) {
         context.fail(unknown(frame.method));
         return;
@@ -120,11 +120,11 @@ export function createIncoming(options: {
     },
     abortAll(reason: unknown) {
       abort(closing, reason);
-      for (const entry of openRequests) abort(entry, reason);
+      for (const entry of unanswered) abort(entry, reason);
     },
-    /** Requests not answered yet. */
-    get open() {
-      return openRequests.size;
+    /** How many requests are not answered yet. */
+    get unanswered() {
+      return unanswered.size;
     },
   };
 }
@@ -133,7 +133,7 @@ export function createIncoming(options: {
 
 const overloadedError: RpcErrorObject = {
   code: ErrorCode.overloaded,
-  message: "Too many requests are unanswered: send it again when some of them are",
+  message: "Too many requests are unanswered; send this one again later",
   data: { code: "overloaded", retryable: true },
 };
 const cancelledError: RpcErrorObject = { code: ErrorCode.requestCancelled, message: "Request cancelled" };
@@ -149,7 +149,7 @@ function internalError(error: unknown): RpcErrorObject {
   return { code: ErrorCode.internalError, message: "Internal error", data: { message } };
 }
 
-/** Validates and calls the handler; stays synchronous as long as schema and handler do. */
+/** Validates the params and calls the handler. Synchronous if the schema and the handler are. */
 function run(
   row: MethodRow,
   params: unknown,
@@ -164,7 +164,7 @@ function run(
   }
 }
 
-/** Like `await`, without the microtask when there is nothing to wait for. */
+/** Like `await`, without the microtask when the value is not a promise. */
 function after<T>(value: T | PromiseLike<T>, next: (value: T) => void, fail: (error: unknown) => void): void {
   if (isThenable(value)) Promise.resolve(value).then(next).catch(fail);
   else next(value);
@@ -193,7 +193,7 @@ function invalidParams(issues: ReturnType<typeof invalidPaths>): RpcError {
   return new RpcError(ErrorCode.invalidParams, `Invalid params${where}`, { issues });
 }
 
-/** An AbortController made only when somebody looks at the signal: most requests never do, and it is not cheap. */
+/** Makes the AbortController only when a handler reads the signal: most never do, and the controller is not cheap. */
 interface LazyAbort {
   controller: AbortController | undefined;
   listener: ((reason: unknown) => void) | undefined;
@@ -225,7 +225,7 @@ function isAbort(error: unknown, { aborted, reason }: LazyAbort): boolean {
   return aborted && (error === reason || (error instanceof Error && error.name === "AbortError"));
 }
 
-// The getter lives on a prototype: in an object literal it would cost every request a slow property definition.
+// The getter is on a prototype, because in an object literal it would cost every request a slow property definition.
 const contextPrototype = {
   get signal(): AbortSignal {
     return signalOf((this as unknown as { aborting: LazyAbort }).aborting);

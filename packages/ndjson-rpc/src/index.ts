@@ -1,4 +1,4 @@
-// The public surface: JSON-RPC 2.0 over newline-delimited streams.
+// The public API: JSON-RPC 2.0 over newline-delimited streams.
 
 export { type InputStream, type LineChannel, type LineSubject, type OutputStream, streamChannel } from "./channel.js";
 export {

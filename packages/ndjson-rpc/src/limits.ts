@@ -1,16 +1,16 @@
-/** Bounds of one connection. */
+/** The limits of one connection. */
 export const defaultLimits = {
-  /** Longest accepted line; a longer one is answered -32700 and skipped to its newline. */
+  /** The longest accepted line. A longer one is answered with -32700 and skipped to its newline. */
   maxLineBytes: 32 * 1024 * 1024,
-  /** Deepest accepted nesting of objects and arrays, the frame itself included. */
+  /** The deepest accepted nesting of objects and arrays, counting the frame itself. */
   maxDepth: 64,
-  /** Output above this makes `drained()` wait. */
+  /** `drained()` waits while more output than this is buffered. */
   highWaterBytes: 1024 * 1024,
-  /** Output above this pauses the input, so a peer that never reads cannot grow this process. */
+  /** The input is paused while more output than this is buffered, so a peer that never reads cannot fill this process's memory. */
   pauseInputBytes: 16 * 1024 * 1024,
-  /** Requests of the peer that may be unanswered at once; one more is answered -32001 at once, and is not begun. */
+  /** How many of the peer's requests may be unanswered at once. One more is answered with -32001 at once, and its handler is not called. */
   maxOpenRequests: 4096,
-  /** How long requests may still run after the input ended, and then how long the last output may take. */
+  /** How long requests may still run after the input has ended, and after that how long the last output may take. */
   endGraceMs: 1000,
 };
 

@@ -19,20 +19,20 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a schema accepts; `unknown` without a schema. */
+/** The type of values that a schema accepts; `unknown` without a schema. */
 export type InputOf<S> = S extends StandardSchema ? NonNullable<S["~standard"]["types"]>["input"] : unknown;
 
-/** What a schema yields; `unknown` without a schema. */
+/** The type of values that a schema returns; `unknown` without a schema. */
 export type OutputOf<S> = S extends StandardSchema ? NonNullable<S["~standard"]["types"]>["output"] : unknown;
 
-/** One failed place of an invalid value, as it appears in `error.data.issues` of -32602. */
+/** One invalid place in a value, as `error.data.issues` of -32602 lists it. */
 export interface InvalidPath {
-  /** `/a/0/b`; empty for the value itself. */
+  /** A path such as `/a/0/b`; empty for the value itself. */
   readonly path: string;
   readonly message: string;
 }
 
-// A hostile value could otherwise buy an answer larger than itself.
+// Without these limits a hostile value could cause an answer larger than itself.
 const MAX_ISSUES = 20;
 const MAX_MESSAGE = 200;
 

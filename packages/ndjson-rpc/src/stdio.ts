@@ -1,8 +1,8 @@
-// The process's own stdin and stdout as the two streams of a connection.
+// Makes the process's own stdin and stdout the two streams of a connection.
 
 import type { InputStream, OutputStream } from "./channel.js";
 
-/** The parts of `process` that the takeover touches. */
+/** The parts of `process` that `takeOverStdio` uses. */
 export interface StdioProcess {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
@@ -20,15 +20,15 @@ export interface Stdio {
 const PARENT_CHECK_MS = 1000;
 
 /**
- * Makes stdout the wire: from here on `console.*` and stray `process.stdout.write` go to stderr, and only `output`
- * reaches the real stdout. A parent that vanished without closing stdin ends the input within a second.
+ * Reserves stdout for the connection: from now on `console.*` and stray `process.stdout.write` calls go to stderr, and only `output`
+ * writes to the real stdout. If the parent process vanishes without closing stdin, the input ends within a second.
  */
 export function takeOverStdio(target: StdioProcess = process): Stdio {
   const { stdin, stdout } = target;
   const realWrite = stdout.write;
   let guarded = false;
   stdout.write = ((...args: Parameters<typeof stdout.write>) => {
-    // The process must survive when nobody reads stderr. Only now, because a process that stays quiet need not open it.
+    // The process must survive when nobody reads stderr. Added on the first write, so that a quiet process never opens stderr.
     if (!guarded) target.stderr.on("error", () => {});
     guarded = true;
     return target.stderr.write(...args);
@@ -44,7 +44,7 @@ export function takeOverStdio(target: StdioProcess = process): Stdio {
     input: stdin,
     output: {
       write: (text, done) => realWrite.call(stdout, text, "utf8", done),
-      // The process ends stdout by exiting; ending it here would break a later `console.log` of the host.
+      // The process ends stdout when it exits. Ending it here would break a later `console.log` of the host.
       end: () => {},
       on: (event: "error" | "close", listener: (error: Error) => void) => stdout.on(event, listener),
     },

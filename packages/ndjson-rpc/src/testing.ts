@@ -1,4 +1,4 @@
-// What tests and measurements need: two connections joined in memory, and the reading half of one alone.
+// For tests and benchmarks: two connections joined in memory, and the reading half of a connection on its own.
 
 import { PassThrough } from "node:stream";
 import { type Connection, type ConnectionSettings, createConnection } from "./connection.js";
@@ -7,7 +7,7 @@ import { createLineReader, frameOf, type LineSplitter } from "./frame-reader.js"
 import { defaultLimits, type Limits } from "./limits.js";
 import type { Methods } from "./method-table.js";
 
-/** Two connected ends; what one sends the other receives, through the same code as over a real pipe. */
+/** Makes two connections that are each other's peer, through the same code as over a real pipe. */
 export function createPair<LeftPeer extends Methods = Methods, RightPeer extends Methods = Methods>(
   left: ConnectionSettings<LeftPeer> = {},
   right: ConnectionSettings<RightPeer> = {},
@@ -20,7 +20,7 @@ export function createPair<LeftPeer extends Methods = Methods, RightPeer extends
   };
 }
 
-/** Bytes in, frames out, one call of `onFrame` for each line that is not blank. */
+/** Takes bytes and calls `onFrame` once for each line that is not blank. */
 export function createFrameReader(
   onFrame: (frame: Frame) => void,
   limits: Partial<Pick<Limits, "maxLineBytes" | "maxDepth">> = {},

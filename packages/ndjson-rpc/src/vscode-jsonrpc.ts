@@ -1,4 +1,4 @@
-// The same framing and guard under vscode-jsonrpc's own connection, and its transports as channels.
+// Runs vscode-jsonrpc's connection over this package's framing and checks, and this package's over vscode-jsonrpc's transports.
 
 import {
   AbstractMessageReader,
@@ -17,8 +17,8 @@ import { frameOf, type Line } from "./frame-reader.js";
 import { defaultLimits, type Limits } from "./limits.js";
 
 /**
- * A channel over any reader and writer of vscode-jsonrpc: its sockets, pipes, IPC and message ports. They carry values, so each line is
- * parsed on its way out.
+ * A channel over any reader and writer of vscode-jsonrpc: its sockets, pipes, IPC and message ports. They carry values, so each outgoing
+ * line is parsed first.
  */
 export function messageChannel(
   reader: MessageReader,
@@ -90,7 +90,7 @@ export function messageChannel(
   };
 }
 
-/** Reads messages from a channel; a line that is not a JSON-RPC message goes to `onInvalid`, and the channel goes on. */
+/** Reads messages from a channel. It passes a line that is not a JSON-RPC message to `onInvalid` and continues. */
 export class ChannelMessageReader extends AbstractMessageReader {
   readonly #channel: LineChannel;
   readonly #onInvalid: (frame: InvalidFrame) => void;
@@ -139,13 +139,13 @@ export class ChannelMessageWriter extends AbstractMessageWriter {
   }
 }
 
-/** A vscode-jsonrpc connection over a channel, with malformed lines answered, which it would only log; call its `listen()`. */
+/** A vscode-jsonrpc connection over a channel. Malformed lines are answered, which vscode-jsonrpc would only log. Call its `listen()`. */
 export function channelConnection(channel: LineChannel, limits: Partial<Limits> = {}): MessageConnection {
   const refuse = (frame: InvalidFrame) => channel.send(encodeError(frame.idText, frame));
   return createMessageConnection(new ChannelMessageReader(channel, refuse, limits), new ChannelMessageWriter(channel));
 }
 
-/** The same over newline-delimited streams. */
+/** The same as {@link channelConnection}, over newline-delimited streams. */
 export function createNdjsonMessageConnection(
   input: InputStream,
   output: OutputStream,
@@ -167,7 +167,7 @@ function toMessage(frame: Exclude<Frame, InvalidFrame>): Message {
   }
 }
 
-/** vscode-jsonrpc reads `params.id` of its cancel notification unchecked and would throw into the stream. */
+/** Whether vscode-jsonrpc would throw into the stream: it reads `params.id` of its cancel notification unchecked. */
 function isMalformedCancel(frame: Frame): boolean {
   if (frame.kind !== "notification" || frame.method !== "$/cancelRequest") return false;
   const id = (frame.params as { id?: unknown } | null | undefined)?.id;

@@ -19,7 +19,7 @@ describe("$/cancel_request", () => {
     ]);
   });
 
-  it("does not keep a handler from answering after all", async () => {
+  it("does not keep a handler from answering with its result", async () => {
     const peer = createRawPeer({
       methods: {
         stop: {
@@ -33,7 +33,7 @@ describe("$/cancel_request", () => {
     expect(peer.lines()).toEqual(['{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}']);
   });
 
-  it("is sent when the caller aborts, whose promise rejects at once", async () => {
+  it("is sent when the caller aborts, and the caller's promise rejects at once", async () => {
     let aborted = false;
     const { left, right } = createPair(
       {},
@@ -62,7 +62,7 @@ describe("$/cancel_request", () => {
 });
 
 describe("closing", () => {
-  it("aborts what is served and rejects what was called", async () => {
+  it("aborts the requests being served and rejects the calls being awaited", async () => {
     const { left, right } = createPair(
       {},
       { methods: defineMethods({ wait: waitForAbort }), limits: { endGraceMs: 10 } },
@@ -76,7 +76,7 @@ describe("closing", () => {
     await expect(left.request("wait")).rejects.toMatchObject({ code: "closed" });
   });
 
-  it("lets requests finish that were read before the input ended", async () => {
+  it("lets requests that were read before the input ended finish", async () => {
     const peer = createRawPeer({
       methods: { slow: { handle: () => new Promise((resolve) => setTimeout(resolve, 30, "done")) } },
     });
@@ -85,7 +85,7 @@ describe("closing", () => {
     expect(peer.lines()).toEqual(['{"jsonrpc":"2.0","id":1,"result":"done"}']);
   });
 
-  it("waits for them when the grace is longer than a timer can wait", async () => {
+  it("waits for such requests when the grace is longer than a timer can wait", async () => {
     const peer = createRawPeer({
       methods: { slow: { handle: () => new Promise((resolve) => setTimeout(resolve, 30, "done")) } },
       limits: { endGraceMs: 30 * 24 * 3600 * 1000 },
@@ -95,7 +95,7 @@ describe("closing", () => {
     expect(peer.lines()).toEqual(['{"jsonrpc":"2.0","id":1,"result":"done"}']);
   });
 
-  it("aborts them when they take longer than the grace", async () => {
+  it("aborts such requests when they take longer than the grace", async () => {
     const peer = createRawPeer({ methods: defineMethods({ wait: waitForAbort }), limits: { endGraceMs: 10 } });
     peer.toConnection.end('{"jsonrpc":"2.0","id":1,"method":"wait"}\n');
     expect(await peer.connection.closed).toBe("input_ended");

@@ -22,7 +22,7 @@ import { channelConnection, messageChannel } from "../src/vscode-jsonrpc.js";
 
 type Transport = [MessageReader, MessageWriter];
 
-/** Serves a channel: repeats what it is sent, says a thousand words first, and asks back. */
+/** Serves a channel with two methods: `echo` returns its params; `count` sends numbers and then asks the client for its name. */
 function serve(channel: LineChannel): Connection {
   const connection: Connection = createConnection({
     channel,
@@ -43,7 +43,7 @@ function serve(channel: LineChannel): Connection {
   return connection;
 }
 
-/** Drives the other end as vscode-jsonrpc's own connection does. */
+/** Uses the served channel through vscode-jsonrpc's own connection. */
 async function drive(channel: LineChannel): Promise<void> {
   const client = channelConnection(channel);
   const numbers: number[] = [];
@@ -55,7 +55,7 @@ async function drive(channel: LineChannel): Promise<void> {
   expect(numbers).toEqual(Array.from({ length: 1000 }, (_, n) => n));
 }
 
-it("runs over vscode-jsonrpc's socket transport", async () => {
+it("a connection runs over vscode-jsonrpc's socket transport", async () => {
   const port = await new Promise<number>((resolve) => {
     const probe = createServer().listen(0, "127.0.0.1", () => {
       const { port } = probe.address() as { port: number };
@@ -69,7 +69,7 @@ it("runs over vscode-jsonrpc's socket transport", async () => {
   await served.close();
 });
 
-it("runs over vscode-jsonrpc's pipe transport, and sees its end", async () => {
+it("a connection runs over vscode-jsonrpc's pipe transport, and sees its end", async () => {
   const folder = mkdtempSync(join(tmpdir(), "channel-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "socket");
@@ -86,14 +86,14 @@ it("runs over vscode-jsonrpc's pipe transport, and sees its end", async () => {
   expect(await served.closed).toMatch(/input_ended|output_failed/);
 });
 
-it("runs over vscode-jsonrpc's message ports", async () => {
+it("a connection runs over vscode-jsonrpc's message ports", async () => {
   const { port1, port2 } = new MessageChannel();
   const served = serve(messageChannel(new PortMessageReader(port1), new PortMessageWriter(port1)));
   await drive(messageChannel(new PortMessageReader(port2), new PortMessageWriter(port2)));
   await served.close();
 });
 
-it("runs over vscode-jsonrpc's IPC, with a process at the other end", async () => {
+it("a connection runs over vscode-jsonrpc's IPC, with a process at the other end", async () => {
   const child = fork(new URL("programs/ipc-client.mjs", import.meta.url), {
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
@@ -107,7 +107,7 @@ it("runs over vscode-jsonrpc's IPC, with a process at the other end", async () =
   await served.close();
 });
 
-it("runs over a raw socket, where lines stay as they were encoded", async () => {
+it("a connection runs over a raw socket, which keeps lines exactly as they were encoded", async () => {
   const server = createServer((socket) => void serve(streamChannel(socket, socket))).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const { connect } = await import("node:net");

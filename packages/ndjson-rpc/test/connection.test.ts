@@ -4,7 +4,7 @@ import { createPair } from "../src/testing.js";
 import { createRawPeer } from "./raw-peer.js";
 
 describe("requests", () => {
-  it("are answered by the row of their name, in both directions at once", async () => {
+  it("are answered by the row with their name, in both directions at once", async () => {
     const { left, right } = createPair(
       { methods: defineMethods({ "left/name": row({ handle: () => "left" }) }) },
       { methods: defineMethods({ "right/name": row({ handle: async () => "right" }) }) },
@@ -14,7 +14,7 @@ describe("requests", () => {
     expect(await right.closed).toBe("input_ended");
   });
 
-  it("are answered at the chosen moment: after what was queued before, before what is queued later", async () => {
+  it("are answered when the handler replies: after earlier lines and before later ones", async () => {
     const peer = createRawPeer({
       methods: defineMethods({
         prompt: row({
@@ -40,7 +40,7 @@ describe("requests", () => {
     ]);
   });
 
-  it("beyond the bound are refused at once with an error to retry after; cancels and later ones get through", async () => {
+  it("above the limit are refused at once with a retryable error; cancels and later requests get through", async () => {
     const peer = createRawPeer({
       limits: { maxOpenRequests: 2 },
       methods: defineMethods({
@@ -54,7 +54,7 @@ describe("requests", () => {
         id: 3,
         error: {
           code: ErrorCode.overloaded,
-          message: expect.stringContaining("send it again"),
+          message: expect.stringContaining("send this one again"),
           data: { code: "overloaded", retryable: true },
         },
       },

@@ -30,7 +30,7 @@ describe("documents through a real process", () => {
     });
   });
 
-  it("refuses every valid one that is not a message with -32600 and goes on", async () => {
+  it("refuses every valid one that is not a message with -32600, and continues", async () => {
     const server = startServer();
     for (const document of validDocuments) server.child.stdin.write(`${document}\n`);
     server.child.stdin.write(probe("end"));
@@ -40,7 +40,7 @@ describe("documents through a real process", () => {
     expect(await server.finish()).toBe(0);
   });
 
-  it("refuses every malformed one with -32700 and a null id, alone or inside a frame, and goes on", async () => {
+  it("refuses every malformed one with -32700 and a null id, alone or inside a frame, and continues", async () => {
     expect(invalidDocuments.length).toBeGreaterThanOrEqual(180);
     const server = startServer();
     for (const document of invalidDocuments) {

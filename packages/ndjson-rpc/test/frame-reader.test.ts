@@ -40,7 +40,7 @@ describe("lines", () => {
     expect(texts(read([Buffer.from(`${notify(text)}\n`)]))).toEqual([text]);
   });
 
-  it("may come byte by byte, and the last one without a newline", () => {
+  it("may arrive byte by byte, and the last one without a newline", () => {
     const bytes = Buffer.from(`${notify("grüße 😀")}\n${notify("last")}`);
     expect(texts(read([...bytes].map((byte) => Uint8Array.of(byte))))).toEqual(["grüße 😀", "last"]);
   });
@@ -79,7 +79,7 @@ describe("a line beyond the limit", () => {
     expect(texts(read(chunks, limits))).toEqual(["a", "invalid", "b", "invalid", "c"]);
   });
 
-  it("does not grow the process", () => {
+  it("does not use up memory", () => {
     const reader = createFrameReader(() => {}, { maxLineBytes: 1024 * 1024 });
     const chunk = Buffer.alloc(64 * 1024, "a");
     const before = process.memoryUsage().arrayBuffers;
@@ -100,7 +100,7 @@ describe("nesting", () => {
   const depthOf = (value: unknown): number =>
     typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
 
-  it("beyond the limit is refused, up to it read, whatever the strings hold", () => {
+  it("is read up to the limit and refused above it, whatever the strings hold", () => {
     const strings = fc.string({ unit: fc.constantFrom("[", "]", "{", "}", '"', "\\", ",", "x"), maxLength: 60 });
     const { tree } = fc.letrec((tie) => ({
       tree: fc.oneof(

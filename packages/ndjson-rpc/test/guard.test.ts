@@ -44,13 +44,13 @@ describe("ids", () => {
     for (const answer of await answersTo(...layouts)) expect(answer).toContain(`"id":${id},`);
   });
 
-  it("may be reused while a request runs: each request is answered", async () => {
+  it("may be the same for two running requests, and both are answered", async () => {
     const line = '{"jsonrpc":"2.0","id":1,"method":"echo","params":[]}';
     expect(await answersTo(line, line)).toHaveLength(2);
   });
 });
 
-describe("lines that are JSON but no message", () => {
+describe("lines that are JSON but not a message", () => {
   it.each([
     ["5", null],
     ['"text"', null],
@@ -114,7 +114,7 @@ describe("nesting", () => {
   const nestedObjects = (levels: number) =>
     `{"jsonrpc":"2.0","id":1,"method":"echo","params":${'{"a":'.repeat(levels)}0${"}".repeat(levels)}}`;
 
-  it("of 64 levels is read, of 65 refused", async () => {
+  it("of 64 levels is read, and of 65 levels is refused", async () => {
     for (const build of [nested, nestedObjects]) {
       expect(await errorOf(build(63))).toEqual([undefined, 1]);
       expect(await errorOf(build(64))).toEqual([-32700, null]);

@@ -3,7 +3,7 @@ import { defineMethods, RpcError, row, type StandardSchema } from "../src/index.
 import { createPair } from "../src/testing.js";
 import { createRawPeer } from "./raw-peer.js";
 
-/** A schema by hand: any library that implements Standard Schema fits the same way. */
+/** A hand-written schema. Every library that implements Standard Schema fits the same way. */
 function objectWith<K extends string>(key: K, delayed = false): StandardSchema<Record<K, string>, Record<K, string>> {
   const validate = (value: unknown) => {
     const field = (value as Record<string, unknown>)[key];
@@ -43,14 +43,14 @@ describe("a declaration", () => {
     const answer = await left.request("greet", { name: "  Ada " });
     expectTypeOf(answer).toEqualTypeOf<Record<"text", string>>();
     expect(answer).toEqual({ text: "hello Ada" });
-    // @ts-expect-error: no such method at the peer
+    // @ts-expect-error: the peer has no such method
     await expect(left.request("leave")).rejects.toMatchObject({ code: -32601 });
     // @ts-expect-error: params of the wrong type
     await expect(left.request("greet", { name: 1 })).rejects.toMatchObject({ code: -32602 });
     await right.close();
   });
 
-  it("validates what the peer answers", async () => {
+  it("validates the peer's answer", async () => {
     const { left } = createPair({ peer: protocol }, { methods: { greet: { handle: () => ({ text: 5 }) } } });
     await expect(left.request("greet", { name: "x" })).rejects.toMatchObject({
       code: "invalid_result",
@@ -62,7 +62,7 @@ describe("a declaration", () => {
 
 describe("invalid params", () => {
   it.each([false, true])(
-    "are answered -32602 with the paths that failed (asynchronous schema: %s)",
+    "are answered with -32602 and the invalid paths (asynchronous schema: %s)",
     async (delayed) => {
       const peer = createRawPeer({
         methods: defineMethods({ greet: row({ params: objectWith("name", delayed), handle: (params) => params }) }),
@@ -88,7 +88,7 @@ describe("a table", () => {
   const named = (name: string) => row({ handle: () => name });
   const call = '{"jsonrpc":"2.0","id":1,"method":"who"}';
 
-  it("can be replaced, with its error mapping, by a handler of the old one", async () => {
+  it("can be replaced by one of its handlers, together with its error mapping", async () => {
     const peer = createRawPeer({
       methods: defineMethods({
         latch: row({
@@ -114,7 +114,7 @@ describe("a table", () => {
     expect(answers[2].error).toEqual({ code: -32000, message: "Error: later", data: { name: "x" } });
   });
 
-  it("says what a request without a row is answered with", async () => {
+  it("makes the error for a request without a row", async () => {
     const peer = createRawPeer();
     peer.connection.use({ who: named("row") }, undefined, (method) => new RpcError(-32600, `not yet: ${method}`));
     await peer.send(call, '{"jsonrpc":"2.0","id":2,"method":"session/new"}');
@@ -125,7 +125,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("answers a message with an id, and none without, whatever the row is meant for", async () => {
+  it("answers a message that has an id and no other, whatever the row is meant for", async () => {
     const seen: unknown[] = [];
     const peer = createRawPeer({
       methods: defineMethods({ tell: row({ handle: (_params, { id }) => void seen.push(id) }) }),
@@ -166,14 +166,14 @@ describe("a handler that fails", () => {
     ["\r\n", "Error"],
     ["x".repeat(5000), "x".repeat(500)],
     [`x${"😀".repeat(300)}`, `x${"😀".repeat(249)}`],
-  ])("with a message of several lines or too many words is answered with a sentence", async (message, sentence) => {
+  ])("with a long message or one of several lines is answered with one sentence", async (message, sentence) => {
     const peer = createRawPeer();
     peer.connection.use({}, undefined, () => new RpcError(-32600, message));
     await peer.send('{"jsonrpc":"2.0","id":1,"method":"who"}');
     expect(JSON.parse(peer.lines()[0] ?? "").error).toEqual({ code: -32600, message: sentence });
   });
 
-  it("in a notification is reported, not answered", async () => {
+  it("in a notification is reported and not answered", async () => {
     const reported: unknown[] = [];
     const peer = createRawPeer({
       onError: (error, { method }) => reported.push(method, (error as Error).message),
@@ -190,7 +190,7 @@ describe("a handler that fails", () => {
     expect(peer.lines()).toEqual([]);
   });
 
-  it("even in its error mapping is answered", async () => {
+  it("is answered even if the error mapping fails too", async () => {
     const peer = createRawPeer({
       methods: {
         fail: {

@@ -3,7 +3,7 @@ import { startServer } from "./server-process.js";
 
 const MUTATIONS = 10_000;
 
-it("survives 10,000 seeded mutations of a conversation and answers every line that wants an answer once", async () => {
+it("a connection survives 10,000 seeded mutations of a conversation and answers each line that needs an answer once", async () => {
   const random = seeded(20261116);
   const lines = Array.from({ length: MUTATIONS }, (_, id) => mutate(conversationLine(id, random), random));
   const stream = Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
@@ -74,7 +74,7 @@ function splitOnLf(stream: Buffer): Buffer[] {
   return lines;
 }
 
-/** An independent reading of the rules: the id each line must be answered with, or nothing. */
+/** An independent implementation of the rules: the id that the answer to a line must have, or undefined for no answer. */
 function answerOf(line: Buffer): string[] {
   let message: Record<string, unknown>;
   try {

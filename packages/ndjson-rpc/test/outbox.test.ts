@@ -2,7 +2,7 @@ import { PassThrough, Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { createConnection } from "../src/index.js";
 
-/** An output that takes a write only when the test says so. */
+/** An output that completes a write only when the test says so. */
 function createSlowOutput() {
   const taken: string[] = [];
   const held: (() => void)[] = [];
@@ -32,7 +32,7 @@ describe("the writer", () => {
     release();
   });
 
-  it("lets callers await room, and counts what is not taken yet", async () => {
+  it("lets callers wait for room, and counts the output that is not taken yet", async () => {
     const { output, release } = createSlowOutput();
     const connection = createConnection({ input: new PassThrough(), output, limits: { highWaterBytes: 100 } });
     await connection.drained();
@@ -49,7 +49,7 @@ describe("the writer", () => {
     expect(connection.bufferedBytes).toBe(0);
   });
 
-  it("stops reading from a peer that does not read, and goes on when it does", async () => {
+  it("stops reading from a peer that does not read, and continues when it does", async () => {
     const { output, release } = createSlowOutput();
     const input = new PassThrough();
     const connection = createConnection({
@@ -81,7 +81,7 @@ describe("the writer", () => {
     await connection.drained();
   });
 
-  it("does not wait for a stalled reader for ever", async () => {
+  it("stops waiting for a stalled reader", async () => {
     const { output } = createSlowOutput();
     const connection = createConnection({ input: new PassThrough(), output, limits: { endGraceMs: 20 } });
     connection.notify("never taken");
@@ -89,7 +89,7 @@ describe("the writer", () => {
     expect(await connection.closed).toBe("closed");
   });
 
-  it("refuses what JSON cannot hold without touching the stream", async () => {
+  it("refuses values that JSON cannot hold, without touching the stream", async () => {
     const { output, taken } = createSlowOutput();
     const connection = createConnection({ input: new PassThrough(), output });
     expect(() => connection.notify("x", { big: 1n })).toThrowError(expect.objectContaining({ code: "unserializable" }));

@@ -3,15 +3,15 @@ import { type Connection, type ConnectionOptions, createConnection } from "../sr
 
 export interface RawPeer {
   readonly connection: Connection;
-  /** What the connection wrote so far, as lines. */
+  /** The lines that the connection has written so far. */
   lines(): string[];
-  /** Writes bytes to the connection and waits until it has dealt with them. */
+  /** Writes bytes to the connection and waits until it has processed them. */
   send(...lines: (string | Uint8Array)[]): Promise<void>;
   readonly toConnection: PassThrough;
   readonly fromConnection: PassThrough;
 }
 
-/** A connection whose other end is bare bytes. */
+/** A connection whose other end reads and writes raw bytes. */
 export function createRawPeer(options: Partial<ConnectionOptions> = {}): RawPeer {
   const toConnection = new PassThrough();
   const fromConnection = new PassThrough();
@@ -30,7 +30,7 @@ export function createRawPeer(options: Partial<ConnectionOptions> = {}): RawPeer
         toConnection.write(line);
         if (typeof line === "string") toConnection.write("\n");
       }
-      // Input, handler and batched output each take a turn of the event loop.
+      // The input, the handler and the batched output each take one turn of the event loop.
       for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
     },
   };

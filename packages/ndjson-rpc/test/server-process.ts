@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 
 export interface ServerProcess {
   readonly child: ChildProcessWithoutNullStreams;
-  /** Every complete line of stdout so far. */
+  /** The complete lines of stdout so far. */
   lines(): string[];
   stderr(): string;
-  /** Resolves when stdout holds a line with this text. */
+  /** Resolves when a line of stdout contains this text. */
   seen(text: string): Promise<void>;
   /** Ends stdin and resolves with the exit code. */
   finish(): Promise<number | null>;
@@ -16,7 +16,7 @@ export function program(name: string): string {
   return fileURLToPath(new URL(`./programs/${name}`, import.meta.url));
 }
 
-/** The echo server as a real child process. */
+/** Starts the echo server as a real child process. */
 export function startServer(): ServerProcess {
   const child = spawn(process.execPath, [program("echo-server.mjs")]);
   const waiting = new Map<string, () => void>();

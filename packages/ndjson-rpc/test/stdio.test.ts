@@ -15,7 +15,7 @@ describe("a server on stdio", () => {
     }
   });
 
-  it("answers what it read, then closes at the end of input", async () => {
+  it("answers the requests it has read, then closes at the end of input", async () => {
     const server = startServer();
     server.child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"late"}');
     expect(await server.finish()).toBe(0);
@@ -23,7 +23,7 @@ describe("a server on stdio", () => {
     expect(server.stderr()).toContain("closed: input_ended");
   });
 
-  it("closes when nobody reads its output any more", async () => {
+  it("closes when its output is closed", async () => {
     const server = startServer();
     server.child.stdout.destroy();
     server.child.stdin.on("error", () => {});
@@ -46,7 +46,7 @@ describe("a server on stdio", () => {
     await server.finish();
   });
 
-  it("closes when its parent vanished although stdin stays open", async () => {
+  it("closes when its parent has vanished, although stdin stays open", async () => {
     const maker = spawn(process.execPath, [program("orphan-maker.mjs")], { stdio: ["pipe", "pipe", "pipe"] });
     let pid = "";
     let stderr = "";
@@ -63,7 +63,7 @@ describe("a server on stdio", () => {
   });
 });
 
-/** A process that has ended and that nobody has collected yet does not count. */
+/** Whether a process runs. One that has ended and was not collected by its parent yet does not count. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

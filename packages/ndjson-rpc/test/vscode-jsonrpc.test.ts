@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createConnection } from "../src/index.js";
 import { createNdjsonMessageConnection } from "../src/vscode-jsonrpc.js";
 
-it("joins a vscode-jsonrpc connection to an ndjson-rpc one, both ways, with malformed lines answered", async () => {
+it("a vscode-jsonrpc connection and an ndjson-rpc one talk in both directions, with malformed lines answered", async () => {
   const toVscode = new PassThrough();
   const toOurs = new PassThrough();
   let raw = "";
