@@ -33,7 +33,11 @@ export async function openSession(
   const { sessions } = core;
   const { cwd, persist, typed = {}, title } = choice;
   const { resume } = choice;
-  const id = resume ? await meantId(sessions.store, resume) : choice.last ? await lastSession(core, cwd) : undefined;
+  const id = resume
+    ? await meantId({ list: sessions.listAll }, resume)
+    : choice.last
+      ? await lastSession(core, cwd)
+      : undefined;
   try {
     const session = id === undefined ? await sessions.create({ cwd, persist }) : await sessions.load(id);
     await keep(session, typed, id === undefined);

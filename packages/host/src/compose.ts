@@ -194,10 +194,6 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     permissionTimeout: values.permission_timeout,
     coalesce: values.coalesce,
     commands: palette,
-    onLoad: (session) => {
-      const attach = () => sessions.attach(session.id, { transport: "bridge", approves: true });
-      for (const extension of extensions) extension.onLoad?.(session, { acp, attach });
-    },
     onUnload: async (id) => {
       await Promise.all([
         turns.closeSession(id),
@@ -211,6 +207,10 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     },
     onRecovered,
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
+  });
+  sessions.onLoad((session) => {
+    const attach = () => sessions.attach(session.id, { transport: "bridge", approves: true });
+    for (const extension of extensions) extension.onLoad?.(session, { acp, attach });
   });
   // An undo that a crash interrupted is repaired although nobody loads its session.
   const repairing = existsSync(paths.snapshots)

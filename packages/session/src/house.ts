@@ -118,7 +118,6 @@ export function createHouse(deps: SessionsDeps): House {
       );
       house.quota.spent(birth.owner, id, birth.conversation.facts.usage?.total_usd ?? 0);
       loaded.add(session);
-      deps.onLoad?.(session);
       // Another process took the log over: from here on the session is loaded there.
       const leave = async () => (loaded.find(id) === session ? loaded.unload(id, "lost") : undefined);
       const onLost = () => void loaded.inLane(id, leave).catch((error) => onError(error, id));

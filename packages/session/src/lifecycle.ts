@@ -48,7 +48,6 @@ export function createSessions(deps: SessionsDeps): Sessions {
     prefix: deps.prefix,
     defaults: house.defaults,
     quota: { ...deps.quotas, ...house.quota },
-    store,
     logs: createLogs(store, house.ephemeral, loaded),
     find: loaded.find,
     attach: loaded.attach,
@@ -93,14 +92,13 @@ export function createSessions(deps: SessionsDeps): Sessions {
       session.touch();
       return { session, head: session.lastSeq, visible: collected.visible(sessions.logs, session) };
     },
-    async list(options) {
+    list: (options) =>
+      sessions.listAll({ prefixes: [deps.prefix], order: "touched", prompted: true, closed: false, ...options }),
+    async listAll(options) {
       loaded.evictIdle();
-      const asked = { prefixes: [deps.prefix], order: "touched", prompted: true, closed: false, ...options } as const;
-      return store.list({ ...asked, known: sessions.known() });
-    },
-    known() {
-      const stored = loaded.all().filter(({ id, persistent }) => persistent && loaded.find(id));
-      return new Map(stored.map((one) => [one.id, { id: one.id, summary: one.summary(), touched: one.touchedAt }]));
+      const here = loaded.all().filter(({ id, persistent }) => persistent && loaded.find(id));
+      const rows = here.map((one) => ({ id: one.id, summary: one.summary(), touched: one.touchedAt }));
+      return store.list({ ...options, known: new Map(rows.map((row) => [row.id, row])) });
     },
     async fork(id, options = {}) {
       await house.quota.ready();

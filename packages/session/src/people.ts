@@ -52,13 +52,6 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
 
   return {
     ...sessions,
-    store: {
-      list: (options) => sessions.store.list({ ...options, ...bounded }),
-      async readSummary(id) {
-        const summary = await sessions.store.readSummary(id);
-        return summary && accessOf(person, summary) ? summary : null;
-      },
-    },
     logs: {
       async *read(id, range) {
         await access(id);
@@ -107,7 +100,7 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
     find: (id) => visible(sessions.find(id)),
     live: () => sessions.live().flatMap((session) => visible(session) ?? []),
     list: (options) => sessions.list({ ...options, ...bounded }),
-    known: () => new Map([...sessions.known()].filter(([, { summary }]) => accessOf(person, summary))),
+    listAll: (options) => sessions.listAll({ ...options, ...bounded }),
     async fork(id, options) {
       await requireWrite(id);
       return wrap(await sessions.fork(id, { ...options, owner: name }));

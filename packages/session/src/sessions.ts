@@ -42,8 +42,6 @@ export interface ForkOptions {
 export interface Sessions {
   readonly prefix: string;
   readonly defaults: Settings;
-  /** Where sessions are kept, other programs' too. */
-  readonly store: Pick<EventStore<SessionEvent, Summary>, "list" | "readSummary">;
   readonly logs: SessionLogs;
   create(options: CreateOptions): Promise<OwnedSession>;
   /** The loaded session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
@@ -56,8 +54,8 @@ export interface Sessions {
   live(): OwnedSession[];
   /** Stored sessions that had a prompt, newest touched first; those in memory as they are now. */
   list(options?: ListOptions<Summary>): Promise<{ sessions: ListedSummary[]; next: string | null }>;
-  /** The rows of stored sessions that are in memory, as they are now: newer than what the store lists. */
-  known(): ReadonlyMap<string, ListedSummary>;
+  /** The same of every program, also those without a prompt and those that were torn down, newest made first. */
+  listAll(options?: ListOptions<Summary>): Promise<{ sessions: ListedSummary[]; next: string | null }>;
   /** Copies the log up to the end of a turn (default: the last) into a new session. Resolves when the copy is durable. */
   fork(id: string, options?: ForkOptions): Promise<OwnedSession>;
   /** Cancels, takes flags and options back to how it was made, unloads; the session stays loadable. `session_claimed`. */
@@ -76,7 +74,7 @@ export interface Sessions {
   clients(id: string): AttachedClient[];
   /** What one person uses, or all together, and how much they may. */
   readonly quota: Pick<Quota, "use" | "requireStream" | "refusals"> & Quotas;
-  /** Calls the listener with each session that is loaded from now on; the function returned ends that. */
+  /** Calls the listener with each session that is loaded from now on: made, loaded or forked; the function returned ends that. */
   onLoad(listener: (session: OwnedSession) => void): () => void;
   /** Calls the listener with each session that was deleted or torn down, and its last summary; the function returned ends that. */
   onRemove(listener: (id: string, last: Summary | null) => void): () => void;
@@ -183,8 +181,6 @@ export interface SessionsDeps {
   readonly commands?: CommandResolver;
   readonly clock?: () => number;
   readonly monotonic?: () => number;
-  /** Called when a session was loaded: made, loaded or forked. */
-  readonly onLoad?: (session: OwnedSession) => void;
   /** Called when a session was unloaded: closed, evicted or deleted. What was started for it ends here. */
   readonly onUnload?: (sessionId: string) => Promise<void>;
   /** Called with the record of a setting that a client changed: `model_changed`, `mode_changed` and the like. */

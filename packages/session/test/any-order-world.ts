@@ -81,7 +81,7 @@ export async function kill(world: World): Promise<void> {
 /** The log as it was written, where it is kept in a database. */
 async function copyLog({ program: { sessions }, id }: World, home: string): Promise<void> {
   const store = createFileStore<SessionEvent, Summary>({ root: home });
-  const writer = await store.create(id, (await sessions.store.readSummary(id))!);
+  const writer = await store.create(id, (await sessions.logs.readSummary(id))!);
   for (const { seq: _seq, id: _id, ts: _ts, ...event } of await recordsOf(sessions, id))
     writer.append([event as SessionEvent]);
   await writer.close();

@@ -176,7 +176,7 @@ test("every way to make a session goes through admit: create, fork and /new", as
   expect(sessions.live().map(({ persistent, settings }) => [persistent, settings.model])).toEqual(
     Array.from({ length: 3 }, () => [false, "the project's"]),
   );
-  expect((await sessions.store.list({})).sessions).toEqual([]);
+  expect((await sessions.listAll()).sessions).toEqual([]);
 });
 
 describe("undo", () => {

@@ -380,7 +380,7 @@ describe("a process that was frozen while another took its session over", () => 
     await expect(session.undo()).rejects.toMatchObject(refused);
     expect(readFileSync(join(cwd, "0.txt"), "utf8")).toBe("mine");
     await until(() => sessions.find(session.id) === undefined);
-    expect((await sessions.store.readSummary(session.id))?.title).toBe("theirs");
+    expect((await sessions.logs.readSummary(session.id))?.title).toBe("theirs");
     await until(() => seen.filter((type) => type === "agent_result").length === 2);
     const before = seen.length;
     await heir.load(session.id).then((theirs) => theirs.undo());

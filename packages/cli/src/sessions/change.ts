@@ -16,7 +16,7 @@ export async function renameSession(invocation: Invocation): Promise<number> {
   const typed = requireOperand(invocation, "a session and its title: sessions rename <id> <title>");
   const title = plainLine(invocation.operands.slice(1).join(" "));
   const id = await withCore(invocation, async ({ core }) => {
-    const meant = await meantId(core.sessions.store, typed);
+    const meant = await meantId({ list: core.sessions.listAll }, typed);
     await whereOpen(invocation, core, meant, {
       here: (session) => session.setTitle(title),
       there: async (session) => void (await session.change({ title })),
@@ -33,8 +33,8 @@ export async function deleteSessions(invocation: Invocation): Promise<number> {
   const gone: { readonly session_id: string; readonly prompt: string }[] = [];
   await withCore(invocation, async ({ core: { sessions }, config }) => {
     for (const typed of invocation.operands) {
-      const session_id = await meantId(sessions.store, typed);
-      gone.push({ session_id, prompt: (await requireSummary(sessions.store, session_id)).prompt });
+      const session_id = await meantId({ list: sessions.listAll }, typed);
+      gone.push({ session_id, prompt: (await requireSummary(sessions.logs, session_id)).prompt });
     }
     for (const { session_id: id } of gone) {
       await sessions.delete(id).catch(async (error: unknown) => {
@@ -53,7 +53,9 @@ export function rewind(direction: "undo" | "redo"): RunCommand {
     const { flags, operands } = invocation;
     const steps = stepsOf(textFlag(flags, "steps"));
     return withCore(invocation, async ({ core, config }) => {
-      const id = operands[0] ? await meantId(core.sessions.store, operands[0]) : await lastSession(core, config.cwd);
+      const id = operands[0]
+        ? await meantId({ list: core.sessions.listAll }, operands[0])
+        : await lastSession(core, config.cwd);
       const [force, dryRun] = [isSet(flags, "force"), isSet(flags, "dry-run")];
       const report = await whereOpen<RewindReport>(invocation, core, id, {
         here: (session) => session[direction]({ steps, force, dryRun }),

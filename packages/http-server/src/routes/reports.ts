@@ -1,6 +1,5 @@
 /** Past sessions rendered, sent somewhere, listed and added up. */
 import type { RunsCostReply, RunsReply, ShareReply } from "@chimera/acp-schema/http";
-import type { ListFilter } from "@chimera/event-store";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
@@ -21,8 +20,7 @@ export function reportRoutes({ deps, clock }: Parts) {
   const { sessions } = deps;
   /** Tokens that could turn up in a session by value; those of sessions are known by digest only. */
   const secrets = deps.authToken === undefined ? [] : [deps.authToken];
-  /** Sessions in memory as they are now: what their last turn changed may not be on disk yet. */
-  const runs = { list: (filter?: ListFilter) => sessions.store.list({ ...filter, known: sessions.known() }) };
+  const runs = { list: sessions.listAll };
   const query = (
     c: Context<AppEnv>,
     route: "GET /runs" | "GET /runs/cost",
