@@ -3,7 +3,7 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore, StoreError } from "@chimera/event-store";
 import { expect, test } from "vitest";
 import { createCallAnswerer, sessionsAnywhere } from "../src/anywhere.js";
-import type { Agent, SessionError, SessionsDeps } from "../src/index.js";
+import type { Agent, SessionError } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf, until } from "./fixture.js";
 
 /** Two processes on one store: one has the session, and the other reaches it by calls that pass through `route`. */
@@ -16,7 +16,7 @@ async function twoNodes(route: (answer: () => Promise<string>) => Promise<string
     ask: (_id, request) => route(() => answer(JSON.parse(request).call)),
   });
   const { id } = await there.create({ cwd: "/", settings: { maxSteps: 7 } });
-  return { there, here, reachable, id };
+  return { store, there, here, reachable, id };
 }
 
 test("a session that another process has is what that process says it is, before and after a change", async () => {
@@ -147,13 +147,13 @@ test("the prompt of a person who may only read leaves nobody in the session who 
 
 test("a session that was read while nobody had it has its own settings once another process has it", async () => {
   let isHeld = true;
-  const { reachable, there, here, id } = await twoNodes(async (answer) => (isHeld ? answer() : null));
+  const { store, reachable, there, id } = await twoNodes(async (answer) => (isHeld ? answer() : null));
   await runPrompt(there, id, "hello");
   isHeld = false;
   await there.shutdown();
   const { close, ended } = reachable.logs.follow(id, { from: 0 }, () => {});
   await until(() => reachable.isAway?.(id) === true);
-  const third = makeSessions(speaking("done"), { store: here.store as SessionsDeps["store"] });
+  const third = makeSessions(speaking("done"), { store });
   const held = await third.load(id);
   expect((await reachable.load(id)).settings).toEqual(held.settings);
   expect(held.settings.maxSteps).toBe(7);
