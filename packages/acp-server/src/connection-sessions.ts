@@ -20,7 +20,7 @@ export interface ShowOptions {
   readonly from: number;
   readonly view: () => SessionView;
   readonly isHeld?: boolean;
-  /** The client was just sent everything before `from`: no earlier place counts. */
+  /** The client was just sent everything before `from`: no earlier cursor counts. */
   readonly isReplayed?: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface OpenedPrompt {
 /** With an `origin` a connection speaks for others: several people may watch through it, so it is shown its own prompts too. */
 type ConnectionSessionsDeps = Pick<
   ConnectionContext,
-  "connection" | "origin" | "core" | "onLeave" | "onReaderError" | "places" | "onRewind"
+  "connection" | "origin" | "core" | "onLeave" | "onReaderError" | "cursors" | "onRewind"
 >;
 
 /** Those of this connection: a dialect that was forced on it is opened before and after `initialize`, and shows each session once. */
@@ -97,7 +97,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
   // Everything after the record again, the answers to prompts too: the client's channel lost it.
   deps.onRewind((id, seq) => {
     const one = shown.get(id);
-    if (!one) return void deps.places.set(id, seq);
+    if (!one) return void deps.cursors.set(id, seq);
     const { subscription } = one;
     // Nothing is skipped, wherever a client says that it is.
     if (!subscription || seq >= one.reached) return;
@@ -119,9 +119,9 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
       stopListening ??= core.sessions.onLoad((session) => shown.get(session.id)?.view.reloaded?.(session));
       const one = startShowing(core, id, options, () => lent.get(id) ?? []);
       shown.set(id, one);
-      const place = options.isReplayed ? undefined : deps.places.get(id);
-      deps.places.delete(id);
-      follow(core, one, Math.min(place ?? options.from, options.from));
+      const cursor = options.isReplayed ? undefined : deps.cursors.get(id);
+      deps.cursors.delete(id);
+      follow(core, one, Math.min(cursor ?? options.from, options.from));
     },
     view: (id: string) => shown.get(id)?.view,
     /** The MCP servers that the client hands over for a session. */
@@ -130,15 +130,15 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
     prompt(id: string, request: RequestContext, opening: () => Promise<OpenedPrompt>, key?: string) {
       own.add(key);
       const before = arriving.get(id);
-      const placing = opening().then(async (prompt): Promise<typeof deferred> => {
+      const submitting = opening().then(async (prompt): Promise<typeof deferred> => {
         // Prompts run in the order they were sent, whichever of them was ready first.
         if (before) await before;
-        return place(deps, shown.get(id), prompt, request, own);
+        return submit(deps, shown.get(id), prompt, request, own);
       });
-      const settled = Promise.allSettled([before, placing]);
+      const settled = Promise.allSettled([before, submitting]);
       arriving.set(id, settled);
       void settled.then(() => arriving.get(id) === settled && arriving.delete(id));
-      return placing;
+      return submitting;
     },
     /** Resolves when the prompts sent so far have their place in the queue. A cancel that did not wait could overtake its prompt. */
     arrived: async (id: string) => void (await arriving.get(id)),
@@ -282,12 +282,12 @@ function settle({ id, pending, answered, view }: Shown, turn: number, failure: u
   const waiting = pending.get(turn);
   if (!waiting) return;
   pending.delete(turn);
-  const place = { session: id, ...(seq !== undefined && { seq }) };
+  const subject = { session: id, ...(seq !== undefined && { seq }) };
   for (const { session, request, answered: done } of waiting) {
     const ended = session.conversation.turns[turn];
     const answer = failure === null ? view.answer(stopReasonOf(ended), ended) : null;
-    if (answer) request.reply(answer, place);
-    else request.fail(failure ?? turnFailure(ended), place);
+    if (answer) request.reply(answer, subject);
+    else request.fail(failure ?? turnFailure(ended), subject);
     done();
   }
   // Only a turn that is in the log can pass again.
@@ -306,7 +306,7 @@ function turnFailure(turn: TurnView | undefined): Error {
   return Object.assign(new Error(message), { name });
 }
 
-function place(
+function submit(
   deps: ConnectionSessionsDeps,
   one: Shown | undefined,
   { session, input, updates = async () => {} }: OpenedPrompt,

@@ -17,7 +17,7 @@ export interface ConnectionContext {
   /** Calls back when the peer has gone; at once when it has. */
   readonly onLeave: (leave: () => void) => void;
   /** Where the client goes on in sessions that it has not opened yet: the number of the last record it has. */
-  readonly places: Map<string, number>;
+  readonly cursors: Map<string, number>;
   /** Calls back when the client is to be sent everything after a record of a session again. */
   readonly onRewind: (rewind: (sessionId: string, seq: number) => void) => void;
   readonly onReaderError: (error: unknown, sessionId: string) => void;

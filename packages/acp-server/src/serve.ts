@@ -77,11 +77,11 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
     },
     onError: (error, { method }) => log("unanswered fault", { method: method.slice(0, 80), error: String(error) }),
   });
-  const places = new Map<string, number>();
-  let rewind = (id: string, seq: number): void => void places.set(id, seq);
+  const cursors = new Map<string, number>();
+  let rewind = (id: string, seq: number): void => void cursors.set(id, seq);
   const context: DialectContext = {
     connection,
-    places,
+    cursors,
     onRewind(listener) {
       rewind = listener;
     },

@@ -29,7 +29,7 @@ import { inspectRoutes } from "./routes/inspect.js";
 import { pageRoutes } from "./routes/page.js";
 import { programRoutes } from "./routes/program.js";
 import { reportRoutes } from "./routes/reports.js";
-import type { Handler, Parts } from "./routes/route.js";
+import type { Handler, RouteDeps } from "./routes/route.js";
 import { sessionAliasRoutes } from "./routes/session-alias.js";
 import { sessionRoutes } from "./routes/sessions.js";
 import { turnRoutes } from "./routes/turns.js";
@@ -80,7 +80,7 @@ export function createApp(deps: AppDeps): App {
   const closing: (() => Promise<void>)[] = [];
   const streams = createStreams(deps.log);
   const metrics = createMetrics(sessions, { name: deps.name, version: deps.version, streams: streams.count });
-  const parts: Parts = {
+  const shared: RouteDeps = {
     deps,
     metrics,
     onClose: (close) => void closing.push(close),
@@ -95,15 +95,15 @@ export function createApp(deps: AppDeps): App {
   };
   const { authToken, isOwnUser, people } = deps;
   const gate = createGate({ authToken, isOwnUser, tokens, pageTokens, people, refuse });
-  const own = handlersOf(parts);
+  const own = handlersOf(shared);
   /** Handlers by role and name: those of each person can reach only the sessions of that person. */
-  const tables = new Map<string, { readonly table: typeof own; readonly parts: Parts }>();
-  const partsFor = (person: Person): Parts => {
+  const tables = new Map<string, { readonly table: typeof own; readonly shared: RouteDeps }>();
+  const depsFor = (person: Person): RouteDeps => {
     const theirs = sessionsFor(sessions, person);
     const open = createOpenSession(theirs, deps);
     const peers = deps.peers && { ...deps.peers, held: async () => visibleOf(theirs, await deps.peers!.held()) };
     return {
-      ...parts,
+      ...shared,
       deps: { ...deps, sessions: theirs, ...(peers && { peers }) },
       creations: createCreations(theirs, clock),
       openSession: open,
@@ -114,8 +114,8 @@ export function createApp(deps: AppDeps): App {
     const key = `${person.role} ${person.name}`;
     let entry = tables.get(key);
     if (!entry) {
-      const theirs = partsFor(person);
-      entry = { table: handlersOf(theirs), parts: theirs };
+      const theirs = depsFor(person);
+      entry = { table: handlersOf(theirs), shared: theirs };
     }
     tables.delete(key);
     tables.set(key, entry);
@@ -132,7 +132,7 @@ export function createApp(deps: AppDeps): App {
       await gate(c, ACCESS[name]);
       const { person } = c.get("caller");
       const theirs = person && tableFor(person);
-      if (theirs && ACCESS[name] === "admin") await requireChange(theirs.parts, c.req.param("id") ?? "");
+      if (theirs && ACCESS[name] === "admin") await requireChange(theirs.shared, c.req.param("id") ?? "");
       const handle = theirs?.table[name] ?? ownHandle;
       if (method !== "GET") refuseForeignBody(c);
       if (c.req.url.includes("?")) noteUnknown(c, name, "query", [...new URL(c.req.url).searchParams.keys()]);
@@ -195,7 +195,7 @@ async function visibleOf(sessions: Sessions, ids: ReadonlySet<string>): Promise<
 }
 
 /** Routes that reach beyond a session are for people who may change sessions. */
-async function requireChange({ openSession }: Parts, id: string): Promise<void> {
+async function requireChange({ openSession }: RouteDeps, id: string): Promise<void> {
   const session = await openSession(id);
   if (session.isReadOnly) throw new HttpError(403, "read_only", "the caller may only read this session");
 }
@@ -210,20 +210,20 @@ function methodsAt(path: string): string[] {
   return methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 }
 
-function handlersOf(parts: Parts): Readonly<Record<RouteName, Handler>> {
+function handlersOf(shared: RouteDeps): Readonly<Record<RouteName, Handler>> {
   return {
-    ...healthRoutes(parts),
-    ...programRoutes(parts),
-    ...pageRoutes(parts),
-    ...sessionRoutes(parts),
-    ...turnRoutes(parts),
-    ...eventRoutes(parts),
-    ...undoRoutes(parts),
-    ...inspectRoutes(parts),
-    ...sessionAliasRoutes(parts),
-    ...commandRoutes(parts),
-    ...reportRoutes(parts),
-    ...agentRunRoutes(parts),
-    ...acpRoutes(parts),
+    ...healthRoutes(shared),
+    ...programRoutes(shared),
+    ...pageRoutes(shared),
+    ...sessionRoutes(shared),
+    ...turnRoutes(shared),
+    ...eventRoutes(shared),
+    ...undoRoutes(shared),
+    ...inspectRoutes(shared),
+    ...sessionAliasRoutes(shared),
+    ...commandRoutes(shared),
+    ...reportRoutes(shared),
+    ...agentRunRoutes(shared),
+    ...acpRoutes(shared),
   };
 }

@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AliveReply, HealthReply, ReadyReply } from "@chimera/acp-schema/http";
 import { EVERY_ANSWER } from "./guard/headers.js";
-import type { Handlers, Parts } from "./routes/route.js";
+import type { Handlers, RouteDeps } from "./routes/route.js";
 
-export function healthRoutes({ deps, clock }: Parts) {
+export function healthRoutes({ deps, clock }: RouteDeps) {
   const probes = describeProbes({ version: deps.version, startedAt: deps.startedAt ?? clock() });
   return {
     "GET /health": (c) => c.json(probes["/health"]),

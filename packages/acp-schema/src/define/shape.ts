@@ -164,6 +164,9 @@ export function nullAs<S extends v.GenericSchema>(schema: S, empty: () => v.Infe
   });
 }
 
+/** Keeps the known words in sight of an editor's completion. */
+export type OpenEnum<W extends readonly string[]> = v.GenericSchema<W[number] | (string & {})> & { readonly words: W };
+
 // --- internal ---
 
 type MetaEntry = {
@@ -180,9 +183,6 @@ type Tagged<K extends string, N extends string, E extends Entries> = ObjectOf<
 type Options<K extends string, T extends Record<string, ObjectOf>> = {
   [N in keyof T & string]: Tagged<K, N, T[N]["entries"]>;
 }[keyof T & string];
-
-/** Keeps the known words in sight of an editor's completion. */
-export type OpenEnum<W extends readonly string[]> = v.GenericSchema<W[number] | (string & {})> & { readonly words: W };
 
 function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

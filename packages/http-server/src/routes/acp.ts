@@ -10,13 +10,13 @@ import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readText } from "../request/body.js";
 import { openSink, STREAM_HEADERS } from "../stream/sink.js";
-import type { Handlers, Parts } from "./route.js";
+import type { Handlers, RouteDeps } from "./route.js";
 
 /** Names a connection in requests and answers. */
 const CONNECTION = "Acp-Connection-Id";
 const SESSION = "Acp-Session-Id";
 
-export function acpRoutes({ deps, streams, onClose }: Parts) {
+export function acpRoutes({ deps, streams, onClose }: RouteDeps) {
   const connections = deps.acp && createAcpConnections(deps.acp);
   if (connections) onClose(connections.close);
   const require = (): AcpConnections => {

@@ -14,9 +14,9 @@ import { readBody } from "../request/body.js";
 import { openSink } from "../stream/sink.js";
 import { streamArray } from "../stream/text-body.js";
 import { requireManifest } from "./program.js";
-import { type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handlers, pathPart, type RouteDeps } from "./route.js";
 
-export function agentRunRoutes({ deps, openSession, creations, streams }: Parts) {
+export function agentRunRoutes({ deps, openSession, creations, streams }: RouteDeps) {
   const { sessions } = deps;
 
   const requireRun = async (id: string): Promise<void> => {

@@ -3,7 +3,7 @@ import type { CommandsReply, InvokeCommandReply, SessionCommandsReply } from "@c
 import { type CustomCommand, renderCommand } from "@chimera/session/commands";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
-import { type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handlers, pathPart, type RouteDeps } from "./route.js";
 
 const FIELD_CODES = {
   session_id: "missing_session_id",
@@ -11,7 +11,7 @@ const FIELD_CODES = {
   kwargs: "kwargs_must_be_object",
 } as const;
 
-export function commandRoutes({ deps, openSession }: Parts) {
+export function commandRoutes({ deps, openSession }: RouteDeps) {
   const discover = async () => (await deps.palette?.custom(deps.commandsCwd ?? deps.defaultCwd)) ?? [];
   return {
     "GET /commands": async (c) => {

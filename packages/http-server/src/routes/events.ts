@@ -9,7 +9,7 @@ import { openMany, parseCursors } from "../stream/many.js";
 import { canonical, envelope, type Family } from "../stream/projection.js";
 import { createRowWatch } from "../stream/rows.js";
 import { openSink, STREAM_HEADERS } from "../stream/sink.js";
-import { type Handlers, nameOf, type Parts, pathPart } from "./route.js";
+import { type Handlers, nameOf, pathPart, type RouteDeps } from "./route.js";
 
 /** Any process may read a log, also while another one has the session or its files. */
 const READ_ANYWAY: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
@@ -17,7 +17,7 @@ const READ_ANYWAY: ReadonlySet<string> = new Set(["session_claimed", "session_el
 /** Records at the end of a log among which those of a turn that was cut off are, beside settings and prompts that waited for it. */
 const TAIL = 256;
 
-export function eventRoutes({ deps, openSession, streams }: Parts) {
+export function eventRoutes({ deps, openSession, streams }: RouteDeps) {
   const { sessions } = deps;
   const watchRows = createRowWatch(sessions, deps.peers?.held);
 

@@ -8,9 +8,9 @@ import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readQuery } from "../request/query.js";
 import { withReports } from "../with-reports.js";
-import { type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handlers, pathPart, type RouteDeps } from "./route.js";
 
-export function inspectRoutes({ deps, openSession, streams, clock }: Parts) {
+export function inspectRoutes({ deps, openSession, streams, clock }: RouteDeps) {
   const { sessions } = deps;
   return {
     "GET /sessions/{id}/files": async (c) => {

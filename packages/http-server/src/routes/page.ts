@@ -5,9 +5,9 @@ import type { Caller } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
-import { type Handlers, nameOf, type Parts, pathPart } from "./route.js";
+import { type Handlers, nameOf, pathPart, type RouteDeps } from "./route.js";
 
-export function pageRoutes({ deps, pageTokens, refuse }: Parts) {
+export function pageRoutes({ deps, pageTokens, refuse }: RouteDeps) {
   /** The pages that a caller may list and end. */
   const pagesOf = (caller: Caller) =>
     pageTokens.list().filter(({ person }) => mayAll(caller) || (caller.person && person === caller.person.name));

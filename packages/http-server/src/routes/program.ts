@@ -10,9 +10,9 @@ import type {
 } from "@chimera/acp-schema/http";
 import type { AppDeps } from "../deps.js";
 import { HttpError } from "../http-error.js";
-import { type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handlers, pathPart, type RouteDeps } from "./route.js";
 
-export function programRoutes({ deps, metrics }: Parts) {
+export function programRoutes({ deps, metrics }: RouteDeps) {
   const tools = async () => (await deps.tools?.()) ?? [];
   const providers = (): ProvidersReply =>
     deps.providers?.() ?? { active: { provider: "", model: deps.sessions.defaults.model }, available: [] };

@@ -7,7 +7,7 @@ import { readBody } from "../request/body.js";
 import { readQuery, requirePlace } from "../request/query.js";
 import { streamText } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
-import { type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handlers, pathPart, type RouteDeps } from "./route.js";
 
 const SHARE_FIELDS = {
   sink: "invalid_sink",
@@ -16,7 +16,7 @@ const SHARE_FIELDS = {
   path: "invalid_path",
 } as const;
 
-export function reportRoutes({ deps, clock }: Parts) {
+export function reportRoutes({ deps, clock }: RouteDeps) {
   const { sessions } = deps;
   /** Tokens that could turn up in a session by value; those of sessions are known by digest only. */
   const secrets = deps.authToken === undefined ? [] : [deps.authToken];

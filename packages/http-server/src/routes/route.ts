@@ -16,7 +16,7 @@ export type Handler = (c: Context<AppEnv>) => Response | Promise<Response>;
 export type Handlers = { readonly [K in RouteName]?: Handler };
 
 /** What the routes of an app share. */
-export interface Parts {
+export interface RouteDeps {
   readonly deps: AppDeps;
   readonly openSession: OpenSession;
   readonly createSession: CreateSession;

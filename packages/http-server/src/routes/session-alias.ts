@@ -5,9 +5,9 @@ import type { Session } from "@chimera/session";
 import { readBody } from "../request/body.js";
 import { existingDirectory } from "../request/query.js";
 import { settingsChange } from "../settings-change.js";
-import { type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handlers, pathPart, type RouteDeps } from "./route.js";
 
-export function sessionAliasRoutes({ deps, openSession, createSession, tokens, streams }: Parts) {
+export function sessionAliasRoutes({ deps, openSession, createSession, tokens, streams }: RouteDeps) {
   const { sessions } = deps;
   return {
     "GET /session": async (c) => {

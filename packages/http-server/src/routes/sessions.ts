@@ -18,9 +18,9 @@ import { settingsChange, settingsOf } from "../settings-change.js";
 import { lineOf } from "../stream/projection.js";
 import { streamArray } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
-import { type Handler, type Handlers, isGuest, type Parts, pathPart } from "./route.js";
+import { type Handler, type Handlers, isGuest, pathPart, type RouteDeps } from "./route.js";
 
-export function sessionRoutes({ deps, openSession, createSession, creations, tokens, streams, clock }: Parts) {
+export function sessionRoutes({ deps, openSession, createSession, creations, tokens, streams, clock }: RouteDeps) {
   const { sessions } = deps;
   const rotate: Handler = async (c) => {
     const session = await openSession(pathPart(c, "id"));

@@ -16,9 +16,9 @@ import { keyOf } from "../creations.js";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
-import { type Handler, type Handlers, isGuest, type Parts, pathPart } from "./route.js";
+import { type Handler, type Handlers, isGuest, pathPart, type RouteDeps } from "./route.js";
 
-export function turnRoutes({ openSession }: Parts) {
+export function turnRoutes({ openSession }: RouteDeps) {
   const cancel: Handler = async (c) => {
     // Opened, because a turn that runs in another process is not ended here.
     await (await openSession(pathPart(c, "id"))).cancel();

@@ -3,9 +3,9 @@ import type { RewindReply, SnapshotDiffReply, SnapshotsReply } from "@chimera/ac
 import { isSnapshotError } from "@chimera/snapshot-store";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
-import { type Handler, type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handler, type Handlers, pathPart, type RouteDeps } from "./route.js";
 
-export function undoRoutes({ openSession }: Parts) {
+export function undoRoutes({ openSession }: RouteDeps) {
   const rewind =
     (direction: "undo" | "redo"): Handler =>
     async (c) => {

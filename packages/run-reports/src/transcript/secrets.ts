@@ -103,12 +103,13 @@ export function replaceRanges(text: string, ranges: readonly Range[]): string {
   return out + text.slice(from);
 }
 
-// --- internal ---
-
 /** Characters of a long text to search at once. */
 export const WINDOW = 65_536;
 /** Characters at the end of a window to search again with the next one. Longer than any recognised secret. */
 export const OVERLAP = 17_408;
+
+// --- internal ---
+
 /** A value with more members is searched in parts. */
 const MANY = 500;
 

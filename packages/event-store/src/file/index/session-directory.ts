@@ -9,9 +9,9 @@ export function isSessionDirectory(path: string): boolean {
   return entryAt(path)?.isDirectory() === true;
 }
 
-/** Throws `exists` when the name is taken, unless it is to be replaced. */
 export type DraftDirectory = ReturnType<typeof draftSessionDirectory>;
 
+/** Throws `exists` when the name is taken, unless it is to be replaced. */
 export function draftSessionDirectory(directory: string, { replaces = false } = {}) {
   const id = basename(directory);
   const refuseTaken = (): void => {
