@@ -1,4 +1,4 @@
-/** `@chimera/event-store/conformance`: the contract as cases that any backend can run, under any test runner. */
+/** `@chimera/event-store/conformance`: the store contract as test cases, for any backend and any test runner. */
 import { appendCases } from "./conformance/append.js";
 import type { ConformanceCase, ConformanceSubject } from "./conformance/bench.js";
 import { lifeCycleCases } from "./conformance/life-cycle.js";
@@ -13,7 +13,7 @@ export type {
 } from "./conformance/bench.js";
 export { createExampleBackend, createExampleTable, type ExampleTable } from "./conformance/example-store.js";
 
-/** Every case, for runners that want to list them. */
+/** Every case, for a runner that lists them itself. */
 export const conformanceCases: readonly ConformanceCase[] = Object.entries({
   ...appendCases,
   ...replayCases,
@@ -26,7 +26,7 @@ export interface TestRunner {
   it(name: string, body: () => Promise<void>): void;
 }
 
-/** Registers the suite. `open` makes an empty store per case; with a second handle, cases about processes run too. */
+/** Registers the suite. `open` makes an empty store for each case. With a second handle, the cases about several processes run too. */
 export function describeEventStore(
   runner: TestRunner,
   backend: {

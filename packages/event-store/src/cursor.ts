@@ -4,7 +4,7 @@ export const PAST_THE_END = Number.MAX_SAFE_INTEGER;
 /**
  * Reads a resume cursor (`Last-Event-ID`, `sinceEventId`): entries with a greater number are replayed. Absent, blank,
  * negative and anything that is not plain decimal digits mean 0, a full replay, because replaying too much loses nothing.
- * Digits beyond what a number can hold are past the end.
+ * Digits beyond the largest safe number mean past the end.
  *
  * @example
  * store.subscribe(id, { from: parseCursor(request.headers["last-event-id"]) }, reader);

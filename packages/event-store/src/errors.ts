@@ -1,6 +1,6 @@
 import type { Holder } from "./claim/identity.js";
 
-/** Everything this package throws. */
+/** The code of every error that this package throws. */
 export type StoreErrorCode =
   | "not_found"
   | "exists"
@@ -25,7 +25,7 @@ const BRAND = Symbol.for("@chimera/event-store/error");
 export class StoreError extends Error {
   readonly [BRAND] = true;
   readonly code: StoreErrorCode;
-  /** With `claimed` and `fenced`: who holds the session, when that could be read. */
+  /** With `claimed` and `fenced`: the process that holds the session, when its claim could be read. */
   readonly holder?: Holder;
 
   constructor(code: StoreErrorCode, message: string, options?: { cause?: unknown; holder?: Holder }) {
@@ -55,7 +55,7 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   EPERM: "read_only",
 };
 
-/** Wraps an error of the file system, naming its code; a StoreError passes through. */
+/** Wraps an error of the file system in a StoreError that names its code; a StoreError is returned unchanged. */
 export function storageError(error: unknown, what: string): StoreError {
   if (isStoreError(error)) return error;
   const code = (error as NodeJS.ErrnoException | null)?.code ?? "unknown error";

@@ -10,7 +10,7 @@ import type { Entry, EventBody, EventStore, LogEntry } from "./types.js";
 export interface MemoryStoreOptions {
   /** @defaultValue Date.now */
   readonly clock?: () => number;
-  /** Bytes of lines a session keeps before it forgets the oldest. @defaultValue 16 MiB */
+  /** How many bytes of lines a session keeps before it forgets the oldest. @defaultValue 16 MiB */
   readonly maxSessionBytes?: number;
 }
 
@@ -25,7 +25,7 @@ interface MemoryLog<E extends EventBody, S> {
 }
 
 /**
- * The same log in memory, leaving nothing behind. Beyond its bound it forgets the oldest, `lost` as `truncated`.
+ * A store in memory that writes no files. A session beyond its bound forgets its oldest records, which are then `lost` as `truncated`.
  *
  * @example
  * const sessions = createSessions({ ...deps, store: createMemoryStore() });
@@ -111,7 +111,7 @@ export function createMemoryStore<E extends EventBody, S extends object>(
     },
     watch(id, watcher) {
       watcher.advance(lastSeq(find(id)));
-      // Only this process writes, and what it writes its readers get from the writer.
+      // Only this process writes, and its readers get every record from the writer.
       return () => {};
     },
     readSummary: async (id) => structuredClone(logs.get(id)?.summary ?? null),
@@ -144,7 +144,7 @@ function lastSeq({ dropped, entries }: Pick<MemoryLog<EventBody, unknown>, "drop
   return dropped + entries.length;
 }
 
-/** What there is of a range now: first what the session no longer keeps. */
+/** The entries of a range, with a `Lost` for the records that the session no longer keeps. */
 function entriesIn<E extends EventBody>(log: MemoryLog<E, unknown>, from: number, to: number): LogEntry<E>[] {
   const { entries, dropped } = log;
   const kept: LogEntry<E>[] = entries.slice(Math.max(0, from - dropped), Math.max(0, to - dropped));
@@ -154,7 +154,7 @@ function entriesIn<E extends EventBody>(log: MemoryLog<E, unknown>, from: number
 
 function forgetOldest(log: MemoryLog<EventBody, unknown>, maxBytes: number): void {
   let count = 0;
-  // The newest entry stays, whatever its size. A quarter at a time, so that the array is not moved for each append.
+  // The newest entry stays, whatever its size. Forgetting a quarter at a time saves moving the array at each append.
   const floor = log.bytes > maxBytes ? maxBytes * 0.75 : maxBytes;
   while (log.bytes > floor && count < log.entries.length - 1) log.bytes -= log.entries[count++]!.line.length;
   if (count === 0) return;

@@ -3,17 +3,17 @@ import { StoreError } from "./errors.js";
 
 const CANONICAL = /^[a-z][a-z0-9]*-\d{8}T\d{6}-[0-9a-f]{8}$/;
 const TIME_AND_RANDOM = "YYYYMMDDTHHMMSS-xxxxxxxx";
-/** A directory name on every platform: no separators, no leading dot, no device colon, no trailing dot. */
+/** A valid directory name on every platform: no separators, no leading dot, no device colon, no trailing dot. */
 const SAFE_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?$/;
 const MAX_LENGTH = 128;
 const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
-/** The index of the sessions, and what it may be called while it is written. Some file systems know no case. */
+/** The name of the session index, also while it is written. Some file systems ignore case. */
 const KEPT_NAME = /^index\.ndjson(?:\.|$)/i;
 
 /**
  * A session id such as `otter-20260425T120300-aaaa1111`: ids of one prefix sort by their time of creation, in UTC. Of the eight
- * digits at the end, the first two say the 256th of the second, so that sessions made one after another sort in that order too.
+ * digits at the end, the first two count 256ths of a second, so that sessions made within one second sort in order too.
  *
  * @example
  * makeSessionId("mine", Date.now(), "aaaa1111"); // "mine-20260425T120300-aaaa1111"
@@ -62,13 +62,13 @@ export function sessionTime(id: string): number {
   return Date.UTC(digits(id, at, 4), month - 1, day, hour, minute, second);
 }
 
-/** True for an id that is a directory name on every platform, and of no file that a store keeps beside them. At most 128 characters. */
+/** True for an id of at most 128 characters that is a valid directory name on every platform and not the name of a store's own file. */
 export function isStorableId(id: unknown): id is string {
   if (typeof id !== "string" || id.length > MAX_LENGTH) return false;
   return CANONICAL.test(id) || (SAFE_NAME.test(id) && !WINDOWS_DEVICE.test(id) && !KEPT_NAME.test(id));
 }
 
-/** Refuses an id that could leave its directory or not exist on some platform. */
+/** Throws `invalid_id` for an id that could leave its directory, or that is not a valid name on some platform. */
 export function assertStorableId(id: string): void {
   if (isStorableId(id)) return;
   throw new StoreError("invalid_id", `not usable as a session id: ${JSON.stringify(String(id).slice(0, 140))}`);
@@ -82,7 +82,7 @@ function uniqueEnd(milliseconds: number): string {
   return bytes.toString("hex");
 }
 
-/** Without a text for each part: lists ask this of every session. */
+/** The number in some digits of a text. Makes no substrings, because lists call it for every session. */
 function digits(text: string, at: number, count: number): number {
   let value = 0;
   for (let i = at; i < at + count; i++) value = value * 10 + text.charCodeAt(i) - 48;

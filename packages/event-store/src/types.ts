@@ -19,33 +19,33 @@ export interface Entry<E extends EventBody> {
   readonly event: Stored<E>;
 }
 
-/** Records in a row that cannot be given back, in their place, so that numbers never shift. No log stores one. */
+/** Takes the place of consecutive records that cannot be given back, so that numbers never shift. No log stores one. */
 export interface Lost {
   readonly type: "lost";
-  /** The number of the first of them. */
+  /** The number of the first lost record. */
   readonly seq: number;
   readonly last: number;
   /** `damaged`: unreadable where they were written. `missing`: their file is gone. `truncated`: a bounded log forgot them. */
   readonly reason: "damaged" | "missing" | "truncated";
 }
 
-/** What a reader of a log receives: a record, or a {@link Lost}, which is the one that has a `last`. */
+/** What a reader of a log receives: a record, or a {@link Lost}, which alone has a `last`. */
 export type LogEntry<E extends EventBody> = Entry<E> | Lost;
 
-/** `turn`: acknowledgements wait for the disk. `event`: every delivery does. `none`: nothing does. */
+/** What waits for the disk. `turn`: acknowledgements. `event`: every delivery, too. `none`: nothing. */
 export type Durability = "turn" | "event" | "none";
 
-/** The single writer of one session, fenced: a newer writer's existence makes every call fail with `fenced`. */
+/** The single writer of one session. Once another process has taken over, every call fails with `fenced`. */
 export interface LogWriter<E extends EventBody> {
   readonly id: string;
   /** The last number handed out; 0 for an empty log. */
   readonly lastSeq: number;
-  /** Aborted once another process is found to have taken over: work for this session stops before it touches a file. */
+  /** Aborted once this process finds that another has taken over, so that work for this session stops before it touches a file. */
   readonly lost: AbortSignal;
-  /** Throws `fenced` when another process has taken over. Called before anything besides the log is touched. */
+  /** Throws `fenced` when another process has taken over. Call it before you change anything besides the log. */
   requireHeld(): void;
   /**
-   * Numbers the events at once and queues them for the write at the end of this tick; readers get them after it. Returns the
+   * Numbers the events at once and queues them for the write at the end of this tick; readers get them after that. Returns the
    * entries. Throws StoreError `fenced`, `closed`, or the error of an earlier failed write (`storage_full`, `io`) until one succeeds.
    */
   append(events: readonly E[]): readonly Entry<E>[];
@@ -57,7 +57,7 @@ export interface LogWriter<E extends EventBody> {
   close(): Promise<void>;
 }
 
-/** A reader's position and its flow control. A reader is a cursor: pushed to while it keeps up, re-reading when it did not. */
+/** A reader's place in a log. A reader gets live entries while it keeps up; when it fell behind, the store reads the log for it. */
 export interface Subscription {
   /** The last number delivered. */
   readonly cursor: number;
@@ -66,13 +66,13 @@ export interface Subscription {
   close(): void;
 }
 
-/** Where a batch stands. */
+/** Where in the log a batch ends. */
 export interface Position {
-  /** The batch reached the head of the log. */
+  /** True when the batch reached the head of the log. */
   readonly live: boolean;
 }
 
-/** Receives entries in order, in batches. A returned promise is back-pressure: the next batch waits for it. */
+/** Receives entries in order, in batches. If it returns a promise, the next batch waits for it. */
 export type Reader<E extends EventBody> = (batch: readonly LogEntry<E>[], position: Position) => void | Promise<void>;
 
 export interface SubscribeOptions {
@@ -93,11 +93,11 @@ export interface ListFilter {
   /** Created at or after, as epoch milliseconds. */
   readonly since?: number;
   readonly state?: string;
-  /** Whether it had a prompt: its `turns` is not 0. */
+  /** Whether the session had a prompt: its `turns` is not 0. */
   readonly prompted?: boolean;
-  /** Only what this person may see: their name is its `owner`, or its `shared` is true. */
+  /** Only sessions that this person may see: the `owner` is their name, or `shared` is true. */
   readonly visibleTo?: string;
-  /** Whether it was torn down: its `closed` is true. */
+  /** Whether the session was torn down: its `closed` is true. */
   readonly closed?: boolean;
   readonly limit?: number;
   /** An opaque cursor from a former page. */
@@ -107,23 +107,23 @@ export interface ListFilter {
 export interface ListOptions<S = object> extends ListFilter {
   /** Newest first by id time stamp, or by last write. @defaultValue "created" */
   readonly order?: "created" | "touched";
-  /** Rows that are newer than the stored ones, by id: those of sessions in memory. The filter and the order see these. */
+  /** Rows of sessions in memory, by id. They replace the stored rows, which are older, also for the filter and the order. */
   readonly known?: ReadonlyMap<string, ListedSession<S>>;
   /** Called with each session that is left out because neither its summary nor its log can be read. */
   readonly onUnreadable?: (id: string) => void;
 }
 
-/** What a store must know of summaries to keep them small, and to make one again from a log. */
+/** What a store must know of summaries to keep them small, and to make one again from its log. */
 export interface SummaryForm<E extends EventBody, S extends object> {
-  /** A stored object as a complete, small summary, whatever program wrote it. */
+  /** Turns a stored object, whatever program wrote it, into a complete, small summary. */
   read(id: string, stored: object): S;
-  /** Whether it lacks what the log says. A list shows it all the same; the reader of one session gets it made again. */
+  /** Whether a stored summary lacks facts that the log has. A list shows it all the same; `readSummary` makes it again from the log. */
   isOutdated(stored: object): boolean;
-  /** The facts that no record says. They go into the header of every segment. */
+  /** The facts of a session that no record says. The store writes them into the header of every segment. */
   birth(summary: S): object;
-  /** The summary of a log. `known` is its birth, and what an outdated summary says. */
+  /** Makes the summary of a log. `known` holds the session's birth and the fields of an outdated summary. */
   derive(id: string, known: object, entries: AsyncIterable<LogEntry<E>>): Promise<S>;
-  /** The summary of a session that no process holds; the same object when that makes no difference. */
+  /** The summary to show while no process holds the session; the same object when that makes no difference. */
   unheld(summary: S): S;
 }
 
@@ -136,44 +136,44 @@ export interface ListedSession<S> {
 
 export interface ImportedLog<E extends EventBody, S> {
   readonly summary: S;
-  /** In order. `at` is epoch milliseconds; null: the time of the event before it. @defaultValue none */
+  /** In order. `at` is in epoch milliseconds; null means the time of the event before it. @defaultValue none */
   readonly events?: readonly { readonly event: E; readonly at: number | null }[];
-  /** In their place: the records of another log, with their numbers, ids and times. What is lost there stays a gap. */
+  /** Instead of `events`: the records of another log, with their numbers, ids and times. Records lost there stay a gap. */
   readonly records?: AsyncIterable<LogEntry<E>>;
   readonly replace?: boolean;
   readonly onProgress?: (written: number) => void;
 }
 
-/** Any backend. `@chimera/event-store/conformance` proves one. */
+/** A store of logs. The cases of `@chimera/event-store/conformance` test one. */
 export interface EventStore<E extends EventBody, S extends object> {
-  /** Creates the session with its summary and opens it for writing. StoreError `exists` when it is there. */
+  /** Creates the session with its summary and opens it for writing. StoreError `exists` when there is one with this id. */
   create(id: string, summary: S): Promise<LogWriter<E>>;
   /** Claims an existing session for writing. StoreError `not_found`, or `claimed` with the holder. */
   open(id: string): Promise<LogWriter<E>>;
   has(id: string): Promise<boolean>;
   /**
-   * Creates `to` with the records of `from` up to `upTo`, verbatim (numbers, ids and times kept), and opens it for writing. What is
-   * `added` follows them: no reader finds the copy without those.
+   * Creates `to` with the records of `from` up to `upTo`, verbatim (numbers, ids and times kept), and opens it for writing. The
+   * `added` events follow them in the same step: no reader sees the copy without them.
    */
   copy(from: string, to: string, options: { upTo: number; summary: S; added?: readonly E[] }): Promise<LogWriter<E>>;
   /**
-   * Makes a session of events that happened before. It appears when all of it is on disk, or not at all. With `replace` it takes the
-   * place of a session of this id, which stays as it is when this fails. StoreError `exists`, `claimed`.
+   * Makes a session of past events. It appears when all of it is on disk, or not at all. With `replace` it takes the place of a
+   * session with this id, which stays unchanged when this fails. StoreError `exists`, `claimed`.
    */
   importLog(id: string, log: ImportedLog<E, S>): Promise<void>;
   /** Entries with from < seq <= to, in order, in bounded memory. */
   read(id: string, range?: { from?: number; to?: number }): AsyncIterable<LogEntry<E>>;
-  /** Replay, then live, with no gap and no duplicate. Works without the claim and, where supported, across processes. */
+  /** Delivers the replay, then live entries, with no gap and no duplicate. Works without the claim and, where supported, across processes. */
   subscribe(id: string, options: SubscribeOptions, reader: Reader<E>): Subscription;
   /** The number of the last record. */
   lastSeq(id: string): Promise<number>;
   readSummary(id: string): Promise<S | null>;
-  /** Atomic replace. Without `sync` it survives the process, not a crash of the machine. @defaultValue sync is true */
+  /** Replaces the summary atomically. Without `sync` it survives the process, not a crash of the machine. @defaultValue sync is true */
   writeSummary(id: string, summary: S, options?: { sync?: boolean }): Promise<void>;
   list(options?: ListOptions<S>): Promise<{ sessions: ListedSession<S>[]; next: string | null }>;
-  /** Ends subscribers, removes the session. Idempotent. */
+  /** Ends the session's subscribers and removes it. Idempotent. */
   delete(id: string): Promise<void>;
-  /** Removes what killed processes left in sessions that nobody has now. How much that was. */
+  /** Removes what killed processes left in sessions that no process holds now. Returns how many leftovers it removed. */
   sweep(): Promise<number>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// A backend whose writes take time, fail, or are overtaken: what a writer of its store promises all the same.
+// What a store's writer promises over a backend whose writes take time or fail, or whose claim another process takes.
 import { beforeEach, expect, it } from "vitest";
 import { type Backend, createStore, type Held } from "../src/backend/index.js";
 import { createExampleBackend, createExampleTable } from "../src/conformance.js";
@@ -13,7 +13,7 @@ const ID = "otter-20260425T120300-aaaa1111";
 const note = (text: string): Note => ({ type: "note", text });
 let claimLost: AbortController;
 let table: ReturnType<typeof createExampleTable<object>>;
-/** What the next writes do in place of writing all. */
+/** What the next writes do instead of writing the whole batch. */
 let faults: ((batch: number) => number)[];
 let store: EventStore<Note, object>;
 let writer: LogWriter<Note>;
@@ -39,7 +39,7 @@ beforeEach(async () => {
 
 const texts = async (): Promise<string[]> => (await readLog(store, ID)).records.map((entry) => entry.event.text);
 
-it("a write that fails later takes back its numbers, and those given out since", async () => {
+it("a write that fails late takes back its numbers, and those given out since", async () => {
   faults.push(() => {
     throw new StoreError("io", "the connection broke");
   });
@@ -58,7 +58,7 @@ it("a write that fails later takes back its numbers, and those given out since",
   await expect.poll(() => seen).toEqual([1]);
 });
 
-it("a write that ends early keeps what it wrote, and says that the rest is not there", async () => {
+it("a short write keeps the written records, and fails for the rest", async () => {
   faults.push((length) => length - 1);
   writer.append([note("a"), note("b"), note("c")]);
   await expect(writer.durable()).rejects.toMatchObject({ code: "storage_full" });
@@ -66,7 +66,7 @@ it("a write that ends early keeps what it wrote, and says that the rest is not t
   expect(await texts()).toEqual(["a", "b"]);
 });
 
-it("what is appended while a write is under way goes into the next one, in order", async () => {
+it("records that are appended during a write go into the next one, in order", async () => {
   const batches: number[] = [];
   faults.push(...Array.from({ length: 3 }, () => (length: number) => batches.push(length) && length));
   for (const text of ["a", "b", "c", "d"]) {
@@ -92,7 +92,7 @@ it("a lost claim fails the appends that wait and every later one, and the writer
   await writer.close();
 });
 
-it("a write that is under way when the claim is lost may have been done, and is not reported twice", async () => {
+it("a write that is under way when the claim is lost fails with outcome_unknown, and only once", async () => {
   faults.push(() => {
     throw new StoreError("fenced", "another node has it");
   });
@@ -104,10 +104,10 @@ it("a write that is under way when the claim is lost may have been done, and is 
   await writer.close();
 });
 
-it("gives no record twice to a reader that saw it at the process which has taken the session over", async () => {
+it("gives a reader no record twice that it saw at the process which took the session over", async () => {
   writer.append([note("1")]);
   await writer.durable();
-  // Another process has written since; this one is yet to hear that it lost the session.
+  // Another process has written since; this one does not know yet that it lost the session.
   const heir = createStore<Note, object>(createExampleBackend(table));
   table.rows.get(ID)!.holder = null;
   const theirs = await heir.open(ID);
@@ -124,7 +124,7 @@ it("gives no record twice to a reader that saw it at the process which has taken
   await theirs.close();
 });
 
-it("gives no record twice to a reader that saw it elsewhere before this process heard of it", async () => {
+it("gives a reader no record twice that it saw elsewhere before it arrived at this process", async () => {
   const table = createExampleTable<object>();
   const far = createStore(createExampleBackend<Note, object>(table));
   const backend = createExampleBackend<Note, object>(table);
@@ -138,7 +138,7 @@ it("gives no record twice to a reader that saw it elsewhere before this process 
   const theirs = await far.create(ID, {});
   theirs.append([note("1")]);
   await theirs.durable();
-  // It has heard of the first record, and of no other yet.
+  // This process has the first record, and no other yet.
   const kept: number[] = [];
   near.subscribe(ID, { from: 0 }, (batch) => void kept.push(...batch.map((entry) => entry.seq)));
   await expect.poll(() => kept).toEqual([1]);

@@ -66,7 +66,7 @@ describe("a damaged line break", () => {
     });
   }
 
-  it("of the last record is a torn tail: reported when the log is continued, which it is under that number", async () => {
+  it("of the last record is a torn tail: the next writer reports it and reuses its number", async () => {
     const bytes = Buffer.from(sound);
     bytes[bytes.length - 1] = 0;
     await writeFile(segment, bytes);
@@ -77,15 +77,15 @@ describe("a damaged line break", () => {
     expect(await readBack()).toEqual({ seqs: upTo(RECORDS), lost: [] });
   });
 
-  it("of every line, made CR LF by an editor, costs nothing", async () => {
+  it("costs no record when an editor made every line end in CR LF", async () => {
     await writeFile(segment, sound.toString().replaceAll("\n", "\r\n"));
     expect((await readBack()).seqs).toEqual(upTo(RECORDS));
   });
 });
 
-describe("a segment that was written anew after a failed sync", () => {
+describe("a segment that was rewritten after a failed sync", () => {
   for (const random of ["00000000", "ffffffff"]) {
-    it(`counts in place of those before it, also as ${random}`, async () => {
+    it(`replaces the segments before it, also with the name ${random}`, async () => {
       const blank = '{"segment":1,"fence":1,"rewrites":1,"prev":null,"counts":{},"check":"00000000"}';
       const header = blank.replace(/0{8}/, crc32(blank).toString(16).padStart(8, "0"));
       const breaks = lineBreaks();
@@ -101,10 +101,10 @@ describe("a segment that was written anew after a failed sync", () => {
 });
 
 describe("a damaged record", () => {
-  it("is the only one missing, and stands as lost in its place, wherever the bit is", async () => {
+  it("is the only one reported as lost, in its place, whichever bit is damaged", async () => {
     const breaks = lineBreaks();
     for (const record of [1, 5, RECORDS]) {
-      // A last line that no longer says its number is a torn tail.
+      // A last line whose number is not readable is a torn tail.
       const head = record === RECORDS ? `{"seq":${RECORDS},`.length : 0;
       for (let at = breaks[record - 1]! + 1 + head; at < breaks[record]!; at++) {
         const bytes = Buffer.from(sound);
@@ -116,7 +116,7 @@ describe("a damaged record", () => {
     }
   });
 
-  it("at the end of a log keeps its number: the next writer does not give it out again", async () => {
+  it("at the end of a log keeps its number, and the next writer does not give it out again", async () => {
     await damageRecords(RECORDS - 1, RECORDS);
     expect(await store.lastSeq(ID)).toBe(RECORDS);
     const writer = await store.open(ID);
@@ -129,7 +129,7 @@ describe("a damaged record", () => {
     });
   });
 
-  it("cannot claim a number further on than there are lines", async () => {
+  it("cannot claim a number that is higher than the lines can reach", async () => {
     await writeFile(segment, Buffer.concat([sound, Buffer.from('{"seq":4000000000,"id":"evt-00000000"}\n')]));
     expect(await store.lastSeq(ID)).toBe(RECORDS);
     expect(await readBack()).toEqual({ seqs: upTo(RECORDS), lost: [] });
@@ -148,7 +148,7 @@ describe("a damaged record", () => {
 
   const shown = (entry: { seq: number } | Lost) => ("last" in entry ? [entry.seq, entry.last] : entry.seq);
 
-  /** What a reader gets, in order: a number for a record, a pair for a run it will never get. */
+  /** What a reader gets, in order: a number for each record, a pair for each `lost` run. */
   function follow(from: number, by = store): (number | number[])[] {
     const told: (number | number[])[] = [];
     by.subscribe(ID, { from }, (batch) => void told.push(...batch.map(shown)));
@@ -161,7 +161,7 @@ describe("a damaged record", () => {
     await writeFile(segment, bytes);
   }
 
-  it("reaches followers and readers in its place, once, adjacent records as one", async () => {
+  it("is reported to followers and readers once and in its place, adjacent records together", async () => {
     await damageRecords(1, 4, 5, RECORDS);
     const tail = [6, 7, 8, [RECORDS, RECORDS]];
     const all = [[1, 1], 2, 3, [4, 5], ...tail];
@@ -172,7 +172,7 @@ describe("a damaged record", () => {
     expect(told).toEqual(all);
   });
 
-  it("reaches a live follower too, among the records that another process wrote", async () => {
+  it("is also reported to a live follower, among the records that another process wrote", async () => {
     await damageRecords(4);
     const bytes = await readFile(segment);
     await writeFile(segment, bytes.subarray(0, lineBreaks()[2]! + 1));
@@ -184,7 +184,7 @@ describe("a damaged record", () => {
     await other.close();
   });
 
-  it("that begins the log, because its segment is gone, is reported as missing", async () => {
+  it("at the beginning of the log is reported as missing when its segment is gone", async () => {
     const writer = await store.open(ID);
     writer.append([{ type: "note", text: `n ${RECORDS + 1} é "q"` }]);
     await writer.close();
@@ -194,7 +194,7 @@ describe("a damaged record", () => {
     expect(await store.lastSeq(ID)).toBe(RECORDS + 1);
   });
 
-  it("that holds many beginnings of records is passed over in bounded time", { timeout: 60_000 }, async () => {
+  it("that contains many beginnings of records is skipped in bounded time", { timeout: 60_000 }, async () => {
     const head = '{"seq":10,"id":"evt-00000000","x":"';
     const hostile = Buffer.from(`${`${head}${"y".repeat(1 << 20)}`.repeat(40)}\n`);
     await writeFile(segment, Buffer.concat([sound, hostile]));
@@ -202,12 +202,12 @@ describe("a damaged record", () => {
   });
 });
 
-describe("a log that came to nothing", () => {
+describe("a log without a readable record", () => {
   for (const [what, spoil] of [
     ["is gone", (path: string) => rm(path)],
     ["holds only zeros", (path: string) => writeFile(path, Buffer.alloc(sound.length))],
   ] as const)
-    it(`is damage, and not a fresh session whose numbers begin again, when it ${what}`, async () => {
+    it(`is reported as damaged instead of opened as a fresh session when it ${what}`, async () => {
       await store.writeSummary(ID, { turns: 3 });
       await spoil(segment);
       const refused = { code: "damaged", message: expect.stringMatching(/is damaged: .*backup, or delete it$/) };
@@ -220,13 +220,13 @@ describe("a log that came to nothing", () => {
       expect(await store.has(ID)).toBe(false);
     });
 
-  it("is damage when its summary holds only zeros too", async () => {
+  it("is reported as damaged when its summary holds only zeros, too", async () => {
     await writeFile(join(root, "eventlog", ID, "summary.json"), Buffer.alloc(100));
     await writeFile(segment, Buffer.alloc(sound.length));
     await expect(store.open(ID)).rejects.toMatchObject({ code: "damaged", message: /neither its summary nor its log/ });
   });
 
-  it("is a fresh session when nothing was asked of it yet", async () => {
+  it("is opened as a fresh session when it had no prompt yet", async () => {
     await store.writeSummary(ID, { turns: 0 });
     await rm(segment);
     const writer = await store.open(ID);

@@ -91,7 +91,7 @@ describe("directories with one file per event", () => {
     ]);
   });
 
-  it("give way to a segment with the same numbers", async () => {
+  it("are ignored where a segment has the same numbers", async () => {
     await file(0, "00000000", { type: "a" });
     const writer = await store.open(ID);
     writer.append([{ type: "b" }, { type: "c" }]);
@@ -107,7 +107,7 @@ describe("directories with one file per event", () => {
     expect(damage).toEqual([]);
   });
 
-  it("tell of a gap of any size in one report, also of the one before the segments", { timeout: 5_000 }, async () => {
+  it("report a gap of any size as one lost entry, also the gap before the segments", { timeout: 5_000 }, async () => {
     await file(1, "00000001", { type: "a" });
     await file(999_999_999_999_999, "00000002", { type: "b" });
     const writer = await store.open(ID);
@@ -138,7 +138,7 @@ describe("directories with one file per event", () => {
     expect(copied.records.map((entry) => entry.event.metadata)).toEqual([{ n: 1 }, { n: 2 }, undefined]);
   });
 
-  it("are written from a log and read back the same", async () => {
+  it("can be exported from a log and read back unchanged", async () => {
     const writer = await store.create("source", { run_id: "source" });
     writer.append([{ type: "user_message", metadata: { text: "hi" } }, { type: "agent_result" }]);
     await writer.close();

@@ -47,7 +47,7 @@ async function texts(store: EventStore<Note, object>): Promise<(string | undefin
 }
 
 describe("a session that is created", () => {
-  it("appears in one step: of many who create it one succeeds, and nobody sees it half made", async () => {
+  it("appears in one step: of many creators one succeeds, and no reader sees it half made", async () => {
     const creators = Array.from({ length: 20 }, () => openStore());
     const results = await Promise.allSettled(creators.map((store) => store.create(ID, { run_id: ID })));
     expect(results.filter((result) => result.status === "fulfilled")).toHaveLength(1);
@@ -56,7 +56,7 @@ describe("a session that is created", () => {
     expect((await readdir(directory())).sort()).toEqual(["claim.1", "summary.json"]);
   });
 
-  it("leaves nothing behind when it cannot be", async () => {
+  it("leaves no files when creating it fails", async () => {
     const circle: Record<string, unknown> = {};
     circle["self"] = circle;
     await expect(openStore().create(ID, circle)).rejects.toMatchObject({ code: "invalid_event" });
@@ -93,21 +93,21 @@ describe("the layout on disk", () => {
     for (const name of names) expect((await stat(join(directory(), name))).size).toBeLessThan(4.3 * 1024 * 1024);
     const header = JSON.parse((await readFile(join(directory(), names[1]!), "utf8")).split("\n", 1)[0]!);
     expect(header.prev).toMatchObject({ name: names[0] });
-    // Version 0.1 takes a header without them for a damaged one.
+    // Version 0.1 takes a header without `counts` for a damaged one.
     expect(header.counts).toEqual({});
     const seqs = [];
     for await (const entry of store.read(ID, { from: 50, to: 80 })) seqs.push(entry.seq);
     expect(seqs).toEqual(Array.from({ length: 30 }, (_, i) => 51 + i));
   });
 
-  it("makes no file for a session that is opened and not written", async () => {
+  it("gets no segment for a session that is opened and not written", async () => {
     const store = openStore();
     await (await store.create(ID, {})).close();
     await (await store.open(ID)).close();
     expect(await segments()).toEqual([]);
   });
 
-  it("refuses a newer format with a clear message", async () => {
+  it("is refused with a clear message when its format is newer", async () => {
     const store = openStore();
     await (await store.create(ID, {})).close();
     await writeFile(join(directory(), "event-000001-00000000.ndjson"), '{"segment":2,"fence":1}\n');
@@ -115,7 +115,7 @@ describe("the layout on disk", () => {
     await expect(texts(store)).rejects.toMatchObject({ code: "unsupported_format" });
   });
 
-  it("reads on when a header is damaged", async () => {
+  it("is read on when a header is damaged", async () => {
     const store = openStore();
     for (const text of ["a", "b", "c"]) {
       const writer = await (text === "a" ? store.create(ID, {}) : store.open(ID));
@@ -148,7 +148,7 @@ describe("replays", () => {
     expect((peak - before) / 2 ** 20).toBeLessThan(4);
   });
 
-  it("keep nobody waiting while their readers stand still, however many there are", async () => {
+  it("do not hold up others while their readers wait, however many there are", async () => {
     const store = openStore();
     const writer = await store.create(ID, {});
     for (let i = 0; i < 100; i++) writer.append([{ type: "note", text: "x".repeat(40_000) }]);
@@ -168,7 +168,7 @@ describe("replays", () => {
     await writer.close();
   });
 
-  it("end when their reader fails, with its own error", async () => {
+  it("end with their reader's error when it fails", async () => {
     const store = openStore();
     const writer = await store.create(ID, {});
     writer.append([{ type: "note", text: "a" }]);
@@ -179,7 +179,7 @@ describe("replays", () => {
   });
 });
 
-it("a copy that fails holds on to nothing of what it wrote", { tags: ["needs-linux"] }, async () => {
+it("a copy that fails keeps no file open", { tags: ["needs-linux"] }, async () => {
   const store = openStore();
   const writer = await store.create(ID, {});
   writer.append([{ type: "note", text: "a" }]);
@@ -195,12 +195,12 @@ it("a copy that fails holds on to nothing of what it wrote", { tags: ["needs-lin
 });
 
 describe("succession", () => {
-  it("ignores what a superseded writer still writes", async () => {
+  it("ignores the later writes of a superseded writer", async () => {
     const first = openStore();
     const old = await first.create(ID, {});
     old.append([{ type: "note", text: "before" }]);
     await old.durable();
-    // As if the holder's process had died and its number been given to another.
+    // As if the holder had died and the system had reused its pid.
     const claim = join(directory(), "claim.1");
     await writeFile(claim, JSON.stringify({ ...JSON.parse(await readFile(claim, "utf8")), start: "1" }));
     const second = openStore();
@@ -213,7 +213,7 @@ describe("succession", () => {
     expect(await texts(openStore())).toEqual(["before", "heir"]);
   });
 
-  it("stops a frozen writer before it touches anything, and says who has its session now", async () => {
+  it("stops a frozen writer before it touches a file, and names the new holder of its session", async () => {
     let frozenMs = 0;
     const monotonic = () => process.uptime() * 1000 + frozenMs;
     const old = await openStore({ program: "otter", monotonic }).create(ID, {});
@@ -226,7 +226,7 @@ describe("succession", () => {
     });
     frozenMs = 31_000;
     await second.open(ID);
-    // As in a process that was frozen, no timer ran before this.
+    // No timer ran before this, as in a process that was frozen.
     expect(old.lost.aborted).toBe(false);
     const fenced = expect.objectContaining({ code: "fenced", holder: expect.objectContaining({ program: "ferret" }) });
     expect(() => old.requireHeld()).toThrow(fenced);
@@ -235,7 +235,7 @@ describe("succession", () => {
     await expect(old.close()).rejects.toEqual(fenced);
   });
 
-  it("takes over at once from a killed process, with all it acknowledged", async () => {
+  it("takes over at once from a killed process, with every acknowledged record", async () => {
     const writer = new URL("../faults/writer.mjs", import.meta.url).pathname;
     const child = spawn(process.execPath, [writer, root, "1"], { stdio: ["ignore", "pipe", "inherit"] });
     const closed = new Promise((resolve) => child.once("close", resolve));
@@ -250,7 +250,7 @@ describe("succession", () => {
     expect((await readdir(folder)).filter((name) => name.includes("tmp"))).toEqual([]);
   });
 
-  it("sweeps the drafts that nobody can be writing, and no others", async () => {
+  it("sweeps the drafts of sessions that no process holds, and no others", async () => {
     const draftIn = async (id: string) => {
       const path = join(root, "eventlog", id, "summary.json.tmp-0123456789ab");
       await writeFile(path, '{"half":');
@@ -272,7 +272,7 @@ describe("succession", () => {
     expect(await store.sweep()).toBe(0);
   });
 
-  it("reports a torn tail once, and never again", async () => {
+  it("reports a torn tail exactly once", async () => {
     const reports: string[] = [];
     const store = openStore({ onTornTail: (id, where) => reports.push(`${id} ${where}`) });
     const writer = await store.create(ID, {});
@@ -295,7 +295,7 @@ describe("a write that fails", () => {
     await writeFile(join(directory(), "summary.json"), "{}");
   };
 
-  it("rejects the calls that wait, takes its numbers back, and is followed by the first write that succeeds", async () => {
+  it("rejects the waiting calls and takes its numbers back, and the next write may succeed", async () => {
     const store = openStore();
     const writer = await store.create(ID, {});
     const seen: number[] = [];
@@ -314,7 +314,7 @@ describe("a write that fails", () => {
     await expect.poll(() => seen).toEqual([1]);
   });
 
-  it("rejects the next append when nobody waited", async () => {
+  it("rejects the next append when no caller waited", async () => {
     const store = openStore();
     const writer = await store.create(ID, {});
     await rm(directory(), { recursive: true });
@@ -344,7 +344,7 @@ describe("followers", () => {
     expect(Math.min(...delays)).toBeLessThan(250);
   });
 
-  it("see what a writer puts into a segment that stood empty for a while", async () => {
+  it("see the first records of a segment that was empty for a while", async () => {
     const store = openStore();
     await (await store.create(ID, {})).close();
     const writer = await store.open(ID);
@@ -362,7 +362,7 @@ describe("followers", () => {
     await expect.poll(() => seen, { timeout: 5_000 }).toBe(1);
   });
 
-  it("pass over many segments that appear at once", async () => {
+  it("read across many segments that appear at once", async () => {
     const writer = await openStore({ durability: "none" }).create(ID, {});
     const seqs: number[] = [];
     openStore().subscribe(ID, { from: 0 }, (batch) => {
@@ -376,7 +376,7 @@ describe("followers", () => {
 });
 
 describe("a summary", () => {
-  it("that no list could show is refused, and the one before it stays", async () => {
+  it("that is too long is refused, and the one before it stays", async () => {
     const store = openStore();
     await store.create(ID, { title: "small" });
     const large = { title: "é".repeat(LIMITS.summaryBytes / 2) };
@@ -387,7 +387,7 @@ describe("a summary", () => {
 });
 
 describe("time stamps and lists", () => {
-  it("never go back, whatever the clock does", async () => {
+  it("never decrease, whatever the clock does", async () => {
     const times = [1_000_000, 999_000, 1_000_500, 5, 1_000_501];
     const store = openStore({ clock: () => times.shift() ?? 0 });
     const writer = await store.create(ID, {});
@@ -401,7 +401,7 @@ describe("time stamps and lists", () => {
     expect(stamps).toHaveLength(6);
   });
 
-  it("hold on to nothing of the log they were found in", async () => {
+  it("do not keep in memory the log they were read from", async () => {
     const ids = Array.from({ length: 32 }, (_, i) => `otter-${i}`);
     const store = openStore({ durability: "none" });
     for (const id of ids) {
@@ -419,7 +419,7 @@ describe("time stamps and lists", () => {
     expect((process.memoryUsage().heapUsed - before) / ids.length).toBeLessThan(50_000);
   });
 
-  it("show at once what another process makes and deletes, however often they were asked before", async () => {
+  it("show sessions that another process makes or deletes at once, however often they were asked before", async () => {
     const [here, there] = [openStore(), openStore()];
     const ids = async (): Promise<string[]> => (await here.list()).sessions.map((session) => session.id);
     await (await there.create(ID, {})).close();
@@ -433,7 +433,7 @@ describe("time stamps and lists", () => {
     expect(await ids()).toEqual(["otter-20260425T120301-bbbb2222"]);
   });
 
-  it("are removed or replaced only when all in their directory is the store's", async () => {
+  it("remove or replace a session only when every file in its directory is the store's", async () => {
     const store = openStore();
     await (await store.create(ID, {})).close();
     const letters = join(root, "eventlog", "letters");
@@ -460,7 +460,7 @@ describe("time stamps and lists", () => {
     expect((await later).sessions).toHaveLength(2);
   });
 
-  it("survive a missing, stale or damaged index, and leave out what has no summary", async () => {
+  it("survive a missing, stale or damaged index, and leave out sessions without a summary", async () => {
     const ids = Array.from(
       { length: 300 },
       (_, i) => `otter-20260425T12${String(10 + Math.floor(i / 60))}${String(i % 60).padStart(2, "0")}-0000aaaa`,
@@ -479,7 +479,7 @@ describe("time stamps and lists", () => {
     const titles = async (): Promise<number> => {
       const unreadable: string[] = [];
       const { sessions } = await openStore().list({ onUnreadable: (id) => unreadable.push(id) });
-      // Of a session that never had a record nothing is lost.
+      // A session that never had a record has lost nothing.
       expect(unreadable).toEqual([ids[0]]);
       for (const { id, summary } of sessions) expect(summary).toMatchObject({ id });
       return sessions.length;
@@ -497,7 +497,7 @@ describe("time stamps and lists", () => {
 
   it("keep an index that is many reads long, without the one row that is longer than a read", async () => {
     const ids = Array.from({ length: 300 }, (_, i) => `otter-20260425T120300-${String(i).padStart(8, "0")}`);
-    // Of three bytes each, so that reads end in the middle of one.
+    // Characters of three bytes, so that reads end in the middle of one.
     const title = (i: number): string => "獺".repeat(i === 7 ? LIMITS.readBytes : 1500 + i);
     for (const [i, id] of ids.entries()) {
       await mkdir(join(root, "eventlog", id), { recursive: true });
@@ -512,7 +512,7 @@ describe("time stamps and lists", () => {
     const lines = (await readFile(index, "utf8")).slice("00000000\n".length);
     expect(lines.split("\n").length - 1).toBe(299);
     expect(lines.length).toBeGreaterThan(LIMITS.readBytes);
-    // A title that only the index has shows that the next store takes it from there.
+    // A title that only the index holds proves that the next store reads the index.
     const marked = lines.replace(`"${title(299)}"`, '"from the index"');
     await writeFile(index, `${crc32(marked).toString(16).padStart(8, "0")}\n${marked}`);
     expect(await listed()).toEqual(summaries.set(ids[299]!, { title: "from the index" }));

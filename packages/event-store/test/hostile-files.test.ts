@@ -50,7 +50,7 @@ async function read(id: string): Promise<{ texts: string[]; lost: Lost[] }> {
   return { texts: records.map((entry) => entry.event.text), lost };
 }
 
-/** What a directory may hold in place of a file. */
+/** The kinds of entries that may have a file's name. */
 const IMPOSTORS: Record<string, (path: string) => Promise<unknown>> = {
   "a pipe": (path) => promisify(execFile)("mkfifo", [path]),
   "a directory": (path) => mkdir(path),
@@ -60,7 +60,7 @@ const IMPOSTORS: Record<string, (path: string) => Promise<unknown>> = {
   "a socket": (path) => listenAt(path),
 };
 
-/** The name of a socket's file may have no more than about 100 bytes: it is made in a short place and moved. */
+/** A socket's path has at most about 100 bytes, so it is made at a short path and moved. */
 async function listenAt(path: string): Promise<void> {
   const short = join(root, "s");
   const server = createServer().listen(short);
@@ -106,7 +106,7 @@ describe("a session with something else in place of a file", { tags: ["needs-uni
       expect((await read(ID)).texts).toHaveLength(5);
     });
 
-    it(`is continued when ${what} has the name of an unfinished claim`, async () => {
+    it(`can be opened when ${what} has the name of an unfinished claim`, async () => {
       await make(inSession("claim.tmp-000000000000"));
       const writer = await store.open(ID);
       expect(writer.lastSeq).toBe(5);
@@ -115,14 +115,14 @@ describe("a session with something else in place of a file", { tags: ["needs-uni
   }
 
   for (const what of Object.keys(IMPOSTORS)) {
-    it(`is read without ${what} that has the name of a segment`, async () => {
+    it(`is read without ${what} that has a segment's name`, async () => {
       await IMPOSTORS[what]!(inSession("event-000006-aaaaaaaa.ndjson"));
       await IMPOSTORS[what]!(inSession("event-000009-aaaaaaaa.ndjson"));
       expect(await read(ID)).toEqual({ texts: ["1", "2", "3", "4", "5"], lost: [] });
       expect(await store.lastSeq(ID)).toBe(5);
     });
 
-    it(`names ${what} that has the name of an event's file`, async () => {
+    it(`reports an event file as lost when that is ${what}`, async () => {
       const old = join(root, "eventlog", "otter-20260425T120302-cccc3333");
       await mkdir(old);
       await writeFile(join(old, "event-000000-aaaaaaaa.json"), JSON.stringify({ id: "a", type: "note", text: "1" }));
@@ -145,7 +145,7 @@ describe("a segment", () => {
   const segment = async (): Promise<string> =>
     inSession((await readdir(inSession("."))).find((name) => name.endsWith(".ndjson"))!);
 
-  it("that ends in bytes that are not text is read up to them", async () => {
+  it("that ends in binary bytes is read up to them", async () => {
     await appendFile(await segment(), Buffer.from([0xff, 0xfe, 0x0a, 0xc3, 0x28, 0x0a, 0x00, 0x80]));
     expect((await read(ID)).texts).toHaveLength(5);
     const writer = await store.open(ID);
@@ -180,18 +180,18 @@ describe("a segment", () => {
     await appendFile(path, Buffer.alloc(LIMITS.recordBytes + 1000, "x"));
     await appendFile(path, "\n");
     await appendFile(path, bytes.subarray(last));
-    // Not how fast: a busy machine takes more than the second that is waited otherwise to read those 64 MiB.
+    // Longer than the usual second: a busy machine takes more than that to read 64 MiB.
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual([1, 2, 3, 4, 5]);
     await here.close();
   });
 
-  it("that carries the records of another one under a greater number is passed over", async () => {
+  it("that holds another segment's records under a higher number is ignored", async () => {
     await writeFile(inSession("event-000900-aaaaaaaa.ndjson"), (await readFile(await segment(), "utf8")).slice(9));
     expect((await read(ID)).texts).toEqual(["1", "2", "3", "4", "5"]);
     expect(await store.lastSeq(ID)).toBe(5);
   });
 
-  it("with a sound checksum over a header of nonsense is passed over", async () => {
+  it("with a sound checksum over a senseless header is ignored", async () => {
     const nonsense = [
       '{"segment":1}',
       '{"segment":1,"fence":"9","prev":{"name":5,"bytes":-7},"counts":[1]}',
@@ -209,7 +209,7 @@ describe("a segment", () => {
     expect((await read(ID)).texts).toEqual(["1", "2", "3", "4", "5", "6"]);
   });
 
-  it("whose number is beyond every number is passed over", async () => {
+  it("whose number is above the largest safe number is ignored", async () => {
     await writeFile(inSession("event-999999999999999-aaaaaaaa.ndjson"), "no header\n");
     await writeFile(inSession("event-000000-aaaaaaaa.ndjson"), "no header\n");
     expect((await read(ID)).texts).toEqual(["1", "2", "3", "4", "5"]);
@@ -228,7 +228,7 @@ describe("the index", () => {
     `null\n[[],{},"1",null]\n`,
   ];
   for (const text of rows) {
-    it(`with a sound checksum over ${JSON.stringify(text)} is only believed where the disk agrees`, async () => {
+    it(`with a sound checksum over ${JSON.stringify(text)} is used only where the disk agrees`, async () => {
       const check = crc32(text).toString(16).padStart(8, "0");
       await writeFile(join(root, "eventlog", "index.ndjson"), `${check}\n${text}`);
       const { sessions } = await createFileStore<Note, object>({ root }).list();

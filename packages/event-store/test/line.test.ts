@@ -41,7 +41,7 @@ async function linesOnDisk(): Promise<string[]> {
 }
 
 for (const [what, text] of Object.entries(TEXTS)) {
-  it(`carries the checksum of itself with zeros in its place: ${what}`, async () => {
+  it(`contains the checksum of the line with zeros in the checksum's place: ${what}`, async () => {
     const entries = [
       ...writer.append([{ type: "note", text: "before" }]),
       ...writer.append([{ type: "note", text }]),
@@ -61,7 +61,7 @@ for (const [what, text] of Object.entries(TEXTS)) {
   });
 }
 
-it("holds in a batch of many", async () => {
+it("is right for every line of a large batch", async () => {
   const events = Array.from({ length: 20_000 }, (_, i) => ({ type: "note", text: `${"é".repeat(i % 3)} ${i}` }));
   writer.append(events);
   await writer.written();

@@ -18,7 +18,7 @@ interface Brief {
   readonly state?: string;
 }
 
-/** A form that counts what it is asked to do. */
+/** A form that counts its calls. */
 function countingForm() {
   const work = { read: 0, derived: 0, records: 0 };
   const form: SummaryForm<Note, Brief> = {
@@ -88,7 +88,7 @@ describe("a summary beside a whole log", () => {
     });
   }
 
-  it("is made again from the log of 0.1, as far as that says", async () => {
+  it("is made again from a log of 0.1, as far as that has the facts", async () => {
     const root = place();
     const { form } = countingForm();
     const old = createFileStore<Note, Brief>({ root });
@@ -100,7 +100,7 @@ describe("a summary beside a whole log", () => {
     expect(await listed(openStore(root, form))).toEqual([[ID, { cwd: "", turns: 1, prompt: "what was asked" }]]);
   });
 
-  it("is made again for the reader of one session when an older version wrote it, and listed as it is", async () => {
+  it("of an older version is made again for the reader of one session, and listed unchanged", async () => {
     const root = place();
     const { form, work } = countingForm();
     const writer = await openStore(root, form).create(ID, { ...UNASKED, turns: 1, prompt: "stale" });
@@ -116,7 +116,7 @@ describe("a summary beside a whole log", () => {
     expect(work.derived).toBe(1);
   });
 
-  it("is followed by what the log says next", async () => {
+  it("is made again when the log has grown", async () => {
     const root = place();
     const { form } = countingForm();
     const store = openStore(root, form);
@@ -150,7 +150,7 @@ describe("the birth of a session", () => {
     for (const at of [0, 1]) expect(headerOf(root, ID, at)).toMatchObject({ birth: { cwd: "/work" }, counts: {} });
   });
 
-  it("comes from the summary where 0.1 made the session, and is left out where it is too long", async () => {
+  it("comes from the summary when 0.1 made the session, and is left out when it is too long", async () => {
     const root = place();
     const { form } = countingForm();
     const old = createFileStore<Note, Brief>({ root });
@@ -214,7 +214,7 @@ describe("a list", () => {
     expect((await store.list({ closed: true })).sessions).toEqual([]);
   });
 
-  it("shows what its caller knows better, and orders and filters by it", async () => {
+  it("shows, orders and filters by the rows that its caller knows", async () => {
     const root = place();
     const store = openStore(root, countingForm().form);
     for (const id of [ID, OTHER]) await (await store.create(id, { ...UNASKED, turns: 1 })).close();
@@ -225,7 +225,7 @@ describe("a list", () => {
     expect((await store.list({ state: "waiting", known })).sessions.map(({ id }) => id)).toEqual([ID]);
   });
 
-  it("believes that a session runs as long as a process holds it", async () => {
+  it("shows a session as running only while a process holds it", async () => {
     const root = place();
     const { form } = countingForm();
     const store = openStore(root, form);
@@ -236,7 +236,7 @@ describe("a list", () => {
     expect(await stateElsewhere()).toBe("idle");
   });
 
-  it("keeps none of a long prompt that an older version wrote", async () => {
+  it("keeps no text of a long prompt that an older version wrote", async () => {
     const root = place();
     const prompt = "x".repeat(4 * 1024 * 1024);
     mkdirSync(join(root, "eventlog", ID), { recursive: true });
@@ -246,14 +246,14 @@ describe("a list", () => {
   });
 });
 
-describe("a session that is being made", () => {
+describe("a new session", () => {
   const events = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ event: { type: "note", text: String(i) }, at: i * 1000 }));
   const textsOf = async (store: EventStore<Note, Brief>, id: string) => {
     return (await readLog(store, id)).records.map(({ event }) => event.text);
   };
 
-  it("as a copy is listed when it is whole", async () => {
+  it("made by a copy is listed only when it is whole", async () => {
     const root = place();
     const { form } = countingForm();
     const store = openStore(root, form);
@@ -270,7 +270,7 @@ describe("a session that is being made", () => {
     expect((await textsOf(elsewhere, OTHER)).length).toBe(201);
   });
 
-  it("by an import keeps the times, and appears whole", async () => {
+  it("made by an import keeps the times of its events, and appears whole", async () => {
     const store = openStore(place(), countingForm().form);
     const seen: number[] = [];
     await store.importLog(ID, { summary: UNASKED, events: events(600), onProgress: (done) => seen.push(done) });
@@ -285,7 +285,7 @@ describe("a session that is being made", () => {
     });
   });
 
-  it("in the place of another leaves that as it was when it fails", async () => {
+  it("that fails to replace another leaves the other unchanged", async () => {
     const root = place();
     const store = openStore(root, countingForm().form);
     await store.importLog(ID, { summary: UNASKED, events: events(3) });
@@ -302,7 +302,7 @@ describe("a session that is being made", () => {
     expect(readdirSync(join(root, "eventlog")).filter((name) => name.startsWith("."))).toEqual([]);
   });
 
-  it("in the place of another that a crash left aside gets it back", async () => {
+  it("that a crash kept from replacing another gives that its name back", async () => {
     const root = place();
     const store = openStore(root, countingForm().form, () => Date.now() + 120_000);
     await store.importLog(ID, { summary: UNASKED, events: events(3) });

@@ -10,7 +10,7 @@ interface Note {
 const ID = "otter-20260425T120300-aaaa1111";
 
 describe("the memory store", () => {
-  it("forgets the oldest entries at its bound, says so, and keeps numbers", async () => {
+  it("forgets the oldest entries at its bound, reports them as lost, and keeps the numbers", async () => {
     const store = createMemoryStore<Note, object>({ maxSessionBytes: 4096 });
     const writer = await store.create(ID, {});
     for (let i = 0; i < 100; i++) writer.append([{ type: "note", text: "x".repeat(100) }]);
@@ -22,12 +22,12 @@ describe("the memory store", () => {
     expect(await store.lastSeq(ID)).toBe(100);
   });
 
-  it("calls nothing forgotten that the reader still gets, or did not ask for", async () => {
+  it("reports no record as lost that the reader still gets, or did not ask for", async () => {
     const store = createMemoryStore<Note, object>({ maxSessionBytes: 4096 });
     const writer = await store.create(ID, {});
     writer.append([{ type: "note" }]);
     await new Promise(setImmediate);
-    // Within one tick: what the bound cannot hold is handed to readers all the same.
+    // All in one tick: readers get even the records that exceed the bound.
     for (let i = 0; i < 100; i++) writer.append([{ type: "note", text: "x".repeat(100) }]);
     const told: unknown[] = [];
     store.subscribe(ID, { from: 0 }, (batch) => {
@@ -39,7 +39,7 @@ describe("the memory store", () => {
     expect(inside.lost).toEqual([{ type: "lost", reason: "truncated", seq: 3, last: 4 }]);
   });
 
-  it("tells a reader what was forgotten before it came to it, once, and goes on without a repeat", async () => {
+  it("reports records that were forgotten before a reader came to them once, and continues without a repeat", async () => {
     const store = createMemoryStore<Note, object>({ maxSessionBytes: 4096 });
     const writer = await store.create(ID, {});
     const appendMany = async (): Promise<void> => {
@@ -61,7 +61,7 @@ describe("the memory store", () => {
     await expect.poll(() => seqs.length).toBeGreaterThan(0);
     expect(missing).toEqual([{ type: "lost", seq: 1, last: seqs[0]! - 1, reason: "truncated" }]);
 
-    // It stands still while the log outgrows its bound, and the recent lines theirs.
+    // The reader waits until the log and the window of recent lines have outgrown their bounds.
     for (let i = 0; i < 10; i++) await appendMany();
     release();
     await expect.poll(() => seqs.at(-1)).toBe(1100);

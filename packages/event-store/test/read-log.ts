@@ -1,6 +1,6 @@
 import type { Entry, EventBody, EventStore, Lost } from "../src/index.js";
 
-/** All of a log, its records and its lost runs apart. */
+/** Reads a whole log: its records, and separately its lost runs. */
 export async function readLog<E extends EventBody>(
   store: EventStore<E, object>,
   id: string,

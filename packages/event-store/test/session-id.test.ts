@@ -17,14 +17,14 @@ describe("session ids", () => {
     }
   });
 
-  it("give their prefix and time back", () => {
+  it("can be split into their prefix and time", () => {
     const id = makeSessionId("otter", noon, "00000000");
     expect(sessionPrefix(id)).toBe("otter");
     expect(sessionTime(id)).toBe(Date.UTC(2026, 3, 25, 12, 3, 0));
     expect(sessionTime("my-run")).toBeNaN();
   });
 
-  it("refuse what would not be one", () => {
+  it("are not made from an invalid prefix or time", () => {
     for (const bad of ["../x", "Otter", "", "a/b"]) expect(() => makeSessionId(bad, noon)).toThrow(/session id/);
     for (const random of ["xyz", "AAAA1111", "123456789"]) expect(() => makeSessionId("otter", noon, random)).toThrow();
   });

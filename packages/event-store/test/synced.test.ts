@@ -1,5 +1,5 @@
-// What is on the disk once the first record of a session is durable, also when the process that made it has let it go; and once a
-// session was copied or deleted. A program does it, and strace says what it asked of the system, in order.
+// What has been synced once the first record of a session is durable, also when another process made the session; and once a
+// session was copied or deleted. A program does it under strace, which lists its system calls in order.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 const [A, B] = ["mine-20260425T120300-aaaa1111", "mine-20260425T120301-bbbb2222"];
 const program = fileURLToPath(new URL("synced.mjs", import.meta.url));
 
-/** The calls between the marks of the program, with the paths of what was synced. */
+/** The calls between the program's marks, with the synced paths. */
 function trace(which: string) {
   const directory = mkdtempSync(join(tmpdir(), "synced-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ function trace(which: string) {
   return phases.map((phase) => {
     const calls = phase.split("\n");
     const synced = calls.flatMap((call) => syncOf(call) ?? []).map((path) => path.replace(root, "ROOT"));
-    /** Where in the phase the directory of all sessions was synced first, and where a call was last that names this. */
+    /** The index of the first sync of the directory of all sessions, and of the last call that contains a name. */
     const syncedAt = calls.findIndex((call) => syncOf(call) === join(root, "eventlog"));
     const namedAt = (name: string) => calls.findLastIndex((call) => call.includes(`/eventlog/${name}`));
     const renamedAt = (name: string) => calls.findIndex((call) => /rename/.test(call) && call.includes(`/${name}"`));
@@ -45,7 +45,7 @@ describe("the disk has", { tags: ["needs-strace"] }, () => {
     expect(written!.synced).toEqual(expect.arrayContaining(all));
   });
 
-  test("a summary with the first record only where the log does not say how the session was born", () => {
+  test("a summary with the first record only when the log holds no birth", () => {
     const [{ synced }] = trace("births") as [ReturnType<typeof trace>[number]];
     const summaries = [A, B].map((id) => `ROOT/eventlog/${id}/summary.json`);
     expect(summaries.map((path) => synced.some((one) => one.startsWith(path)))).toEqual([false, true]);

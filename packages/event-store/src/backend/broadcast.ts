@@ -19,14 +19,14 @@ const UNKNOWN = -1;
 const LIVE: Position = { live: true };
 const BEHIND: Position = { live: false };
 
-/** One log's readers in this process. Each is a cursor: pushed to while it keeps up, re-reading when it did not. */
+/** One log's readers in this process. Each has a cursor: it gets live entries while it keeps up, and re-reads the store when it fell behind. */
 export function createBroadcast<E extends EventBody>(options: {
   readonly budget: WindowBudget;
   /** Where readers that are behind get their entries from. */
   readonly source: Replay<E>;
   /** The last number given out, which may be ahead of what readers may see already. */
   readonly lastSeq: () => number;
-  /** Where the log ends in the store: another process may have written what this one has not heard of yet. */
+  /** Where the log ends in the store: another process may have written records that this one has not seen yet. */
   readonly storedHead: () => Promise<number>;
   /** Called when the last reader left. */
   readonly onIdle: () => void;
@@ -44,7 +44,7 @@ export function createBroadcast<E extends EventBody>(options: {
     return follower.reader(batch, follower.cursor >= head ? LIVE : BEHIND);
   };
 
-  /** By itself, so that nothing of it is held while the reader is waited for. False when it is further behind. */
+  /** A separate function, so that the batch can be freed while the reader waits. Null when the follower is further behind. */
   const giveRecent = (follower: Follower<E>): { readonly given: void | Promise<void> } | null => {
     const recent = window.after(follower.cursor);
     return recent === null ? null : { given: give(follower, recent) };
@@ -60,7 +60,7 @@ export function createBroadcast<E extends EventBody>(options: {
       }
       const target = head;
       await source({ from: follower.cursor, to: target, isOver }, (batch) => give(follower, batch));
-      // What the store could not give back is not waited for.
+      // Report records the store cannot return as lost, and continue.
       if (follower.closed || follower.cursor >= target) continue;
       await give(follower, [{ type: "lost", seq: follower.cursor + 1, last: target, reason: "missing" }]);
     }
@@ -91,7 +91,7 @@ export function createBroadcast<E extends EventBody>(options: {
     return true;
   };
 
-  /** Moves the head without entries at hand: readers fetch them. They begin when the head is known. */
+  /** Moves the head where no entries are at hand, so that readers fetch them. New readers wait until the head is known. */
   const advance = (written: number): void => {
     if (written <= head) return;
     head = written;
@@ -104,13 +104,13 @@ export function createBroadcast<E extends EventBody>(options: {
     if (head === UNKNOWN) await known.promise;
     const wanted = from === "live" ? head : parseCursor(from);
     let end = Math.max(head, options.lastSeq());
-    // A reader may have seen at another process what this one is yet to hear of; one that wants nothing of the past has seen nothing.
+    // The cursor may come from another process whose records have not arrived here, so check the store. PAST_THE_END asks for none.
     if (wanted > end && wanted !== PAST_THE_END) {
       const stored = await options.storedHead();
       advance(stored);
       end = Math.max(end, stored);
     }
-    // Past the end means live only, not "silent until the log has grown that far".
+    // A cursor past the end means live entries only, not silence until the log has grown that far.
     follower.cursor = Math.min(wanted, end);
     await catchUp(follower);
   };
@@ -123,9 +123,9 @@ export function createBroadcast<E extends EventBody>(options: {
     publish(batch: readonly Entry<E>[]) {
       const last = batch[batch.length - 1]!.seq;
       if (head === UNKNOWN) return advance(last);
-      // Records are lost inside: readers find them in the store.
+      // Numbers are missing within the batch: readers get the lost records from the store.
       if (last - batch[0]!.seq >= batch.length) return advance(last);
-      // The head was asked for meanwhile: readers have fetched these, or will.
+      // `advance` has moved the head past these meanwhile: readers have fetched them, or will.
       if (last <= head) return;
       head = last;
       let behind = false;
@@ -198,7 +198,7 @@ export interface WindowBudget {
 
 const isFull = (page: { readonly bytes: number }): boolean => page.bytes >= LIMITS.pageBytes;
 
-/** Handed out as it is once it is full: what one reader makes of it serves all the others that come to it. */
+/** Once a page is full, every reader gets the same array, so that they share whatever one of them derives from it. */
 interface RecentPage<E extends EventBody> {
   readonly entries: Entry<E>[];
   bytes: number;

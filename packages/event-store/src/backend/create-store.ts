@@ -16,7 +16,7 @@ export interface StoreOptions {
   readonly clock?: () => number;
 }
 
-/** A log that somebody in this process reads live or writes. */
+/** A log that this process writes or follows. */
 interface LiveLog<E extends EventBody> {
   readonly broadcast: Broadcast<E>;
   /** Set while this process writes the session; otherwise another one may, and the backend is watched. */
@@ -42,7 +42,7 @@ export function createStore<E extends EventBody, S extends object>(
 
   const usable = (id: string): void => {
     if (closed) throw new StoreError("closed", "the store is closed");
-    // That of a live log was looked at when it was opened.
+    // The id of a live log was checked when the log was opened.
     if (!logs.has(id)) assertStorableId(id);
   };
   const named = (what: string) => (error: unknown) => {
@@ -57,7 +57,7 @@ export function createStore<E extends EventBody, S extends object>(
     log?.broadcast.end(reason);
   };
 
-  /** What this process appended it reads, though the tick is not over; what could not be written is not there. */
+  /** Waits for this process's own appends, so that it reads them before the tick is over. A failed write is not in the log. */
   const written = async (id: string): Promise<void> => {
     await logs
       .get(id)
@@ -73,8 +73,8 @@ export function createStore<E extends EventBody, S extends object>(
         budget,
         source: (range, take) => backend.read(id, range, take),
         lastSeq: () => log.writer?.lastSeq ?? 0,
-        // What this process writes it knows, and shows no earlier than its readers may see it. What it did not write is another's: it
-        // has lost the session and is yet to hear of that.
+        // Records of this process's own writer reach its readers through `publish`, not from here. A stored head above them was written
+        // by another process: this one has lost the session and does not know it yet.
         storedHead: async () => {
           const stored = await backend.head(id);
           return stored > (log.writer?.lastSeq ?? 0) ? stored : 0;
@@ -215,7 +215,7 @@ export function createStore<E extends EventBody, S extends object>(
       const writer = logs.get(id)?.writer;
       writer?.abandon();
       if (writer) end(id);
-      // Readers of a log that another process holds stay, where deleting it is refused.
+      // The backend refuses to delete a log that another process holds; its readers stay then.
       await backend.remove(id).catch(named(`cannot delete session ${id}`));
       end(id);
     },
@@ -237,7 +237,7 @@ export function createStore<E extends EventBody, S extends object>(
 /** Events between two reports of progress. */
 const SLICE = 256;
 
-/** Whole, because a backend keeps text as it is given: a record of another layout gets the line it has here. */
+/** Backends keep a line verbatim, so a record of another layout gets this layout's line first. */
 async function* copiedBatches<E extends EventBody>(
   records: AsyncIterable<LogEntry<E>>,
 ): AsyncGenerator<readonly Entry<E>[]> {
@@ -271,7 +271,7 @@ async function* importedBatches<E extends EventBody>(
   }
   for (const batch of batches(encoded())) {
     yield batch;
-    // Others get their turn in between, however many events there are.
+    // Other work gets its turn in between, however many events there are.
     await nextTurn();
   }
 }

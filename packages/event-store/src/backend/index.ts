@@ -1,6 +1,6 @@
 /**
  * `@chimera/event-store/backend`: what every store shares. A place to store logs is a {@link Backend}; {@link createStore} makes a
- * store of it, and `@chimera/event-store/conformance` proves it.
+ * store of it, and the cases of `@chimera/event-store/conformance` test that store.
  *
  * @module
  */

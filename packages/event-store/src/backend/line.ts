@@ -47,7 +47,7 @@ export function verifiedSeq(bytes: Buffer, start: number, end: number): number {
     if (value < 0) return 0;
     claimed = claimed * 16 + value;
   }
-  // The digits are blanked in place and put back, so that one native call covers the line: the call is what costs.
+  // Blank the digits in place and put them back, so that one native call covers the line: each call is expensive.
   for (let i = id; i < id + 8; i++) bytes[i] = ZERO;
   const checksum = crc32(bytes.subarray(start, end));
   for (let i = id + 7, rest = claimed; i >= id; i--, rest >>>= 4) bytes[i] = HEX_DIGITS[rest & 15]!;
@@ -66,16 +66,16 @@ export function lineTs(line: string): string {
 }
 
 /**
- * An entry appended by this process. Its line is put together when somebody asks for it; the file store sets its
- * checksum when it encodes the bytes, and this entry computes it only for a reader who asks sooner.
+ * An entry appended by this process. Its line is built on first use. The file store sets the checksum when it encodes the bytes;
+ * the entry computes it only when a reader asks sooner.
  *
- * A class, here and below: streams and replays make hundreds of thousands of entries, and an object with a prototype of its own
- * costs six times as much otherwise.
+ * A class, here and below: streams and replays make hundreds of thousands of entries, and objects that get their getters without
+ * a class cost six times as much.
  */
 export class AppendedEntry<E extends EventBody> implements Entry<E> {
   readonly seq: number;
   readonly type: string;
-  /** What stands after the checksum in the line. */
+  /** The text after the checksum in the line. */
   readonly tail: string;
   checksum = -1;
   readonly #ts: string;
@@ -96,7 +96,7 @@ export class AppendedEntry<E extends EventBody> implements Entry<E> {
     return this.#line;
   }
 
-  /** The given body with its number, id and time. The line is not needed for it: to look into a long one copies it. */
+  /** The given body with its number, id and time. Made without the line, because slicing a long line copies it. */
   get event(): Stored<E> {
     this.#event ??= stamped(this.#body, this.seq, this.#digits(), this.#ts);
     return this.#event;
@@ -141,7 +141,7 @@ export function lastOf(entry: LogEntry<EventBody>): number {
   return "last" in entry ? entry.last : entry.seq;
 }
 
-/** Numbers and encodes a batch, all of it or nothing: a body that cannot be encoded throws before any number is taken. */
+/** Numbers and encodes a whole batch or nothing: a body that cannot be encoded throws before any number is used. */
 export function encodeBatch<E extends EventBody>(
   events: readonly E[],
   lastSeq: number,
@@ -157,8 +157,8 @@ export function encodeBatch<E extends EventBody>(
 }
 
 /**
- * The lines of entries as bytes, for a backend that keeps bytes. An appended entry gets its checksum here, from the bytes: nobody
- * computes it a second time. They hold until the next call.
+ * The lines of entries as bytes, for a backend that keeps bytes. It sets each appended entry's checksum from these bytes, so that it is
+ * computed once. The next call reuses the returned memory.
  */
 export function encodeLines(entries: readonly Entry<EventBody>[]): Buffer {
   let text = "";
@@ -168,7 +168,7 @@ export function encodeLines(entries: readonly Entry<EventBody>[]): Buffer {
     ends.push(text.length - 1);
   }
   const bytes = toBytes(text);
-  // Characters tell where a line ends only while each of them is one byte.
+  // Character positions equal byte positions only while every character is one byte.
   const isPlain = bytes.length === text.length;
   let start = 0;
   for (let i = 0; i < entries.length; i++) {
@@ -180,7 +180,7 @@ export function encodeLines(entries: readonly Entry<EventBody>[]): Buffer {
   return bytes;
 }
 
-/** The entry as it stands in a segment: a record of another layout gets our line, with its number and time kept. */
+/** The entry with the line of this layout: a record of another layout is encoded again and keeps its number and time. */
 export function withChecksum<E extends EventBody>(entry: Entry<E>): Entry<E> {
   const bytes = Buffer.from(entry.line);
   if (verifiedSeq(bytes, 0, bytes.length) === entry.seq) return entry;
@@ -188,12 +188,12 @@ export function withChecksum<E extends EventBody>(entry: Entry<E>): Entry<E> {
 }
 
 /**
- * A clock whose ISO time stamps never decrease within one log, nor below its last record's. Formatting costs more than all
- * else in a short append, so the text is kept for its millisecond.
+ * A clock whose ISO time stamps never decrease within one log, nor below its last record's. Formatting a time costs more than
+ * the rest of a short append, so the text is reused within a millisecond.
  */
 export function createStamp(clock: () => number, last = ""): () => string {
   let millisecond = ISO_MS.test(last) ? Date.parse(last) : 0;
-  // Made anew: the text it comes from is a piece of all that was read with it, and would hold on to that.
+  // Format the text again: `last` is a slice of a larger string and would keep that whole string in memory.
   let text = millisecond > 0 ? new Date(millisecond).toISOString() : "";
   return () => {
     const time = clock();
@@ -221,28 +221,28 @@ function startsWith(bytes: Buffer, at: number, text: string): boolean {
 
 function stamped<E extends EventBody>(body: E, seq: number, digits: string, ts: string): Stored<E> {
   const stamps = { seq, id: `evt-${digits}` };
-  // Twice, so that the keys come first and a copied record's old stamps do not win.
+  // The stamps are assigned twice: once so that their keys come first, once so that they win over a copied record's old stamps.
   return Object.assign({}, stamps, body, stamps, { ts });
 }
 
 const ISO_MS = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
 const LF = 10;
-/** One piece of memory per process spares an allocation per write. */
+/** One buffer per process saves an allocation per write. */
 const scratch = Buffer.allocUnsafeSlow(4 * LIMITS.writeBytes);
 
 function toBytes(text: string): Buffer {
   return text.length * 3 > scratch.length ? Buffer.from(text) : scratch.subarray(0, scratch.write(text));
 }
 
-/** The event's JSON: an object's, with at least one key. */
+/** The event's JSON: an object with at least one key. */
 function encodeBody(event: EventBody): string {
   if (typeof event !== "object" || event === null || typeof event.type !== "string") {
     throw new StoreError("invalid_event", "an event is an object with a string `type`");
   }
   let text: string;
   try {
-    // A record taken from another log brings its own stamps; this log gives new ones.
+    // A record from another log still has that log's stamps; this log gives new ones.
     const copied = "seq" in event || "id" in event || "ts" in event;
     text = JSON.stringify(copied ? { ...event, seq: undefined, id: undefined, ts: undefined } : event);
   } catch (cause) {
@@ -258,22 +258,22 @@ function encodeBody(event: EventBody): string {
   return text;
 }
 
-/** What stands before a record's checksum. */
+/** The text before a record's checksum. */
 function lineHead(seq: number): string {
   return `${SEQ}${seq}${ID}`;
 }
 
-/** What stands after it, from the body's JSON. */
+/** The text after a record's checksum, made from the body's JSON. */
 function lineTail(body: string, ts: string): string {
   return `",${body.slice(1, -1)},"ts":"${ts}"}`;
 }
 
-/** A line whose checksum is still to come. */
+/** A line with zeros in the place of its checksum. */
 function blankLine(seq: number, tail: string): string {
   return lineHead(seq) + ZEROS + tail;
 }
 
-/** Puts its checksum into the blank line at `start..end`, and returns it. */
+/** Computes the checksum of the blank line at `start..end`, writes it into the line and returns it. */
 function sealLine(bytes: Buffer, start: number, end: number, seq: number): number {
   const checksum = crc32(bytes.subarray(start, end));
   let at = start + SEQ.length + ID.length + 8;
@@ -282,7 +282,7 @@ function sealLine(bytes: Buffer, start: number, end: number, seq: number): numbe
   return checksum;
 }
 
-/** The record type. Taken from its usual place without parsing the line. */
+/** The record type, read from its usual place without parsing the line. */
 function lineType(line: string): string {
   const at = line.indexOf(ID) + ID.length + 8;
   if (line.startsWith(TYPE, at)) {

@@ -2,16 +2,16 @@ import { StoreError } from "../errors.js";
 import { sessionPrefix, sessionTime } from "../session-id.js";
 import type { ListedSession, ListFilter, ListOptions } from "../types.js";
 
-/** Looks a session up; null when it is gone, or nothing of it can be read. */
+/** Looks up sessions. Each answer is null when the session is gone or nothing of it can be read. */
 export interface RowSource<S> {
-  /** What a row costs without its summary. */
+  /** Epoch milliseconds of the last write, without reading the summary. */
   touched(id: string): number | null;
   row(id: string): ListedSession<S> | null | Promise<ListedSession<S> | null>;
 }
 
 /**
- * Filters, orders (newest first, ties by id) and cuts one page, looking up no more rows than it must. A page ends at a place
- * in the order, not at an offset, so sessions that come and go between pages neither repeat nor hide others.
+ * Filters, orders (newest first, ties by id) and cuts one page, looking up no more rows than it must. A cursor names a position
+ * in the order, not an offset, so sessions that appear or disappear between pages neither repeat nor hide others.
  */
 export async function pageOf<S extends object>(
   ids: Iterable<string>,
@@ -24,7 +24,7 @@ export async function pageOf<S extends object>(
   const keyed: PageEnd[] = [];
   for (const id of ids) {
     if (prefixes !== undefined && !prefixes.includes(sessionPrefix(id))) continue;
-    // An id chosen by a person says no time: its last write stands in.
+    // An id that a person chose contains no time, so the time of the last write is used.
     let created = sessionTime(id);
     if (Number.isNaN(created)) created = touched(id);
     if (since !== undefined && created < since) continue;
@@ -45,16 +45,16 @@ export async function pageOf<S extends object>(
   return { sessions, next: null };
 }
 
-/** True for the summary of a session that had a prompt; for one that does not say, too. */
+/** True for the summary of a session that had a prompt, and for a summary that does not count turns. */
 export function isPrompted(summary: object): boolean {
   return (summary as { readonly turns?: unknown }).turns !== 0;
 }
 
-/** Where a page ends: what the list is ordered by, and the id of its last row. */
+/** Where a page ends: the sort key and the id of its last row. */
 export type PageEnd = readonly [key: number, id: string];
 
 /**
- * The cursor of a page that ends there, for `after`.
+ * The text of a page end, for `after`.
  *
  * @example
  * const next = formatPageEnd([row.touched, row.id]);
@@ -76,7 +76,7 @@ export function parsePageEnd(text: string): PageEnd {
       return [place[0], place[1]];
     }
   } catch {
-    // Reported below, like every other text that this store did not make.
+    // Reported below, like every other text that is not a cursor of this store.
   }
   throw new StoreError("invalid_id", "not a page cursor of this store");
 }

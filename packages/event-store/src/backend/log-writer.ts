@@ -8,7 +8,7 @@ import { createWaiters, type Waiters } from "./waiters.js";
 /** A writer that the store can also end without writing: when the session is deleted under it. */
 export interface HeldWriter<E extends EventBody> extends LogWriter<E> {
   readonly writtenSeq: number;
-  /** Ends it without a last write and without the release of its hold. */
+  /** Ends the writer without a last write and without releasing the hold. */
   abandon(): void;
 }
 
@@ -32,7 +32,7 @@ export function createTick(): (job: () => void) => void {
 const DONE = Promise.resolve();
 
 /**
- * The write path. Entries queue up during a tick, go out in one write at its end, and only then to the readers: what anybody
+ * The write path. Entries queue up during a tick, go out in one write at its end, and only then reach the readers: whatever a reader
  * saw survives the process. While a write or a sync is under way, entries gather for the next one.
  */
 export function createLogWriter<E extends EventBody>(deps: {
@@ -46,17 +46,17 @@ export function createLogWriter<E extends EventBody>(deps: {
   readonly onClose: () => void;
 }): HeldWriter<E> {
   const { id, held, atEndOfTick, publish } = deps;
-  // Where a write is durable at once, there is nothing to wait for after it.
+  // Without `sync`, every write is durable already: there is nothing more to wait for.
   const durability = held.sync === undefined ? "none" : deps.durability;
   const stamp = createStamp(deps.clock, held.lastTs);
   let { lastSeq, durableSeq } = held;
   let writtenSeq = lastSeq;
   let queue: AppendedEntry<E>[] = [];
-  /** Characters in the queue, about. */
+  /** About how many characters are queued. */
   let queued = 0;
   let undelivered: Entry<E>[] = [];
   let writing: Promise<void> | null = null;
-  /** A write was sent, and it is not known what came of it. */
+  /** An asynchronous write is under way, and its result is not known yet. */
   let isInDoubt = false;
   let syncing: Promise<void> | null = null;
   let state: "open" | "fenced" | "closing" | "closed" = "open";
@@ -76,10 +76,10 @@ export function createLogWriter<E extends EventBody>(deps: {
   };
 
   const fail = (error: StoreError): void => {
-    // A write that was under way when the claim was lost fails a second time; its callers know.
+    // A write that was under way when the claim was lost fails a second time; its callers have had the error already.
     const isKnown = state === "fenced" && failure !== null && failure.reported;
     if (error.code === "fenced" && state === "open") state = "fenced";
-    // Nobody has seen the numbers that were not written, so they are given out again.
+    // No reader has seen the numbers that were not written, so they are given out again.
     queue = [];
     queued = 0;
     lastSeq = writtenSeq;
@@ -176,7 +176,7 @@ export function createLogWriter<E extends EventBody>(deps: {
     lastSeq += batch.length;
     if (queued >= LIMITS.writeBytes || failure !== null) {
       flush();
-      // A loop turn may bring megabytes; readers need not wait for all of it. Not at once: the caller is in the middle of an append.
+      // One loop turn may append megabytes; readers need not wait for all of them. A microtask, because the caller is still inside `append`.
       if (undelivered.length > 0) queueMicrotask(endOfTick);
     }
     atEndOfTick(endOfTick);
@@ -198,13 +198,13 @@ export function createLogWriter<E extends EventBody>(deps: {
     durableWaiters.failAbove(-1, closedError());
   };
 
-  /** Resolves once everything written is as durable as the level asks for before it may be shown. */
+  /** Resolves once every write has ended, and every sync that the durability level needs before readers may see the records. */
   const drain = async (): Promise<void> => {
     endOfTick();
     for (let work = writing ?? syncing; work !== null; work = writing ?? syncing) await work;
   };
 
-  /** Something is written or will be, so the last failure may be over. */
+  /** True while a write is under way or queued: it may succeed where the last one failed. */
   const isTrying = (): boolean => queue.length > 0 || writing !== null;
 
   /** Throws a failure that no caller has received. */
@@ -214,10 +214,10 @@ export function createLogWriter<E extends EventBody>(deps: {
     throw failure.error;
   };
 
-  /** Not an async function: every append of a stream may come by here. */
+  /** Not an async function, which would cost more: every append of a stream may call it. */
   const waitFor = (seq: number, done: number, waiters: Waiters): Promise<void> => {
     try {
-      // A caller who knows of the failure may still ask for what was written before it.
+      // A caller that has received the failure may still wait for records written before it.
       if (failure !== null && !isTrying() && (!failure.reported || seq > writtenSeq)) {
         failure.reported = true;
         throw failure.error;
@@ -267,7 +267,7 @@ export function createLogWriter<E extends EventBody>(deps: {
       try {
         await held.release();
       } finally {
-        // Readers follow another writer from here on, also where the hold could not be given back.
+        // Readers follow the next writer from here on, even when the release failed.
         deps.onClose();
       }
       reportFailure();

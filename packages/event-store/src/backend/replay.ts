@@ -5,20 +5,20 @@ import { deferred } from "./waiters.js";
 export interface ReplayRange {
   readonly from: number;
   readonly to: number;
-  /** True when nobody wants the rest: from then on nothing is handed over. */
+  /** True when the reader has left: from then on the replay hands over nothing. */
   readonly isOver?: () => boolean;
 }
 
 /**
- * Hands over the entries with from < seq <= to in batches of about 64 KiB, each when the one before was taken. While it waits it
- * holds nothing of a batch: what a slow reader does not keep is free again at once, and never grows old in memory.
+ * Hands over the entries with from < seq <= to in batches of about 64 KiB, each after the reader has taken the one before. While it
+ * waits it holds no batch, so whatever a slow reader does not keep is collected while it is young.
  */
 export type Replay<E extends EventBody> = (
   range: ReplayRange,
   take: (batch: readonly LogEntry<E>[]) => void | Promise<void>,
 ) => Promise<void>;
 
-/** A replay's entries as they are asked for. Written out, since an async generator costs several times as much per entry. */
+/** A replay's entries, one at a time. Written without an async generator, which costs several times as much per entry. */
 export function readEntries<E extends EventBody>(
   open: () => Replay<E>,
   range: Omit<ReplayRange, "isOver">,
@@ -38,7 +38,7 @@ export function readEntries<E extends EventBody>(
         return { done: false, value: batch[0]! };
       };
       const next = (): Promise<IteratorResult<LogEntry<E>>> => {
-        // Who does not wait for one entry before asking for the next still gets them in order.
+        // A caller that asks for the next entry before it has this one still gets them in order.
         if (fetching !== null) return fetching.then(next, next);
         if (at < batch.length) return Promise.resolve({ done: false, value: batch[at++]! });
         fetching = fetchNext().finally(() => {
@@ -75,7 +75,7 @@ export function* batches<T extends LogEntry<EventBody>>(entries: Iterable<T>): G
 
 // --- internal ---
 
-/** About what one lost run takes. */
+/** About the size of one `Lost`. */
 const LOST_BYTES = 64;
 
 async function* pullBatches<E extends EventBody>(

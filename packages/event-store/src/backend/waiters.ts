@@ -1,6 +1,6 @@
 export type Waiters = ReturnType<typeof createWaiters>;
 
-/** Promises that wait for a number to be reached. Callers that ask between two seals share one. */
+/** Promises that resolve when a number is reached. Callers between two calls of `seal` share one promise. */
 export function createWaiters() {
   let groups: Group[] = [];
   let open: Group | null = null;
@@ -15,9 +15,9 @@ export function createWaiters() {
   };
 
   return {
-    /** True when somebody waits for a number up to `seq`. */
+    /** True when a caller waits for a number up to `seq`. */
     anyUpTo: (seq: number) => groups.some((group) => group.lowest <= seq),
-    /** `alone` for a number that is not given out yet: nobody else should have to wait for it. */
+    /** `alone` for a number that is not given out yet: other callers must not have to wait for it. */
     wait(seq: number, alone: boolean) {
       if (alone) {
         const group = createGroup(seq);
@@ -32,7 +32,7 @@ export function createWaiters() {
       open.highest = Math.max(open.highest, seq);
       return open.promise;
     },
-    /** Later callers wait for later work: what is under way covers only those that asked so far. */
+    /** Ends the sharing: the work that starts now covers only callers up to here, and later ones wait for later work. */
     seal() {
       open = null;
     },
@@ -42,7 +42,7 @@ export function createWaiters() {
         (group) => group.resolve(),
       );
     },
-    /** Rejects those that wait for a number above `seq`. Returns whether there were any. */
+    /** Rejects callers that wait for a number above `seq`. Returns whether there were any. */
     failAbove: (seq: number, reason: unknown) =>
       settle(
         (group) => group.highest > seq,
@@ -51,7 +51,7 @@ export function createWaiters() {
   };
 }
 
-/** A promise and what settles it. */
+/** A promise with the functions that settle it. */
 export function deferred<T = void>() {
   let resolve!: (value: T) => void;
   let reject!: (reason: unknown) => void;

@@ -6,28 +6,28 @@ import { readRegular } from "../file/regular-file.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { describeHolder, type Holder, isProvenDead } from "./identity.js";
 
-/** An exclusive hold on a path, by generations: `path.1`, `path.2`, … of which the highest counts. */
+/** An exclusive hold on a path. Its files are numbered generations, `path.1`, `path.2`, …; only the highest counts. */
 export interface Claim {
   /** The generation: greater than every earlier holder's. */
   readonly fence: number;
-  /** True when the former holder did not release it: it may only seem dead, and still act. */
+  /** True when the former holder did not release the path: it may only seem dead, and still write. */
   readonly isTakeover: boolean;
-  /** Looks at the disk: false once somebody took over. */
+  /** Looks at the disk. False once another process has taken over. */
   isHeld(): boolean;
   /** Lets others in at once. Idempotent. */
   release(): void;
 }
 
-/** Each lost race is somebody else's progress; after these the holder is named in the error. */
+/** How many races to lose before giving up. Another process won each of them, and the error names it. */
 const ATTEMPTS = 5;
 const STALE_TEMP_MS = 60_000;
-/** Far more than a claim has. */
+/** Far more than a claim file needs. */
 const HOLDER_BYTES = 64 * 1024;
 
 /**
- * Takes the claim or throws StoreError `claimed` with the holder. A holder that is provably dead is succeeded at once, any
- * other one only after its heartbeat stood still for 30 s. No lock is ever removed to be taken: a complete file is linked to
- * the next generation's name, which succeeds for exactly one process, and the highest name is never unlinked.
+ * Takes the claim, or throws StoreError `claimed` with the holder. A provably dead holder loses it at once, any other only after
+ * its heartbeat has stood still for 30 s. A process never removes a claim file to take over: it links a complete file to the
+ * next generation's name, which succeeds for exactly one process, and the highest name is never unlinked.
  */
 export function claim(path: string, options: { readonly heartbeat: Heartbeat }): Claim {
   const { heartbeat } = options;
@@ -48,14 +48,14 @@ export function claim(path: string, options: { readonly heartbeat: Heartbeat }):
   }
 }
 
-/** The first claim of a path whose directory nobody else sees yet, and which will be called `path` once they do. */
+/** The first claim of a session in a draft directory that no other process sees yet. `path` is its path once the draft has its name. */
 export function claimUnseen(unseen: string, path: string, heartbeat: Heartbeat): Claim {
   heartbeat.start();
   writeFileSync(`${unseen}.1`, signed(heartbeat.self), { mode: 0o600, flag: "wx" });
   return createClaim(path, 1, false);
 }
 
-/** Who holds the path now; null when nobody does. Says nothing about whether that process still lives. */
+/** The holder of the path, or null. That process may be dead. */
 export function claimHolder(path: string): Holder | null {
   const top = highest(listClaim(path).generations);
   return top === 0 ? null : readHolder(path, top);
@@ -71,7 +71,7 @@ export function isHeld(path: string, heartbeat: Heartbeat): boolean {
 
 const UNKNOWN: Omit<Holder, "instance"> = { pid: 0, start: null, boot: null, pidns: null, host: "" };
 
-/** The generations of a path that are there, and the names of its temporary files. */
+/** The existing generations of a path, and the paths of its temporary files. */
 function listClaim(path: string): { generations: number[]; temps: string[] } {
   const prefix = `${basename(path)}.`;
   const rest = readdirSync(dirname(path))
@@ -90,7 +90,7 @@ function highest(generations: readonly number[]): number {
   return generations.reduce((top, one) => Math.max(top, one), 0);
 }
 
-/** Null when the generation was released, is gone, or was lost. */
+/** Null when the generation was released, is gone, or lost its content in a crash. */
 function readHolder(path: string, generation: number): Holder | null {
   let text: string;
   try {
@@ -99,14 +99,14 @@ function readHolder(path: string, generation: number): Holder | null {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
-  // Only a complete file is ever linked, so one without content lost it when the machine went down, and its owner with it.
+  // Only complete files are linked, so an empty one lost its content in a crash of the machine, and its owner died in that crash.
   if (/^\0*$/.test(text)) return null;
   try {
     const value = JSON.parse(text) as Partial<Holder> & { released?: boolean };
     if (value.released === true) return null;
     if (typeof value.instance === "string" && Number.isInteger(value.pid)) return value as Holder;
   } catch {
-    // Damaged: nobody can be proven dead, so the heartbeat of a name made from the generation decides.
+    // A damaged claim names no process that could be proven dead, so the heartbeat of a name made from the generation decides.
   }
   return { ...UNKNOWN, instance: `unreadable-${generation}` };
 }
@@ -133,7 +133,7 @@ function take(path: string, generation: number, self: Holder): boolean {
   }
   const { generations, temps } = listClaim(path);
   if (highest(generations) > generation) {
-    // Ours came from an old listing and is not the top name, so it may go.
+    // This generation came from an outdated listing and is not the highest, so it may be removed.
     discard(name);
     return false;
   }
@@ -154,7 +154,7 @@ function createClaim(path: string, generation: number, isTakeover: boolean): Cla
       try {
         renameSync(writeTemp(path, '{"released":true}'), `${path}.${generation}`);
       } catch {
-        // The directory is gone or cannot be written: the claim then falls to the proof of our death.
+        // The directory is gone or not writable. Others can take over once this process is provably dead.
       }
     },
   };
@@ -180,6 +180,6 @@ function discard(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Somebody else's sweep, or its owner, was quicker.
+    // Another process, or the file's owner, removed it first.
   }
 }

@@ -10,14 +10,14 @@ export interface Heartbeat {
   /** Writes the first beat and keeps beating. Idempotent; called by the first claim. */
   start(): void;
   /**
-   * How often this process was found not to have beaten in time, so that another process may have taken one of its claims: a holder
-   * that sees it change looks at its claim again before it writes. A process that was frozen beats before it does anything
-   * else, so lateness itself would go unnoticed.
+   * How often a beat of this process was late, so that another process may have taken one of its claims. A holder that sees the count
+   * change checks its claim again before it writes. It is a count because a process that was frozen beats before it does
+   * anything else: its lateness alone would go unnoticed.
    */
   lapses(): number;
   /** Calls `check` after each beat that came late, until the returned function is called. */
   onLate(check: () => void): () => void;
-  /** True when the given holder's beat was seen unchanged for 30 s of our own clock. The first look only starts it. */
+  /** True when this process has seen the holder's beat unchanged for 30 s by its own clock. The first call only starts that time. */
   hasStopped(instance: string): boolean;
   stop(): void;
 }
@@ -26,11 +26,11 @@ const STALE_FILE_MS = 24 * 60 * 60 * 1000;
 
 /**
  * @param directory shared by every process that may compete for the same claims.
- * @param program what claims call this process.
- * @param now milliseconds of a clock that nobody sets.
+ * @param program the name of this process in its claims.
+ * @param now milliseconds of a monotonic clock.
  */
 export function createHeartbeat(directory: string, program?: string, now = upMs): Heartbeat {
-  // Asked of the system when it is needed first: a process that only reads claims nothing.
+  // Computed on first use: a process that only reads claims nothing.
   let known: Holder | null = null;
   const self = (): Holder => {
     known ??= describeSelf(randomBytes(8).toString("hex"), program);
@@ -52,7 +52,7 @@ export function createHeartbeat(directory: string, program?: string, now = upMs)
       touch(ownFile());
       lastBeat = now();
     } catch {
-      // A beat that cannot be written makes this process late, which is what others see too.
+      // A beat that cannot be written makes this process late, just as other processes see it.
     }
     if (late) for (const check of [...checks]) check();
   };
@@ -96,7 +96,7 @@ export function createHeartbeat(directory: string, program?: string, now = upMs)
 
 // --- internal ---
 
-/** To read `performance` first loads a module of Node, at the start of a program. */
+/** Not `performance`, whose first use loads a module of Node at the start of a program. */
 function upMs(): number {
   return process.uptime() * 1000;
 }
@@ -123,14 +123,14 @@ function markOf(path: string): string {
   }
 }
 
-/** Removes what crashed processes left long ago. */
+/** Removes the heartbeats that crashed processes left more than a day ago. */
 function sweep(directory: string): void {
   for (const name of readdirSync(directory)) {
     if (!name.startsWith("beat-")) continue;
     const path = join(directory, name);
     try {
       const stats = lstatSync(path);
-      // They are empty.
+      // Heartbeat files are empty; any other file stays.
       if (stats.isFile() && stats.size === 0 && Date.now() - stats.mtimeMs > STALE_FILE_MS)
         rmSync(path, { force: true });
     } catch {

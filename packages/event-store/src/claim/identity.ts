@@ -1,22 +1,22 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** Who holds a claim: enough to prove, on the same machine, that the process is gone. Null where the platform does not tell. */
+/** The process that holds a claim: enough to prove, on the same machine, that it is gone. Null where the platform does not say. */
 export interface Holder {
   readonly instance: string;
   readonly pid: number;
-  /** The process's start time in clock ticks since boot: a reused pid has another one. */
+  /** The process's start time in clock ticks since boot: a later process with the same pid has another one. */
   readonly start: string | null;
   readonly boot: string | null;
   readonly pidns: string | null;
   readonly host: string;
-  /** The program's name, and when it took the claim, as ISO 8601; claims of version 0.1 say neither. */
+  /** The program's name, and when it took the claim, as ISO 8601; claims of version 0.1 have neither. */
   readonly program?: string;
   readonly since?: string;
 }
 
 /**
- * A holder in words, for a person who has to find it.
+ * Describes a holder to a person who has to find it.
  *
  * @example
  * if (isStoreError(error)) console.error(describeHolder(error.holder));
@@ -34,7 +34,7 @@ export function describeSelf(instance: string, program?: string): Holder {
   return program === undefined ? self : { ...self, program };
 }
 
-/** True when the holder certainly runs no more. False means only that it cannot be proven from here. */
+/** True when the holder has certainly ended. False means only that this process cannot prove it. */
 export function isProvenDead(holder: Holder, self: Holder): boolean {
   if (holder.boot !== null && self.boot !== null) {
     if (holder.boot !== self.boot) return holder.host === self.host;
@@ -45,7 +45,7 @@ export function isProvenDead(holder: Holder, self: Holder): boolean {
   return holder.host === self.host && !exists(holder.pid);
 }
 
-/** When a process started, in ticks since boot; undefined: no such process; null: the platform does not say. */
+/** When a process started, in ticks since boot. Undefined when there is no such process, null when the platform does not say. */
 export function startTicks(pid: number): string | null | undefined {
   let stat: string;
   try {

@@ -1,19 +1,19 @@
-/** Which process a pid means: numbers are given out again, so a process is its number and the time it started. */
+/** Identifies a process by pid and start time, because the system reuses pids. */
 import { execFileSync } from "node:child_process";
 import { hostname, uptime } from "node:os";
 import { bootId, exists, type Holder, pidNamespace, startTicks } from "./identity.js";
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks since boot on Linux, a date elsewhere; null where the platform does not tell. */
+  /** Clock ticks since boot on Linux, a date elsewhere; null where the platform does not say. */
   readonly start: string | null;
-  /** The same as seconds since the epoch, good to about a second. */
+  /** The start time as seconds since the epoch, accurate to about a second. */
   readonly startedAt: number | null;
 }
 
-/** Null when no such process runs; one that only waits to be reaped does not. */
+/** Null when no such process runs; a zombie counts as ended. */
 export function identify(pid: number): ProcessIdentity | null {
-  // 0 and negative numbers mean groups.
+  // To `kill`, 0 and negative numbers are process groups.
   if (!Number.isSafeInteger(pid) || pid < 1) return null;
   const platform = PLATFORMS[process.platform] ?? viaPs;
   return exists(pid) ? platform(pid) : null;
@@ -24,12 +24,12 @@ export function isStillThere(identity: ProcessIdentity): boolean {
   return now !== null && now.start === identity.start;
 }
 
-/** The holder's process if it runs here; "elsewhere" when its pid means nothing to this system. */
+/** The holder's process if it runs here; "elsewhere" when its pid belongs to another machine or pid namespace. */
 export function findHolder(holder: Holder): ProcessIdentity | "elsewhere" | null {
   const boot = bootId();
   if (boot === null || holder.boot !== boot) {
     if (holder.host !== hostname()) return "elsewhere";
-    // Another boot of this machine ended every process of the one before.
+    // Every process of an earlier boot of this machine has ended.
     return boot === null ? identify(holder.pid) : null;
   }
   if (holder.pidns !== pidNamespace()) return "elsewhere";
@@ -37,7 +37,7 @@ export function findHolder(holder: Holder): ProcessIdentity | "elsewhere" | null
   return holder.start === null || found?.start === holder.start ? found : null;
 }
 
-/** A process that runs here, described so that it can be found again; null when there is none. */
+/** Describes a running process so that `findHolder` finds it again; null when there is none. */
 export function describeProcess(pid: number): Holder | null {
   const found = identify(pid);
   if (found === null) return null;
@@ -48,7 +48,7 @@ export function describeProcess(pid: number): Holder | null {
 
 type Identify = (pid: number) => ProcessIdentity | null;
 
-/** Linux counts process times in hundredths of a second, whatever the kernel's own clock does. */
+/** Linux reports process times in hundredths of a second, whatever the rate of the kernel's own timer. */
 const TICKS_PER_SECOND = 100;
 
 const PLATFORMS: Partial<Record<NodeJS.Platform, Identify>> = { linux: viaProc, win32: viaPowerShell };

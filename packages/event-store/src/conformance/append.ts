@@ -26,7 +26,7 @@ export const appendCases: Cases = {
     await writer.written();
     assert.deepEqual(await readAll(store, ID), []);
   },
-  async "racing openers: one wins, and what was accepted is what is there"({ store }) {
+  async "of racing openers one wins, and the log holds what that one appended"({ store }) {
     await (await store.create(ID, {})).close();
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => store.open(ID)));
     const won = results.filter((result) => result.status === "fulfilled");
@@ -40,7 +40,7 @@ export const appendCases: Cases = {
     );
     assert.equal((await readAll(store, ID)).length, 40);
   },
-  async "data comes back as it was given"({ store }) {
+  async "data is read back as it was appended"({ store }) {
     const writer = await store.create(ID, {});
     const events: SuiteEvent[] = [
       { type: "odd", metadata: { z: 1, a: "\u0000", m: "\ud800", "\u2028": "\u2029", nested: { seq: 5, id: "x" } } },

@@ -48,7 +48,7 @@ export async function readAll(store: SuiteStore, id: string, from = 0): Promise<
   return entries;
 }
 
-/** A session with so many records that are durable, and its writer. */
+/** Creates a session with `count` durable records, and returns its writer. */
 export async function createWith(store: SuiteStore, id: string, count: number): Promise<LogWriter<SuiteEvent>> {
   const writer = await store.create(id, {});
   writer.append(upTo(count).map((n) => delta(String(n))));
@@ -61,7 +61,7 @@ export function column<T, K extends keyof T>(rows: readonly T[], name: K): T[K][
   return rows.map((row) => row[name]);
 }
 
-/** The entry of a log in which nothing is lost. */
+/** The entry as a record; fails when it is a `Lost`. */
 export function recordOf(entry: LogEntry<SuiteEvent>): Entry<SuiteEvent> {
   assert.ok("line" in entry, `record ${entry.seq} is lost`);
   return entry;
@@ -78,7 +78,7 @@ export async function refuses(code: StoreErrorCode, action: () => unknown): Prom
   assert.fail(`expected a StoreError with the code ${code}`);
 }
 
-/** Collects a subscription's entries and waits for them. */
+/** Subscribes and collects the numbers of the entries; `until` waits for so many of them. */
 export function collect(
   store: SuiteStore,
   id: string,

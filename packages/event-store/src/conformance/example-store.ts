@@ -6,7 +6,7 @@ import { batches } from "../backend/replay.js";
 import { StoreError } from "../errors.js";
 import type { EventBody } from "../types.js";
 
-/** What stands for a database here: rows that several handles share, and a way to hear of changes. */
+/** Stands in for a database: rows that several handles share, and events for their changes. */
 export interface ExampleTable<S> {
   readonly rows: Map<string, { lines: string[]; summary: S; touched: number; holder: object | null }>;
   readonly changes: EventEmitter;
@@ -16,7 +16,7 @@ export function createExampleTable<S>(): ExampleTable<S> {
   return { rows: new Map(), changes: new EventEmitter().setMaxListeners(0) };
 }
 
-/** The least that a backend does, as one on a database would: its writes take time, and other handles hear of them. */
+/** The smallest backend, shaped like one on a database: its writes are asynchronous, and other handles are notified of them. */
 export function createExampleBackend<E extends EventBody, S extends object>(table: ExampleTable<S>): Backend<E, S> {
   const { rows, changes } = table;
   const own = new WeakSet<object>();
@@ -39,7 +39,7 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
       lost: new AbortController().signal,
       async write(batch) {
         await new Promise(setImmediate);
-        if (rows.get(id)?.holder !== self) throw new StoreError("fenced", `session ${id} is somebody else's`);
+        if (rows.get(id)?.holder !== self) throw new StoreError("fenced", `session ${id} was taken over`);
         row.lines.push(...batch.map((entry) => entry.line));
         row.touched = Date.now();
         changes.emit(id);

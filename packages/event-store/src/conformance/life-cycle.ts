@@ -4,7 +4,7 @@ import { type Cases, collect, column, delta, idAt, readAll, refuses, upTo, withi
 const ID = idAt(1);
 
 export const lifeCycleCases: Cases = {
-  async "a second writer is refused while the first is open, and may write after it"({ store }) {
+  async "a second writer is refused while the first is open, and may write once that is closed"({ store }) {
     const first = await store.create(ID, {});
     await refuses("claimed", () => store.open(ID));
     first.append([delta("a")]);
@@ -20,7 +20,7 @@ export const lifeCycleCases: Cases = {
     );
     await first.close();
   },
-  async "another handle cannot open what is open, and can at once after the release"({ store, second }) {
+  async "another handle cannot open a held session, and can at once after its release"({ store, second }) {
     if (second === undefined) return;
     const writer = await store.create(ID, {});
     writer.append([delta("a")]);
@@ -89,7 +89,7 @@ export const lifeCycleCases: Cases = {
     assert.deepEqual(column(since.sessions, "id"), [idAt(6, "other"), idAt(5)]);
     await refuses("invalid_id", () => store.list({ after: "%%%" }));
   },
-  async "lists filter by fields of the summary before they cut a page, and believe what their caller knows"({ store }) {
+  async "lists filter by fields of the summary before they cut a page, and prefer rows the caller knows"({ store }) {
     for (const n of upTo(6)) await store.create(idAt(n), { cwd: n % 2 ? "/odd" : "/even", turns: n > 2 ? 1 : 0 });
     const idsOf = async (options: Parameters<typeof store.list>[0]): Promise<string[]> =>
       column((await store.list(options)).sessions, "id");
@@ -117,7 +117,7 @@ export const lifeCycleCases: Cases = {
     await store.importLog(ID, { summary: {}, events: events.slice(0, 1), replace: true });
     assert.equal((await readAll(store, ID)).length, 1);
   },
-  async "an import of another log's records keeps them as they are"({ store }) {
+  async "an import of another log's records keeps their lines"({ store }) {
     const writer = await store.create(ID, {});
     writer.append(upTo(500).map((n) => delta("x".repeat(n))));
     await writer.durable();
@@ -148,7 +148,7 @@ export const lifeCycleCases: Cases = {
     if (there !== null) await within("the end in the other handle", there.subscription.ended);
     await refuses("closed", () => writer.append([delta("b")]));
   },
-  async "a copy keeps records as they are and goes its own way"({ store }) {
+  async "a copy keeps the copied records, and later appends do not reach the original"({ store }) {
     const writer = await store.create(ID, {});
     writer.append(upTo(5).map((n) => delta(String(n))));
     await writer.written();

@@ -26,7 +26,7 @@ export const replayCases: Cases = {
       reader.subscription.close();
     }
   },
-  async "from live delivers only what comes later"({ store }) {
+  async "a reader from live gets only later entries"({ store }) {
     const writer = await store.create(ID, {});
     writer.append([delta("before")]);
     await writer.durable();
@@ -76,7 +76,7 @@ export const replayCases: Cases = {
     assert.equal(seen, 10_000);
     assert.ok(largest <= 1024 * 1024, `a batch of ${largest} bytes`);
   },
-  async "what was appended is read at once"({ store }) {
+  async "an appended record can be read at once"({ store }) {
     const writer = await store.create(ID, {});
     writer.append([delta("a")]);
     const seqs: number[] = [];
@@ -178,7 +178,7 @@ export const replayCases: Cases = {
       subscription.close();
       hasLeft = true;
     }
-    // By then all eight replays would have handed over what they had begun to read.
+    // Once this reader has its entries, the eight replays before it have ended, too.
     const last = collect(store, ID, 0);
     await last.until(5);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,13 +1,13 @@
 import { statSync } from "node:fs";
 
-/** How long a directory's time must have stood still before it counts as settled; longer where times are whole seconds. */
+/** How long a directory's time must have been unchanged before it counts as settled; longer where times are whole seconds. */
 const SETTLED_MS = 100;
 const SETTLED_COARSE_MS = 3_000;
 
 /**
- * What `look` makes of the names in a directory, made again only when the directory's time says that they may have changed. Times
- * tick in steps: a look at a directory that changed a moment ago may have missed a name of the same step, so it is not relied on,
- * nor is one that `isPassing` because a file it needs is still being written.
+ * Caches what `look` makes of a directory until the directory's modification time changes. Such times advance in steps, so a
+ * look at a directory that changed a moment ago may miss a name of the same step: its value is not kept. Nor is a value that
+ * `isPassing` because a file it needs is still being written.
  */
 export function createDirectoryView<T>(
   directory: string,

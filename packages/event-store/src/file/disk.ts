@@ -1,4 +1,4 @@
-/** The disk as a store uses it: a bounded number of open files, syncs that hold up nobody, and files that are replaced whole. */
+/** How a store uses the disk: a bounded number of open files, syncs that do not block the event loop, and atomic replacement of files. */
 import { randomBytes } from "node:crypto";
 import { closeSync, fdatasync, fsync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { rename } from "node:fs/promises";
@@ -12,7 +12,7 @@ const fdatasyncAsync = promisify(fdatasync);
 
 export type OpenFiles = ReturnType<typeof createOpenFiles>;
 
-/** The files this process holds open for sessions, bounded. */
+/** A bounded set of open files for the sessions of this process. */
 export function createOpenFiles() {
   // In order of last use: a Map iterates as it was filled.
   const held = new Map<object, { readonly fd: number; pins: number; dropped: boolean }>();
@@ -27,7 +27,7 @@ export function createOpenFiles() {
     return false;
   };
 
-  /** True when the error was a lack of descriptors and some could be given back: half of the idle ones, at least one. */
+  /** On a lack of descriptors closes half of the idle files, at least one. True when it closed any. */
   const makeRoom = (error: unknown): boolean => {
     const { code, cause } = error as NodeJS.ErrnoException;
     const reason = code === "io" ? (cause as NodeJS.ErrnoException | undefined)?.code : code;
@@ -49,7 +49,7 @@ export function createOpenFiles() {
   };
 
   return {
-    /** The descriptor under this key, opened now if it is not. May close the longest unused one. */
+    /** The descriptor of this key, opened if it is not open. May close the least recently used one. */
     use(key: object, open: () => number) {
       let file = held.get(key);
       if (file !== undefined) held.delete(key);
@@ -60,7 +60,7 @@ export function createOpenFiles() {
       held.set(key, file);
       return file.fd;
     },
-    /** Keeps the descriptor of a key from being closed for room while an asynchronous call works on it. */
+    /** Protects the descriptor of a key from being closed for room while an asynchronous call uses it. */
     pin(key: object) {
       const file = held.get(key);
       if (file !== undefined) file.pins++;
@@ -114,7 +114,7 @@ export function createDiskSync(openFiles: OpenFiles, inFlight: number = LIMITS.s
     const sync = syncing(async () => {
       hasBegun = true;
       waiting.delete(path);
-      // The path was just written, so opening it waits for nothing: one trip to the thread pool in place of three.
+      // The file was just written, so opening it does not block: this makes one trip to the thread pool instead of three.
       const fd = openFiles.withRoom(() => openSync(path, "r"));
       try {
         await fsyncAsync(fd);
@@ -127,15 +127,15 @@ export function createDiskSync(openFiles: OpenFiles, inFlight: number = LIMITS.s
   };
 
   return {
-    /** The written bytes of a file. Its descriptor is asked for when the call's turn has come. */
+    /** Syncs the written bytes of a file. `acquire` is called for the descriptor when the call has its slot. */
     data: (acquire: () => number) => syncing(async () => fdatasyncAsync(acquire())),
-    /** A file or directory by its path: a name created or replaced survives only when its directory is synced too. */
+    /** Syncs a file or directory by its path: a created or replaced name survives only when its directory is synced too. */
     // Windows cannot sync a directory, nor a file it opened for reading.
     path: process.platform === "win32" ? async () => {} : byPath,
   };
 }
 
-/** Replaces a small file in one step: readers see the old text or the new one. With `disk` it is on disk when this resolves. */
+/** Replaces a small file in one step: readers see the old text or the new one. With `disk` the new one is on disk when this resolves. */
 export async function replaceFile(path: string, text: string, disk: DiskSync | null): Promise<void> {
   const temp = tempName(path);
   try {
@@ -154,7 +154,7 @@ export async function replaceFile(path: string, text: string, disk: DiskSync | n
   await disk?.path(dirname(path));
 }
 
-/** The same at once, without waiting for the disk, with what `write` puts into it. */
+/** Replaces a file synchronously and without syncing it; `write` writes its content. */
 export function replaceFileSync(path: string, write: (fd: number) => void): void {
   const temp = tempName(path);
   try {
@@ -171,7 +171,7 @@ export function replaceFileSync(path: string, write: (fd: number) => void): void
   }
 }
 
-/** Replacements of a file that have not taken its place: one is being made, or its process was killed. */
+/** Temporary files of replacements that have not been renamed over the file: one is being written, or its process was killed. */
 export function listDrafts(path: string): string[] {
   const directory = dirname(path);
   const draft = `${basename(path)}${MARK}`;
@@ -182,7 +182,7 @@ export function listDrafts(path: string): string[] {
 
 // --- internal ---
 
-/** Returns a function that runs at most so many pieces of work at a time; the others wait in line. */
+/** Returns a function that runs at most `count` pieces of work at a time; the others wait in line. */
 function createSlots(count: number) {
   const waiting: (() => void)[] = [];
   let taken = 0;
@@ -205,7 +205,7 @@ function tempName(path: string): string {
   return `${path}${MARK}${randomBytes(6).toString("hex")}`;
 }
 
-/** Not at once: file systems may write the new file out first, and a Windows scanner may hold the old one. */
+/** Asynchronous, since a file system may write the new file out first; retried on Windows, where a scanner may hold the old file. */
 async function renameOver(from: string, to: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -7,7 +7,7 @@ import { LIMITS } from "../limits.js";
 import type { EventBody, EventStore, LogEntry, Stored } from "../types.js";
 import { readRegular } from "./regular-file.js";
 
-/** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs are such directories; they are continued in segments. */
+/** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs consist of such files; new records go to segments. */
 export interface EventFile {
   readonly name: string;
   /** 1-based, whether the names count from 0 or from 1. */
@@ -17,7 +17,7 @@ export interface EventFile {
 
 const NAME = /^event-(\d{6,15})-([0-9a-f]{8})\.json$/;
 
-/** The event files among a directory's names, in order; of two with one number the first by name counts. */
+/** The event files among a directory's names, in order. When two have the same number, the first by name counts. */
 export function listEventFiles(names: readonly string[]): EventFile[] {
   const found = names
     .map((name) => ({ name, match: NAME.exec(name) }))
@@ -30,8 +30,8 @@ export function listEventFiles(names: readonly string[]): EventFile[] {
 }
 
 /**
- * Reads event files, both bodies in use: `{id, type, metadata, ts}` and `{idx, event_id, type, timestamp, metadata}`. The
- * second one's time stamp is not wall time, so the file's own is taken. Gaps and unreadable files come as lost in their place.
+ * Reads event files with either body in use: `{id, type, metadata, ts}` or `{idx, event_id, type, timestamp, metadata}`. The
+ * second body's time stamp is not wall time, so the file's own time is used. A `Lost` takes the place of gaps and unreadable files.
  */
 export function* readEventFiles<E extends EventBody>(
   directory: string,

@@ -27,17 +27,17 @@ import { createSegmentLog } from "./segment/segment-log.js";
 import { birthOf, createSessionMakers } from "./session-makers.js";
 
 export interface FileStoreOptions<E extends EventBody = EventBody, S extends object = object> extends StoreOptions {
-  /** The data directory; sessions go to its `eventlog`, heartbeats to its `run`. Created on first use. */
+  /** The data directory: sessions are stored in its `eventlog`, heartbeats in its `run`. Created on first use. */
   readonly root: string;
-  /** @defaultValue 2: of the four threads that Node has for files, half are left to everybody else */
+  /** @defaultValue 2, which leaves half of Node's four threads for files to other work */
   readonly syncsInFlight?: number;
-  /** What claims call this process, so that others can say who has a session. */
+  /** The name of this process in its claims, so that other processes can say which program holds a session. */
   readonly program?: string;
-  /** Milliseconds of a clock that nobody sets, which says how long another process was silent. @defaultValue the time this process is up */
+  /** Milliseconds of a monotonic clock, which measures how long another process was silent. @defaultValue this process's uptime */
   readonly monotonic?: () => number;
-  /** @defaultValue none: summaries are kept as they are given, and a lost one stays lost */
+  /** @defaultValue none: summaries are stored as given, and a lost one cannot be made again */
   readonly summaries?: SummaryForm<E, S>;
-  /** Called when a session that is opened for writing ends in a record that a crash cut off; `where` names the file and the byte. */
+  /** Called when a session opened for writing ends in a record that a crash cut off; `where` names the file and the byte. */
   readonly onTornTail?: (id: string, where: string) => void;
 }
 
@@ -88,12 +88,12 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
 
   const shaped = shapedBy(form);
 
-  /** A log of version 0.1 does not say how its session was born; its next segment does. */
+  /** The session's birth from the newest header that has one. A log of version 0.1 has none, so it comes from the summary. */
   const knownBirth = (id: string, directory: string, { chain }: LogEnd): object | undefined =>
     chain.segments.findLast((segment) => segment.header?.birth)?.header?.birth ??
     birthOf(form, shaped(id, summaries.read(directory)));
 
-  /** A process that died while a turn ran left that in its summary. */
+  /** The summary to list: if its process died during a turn, it still says that the turn runs. */
   const shown = ({ id, summary }: ListedSession<S>): S => {
     const unheld = form?.unheld(summary) ?? summary;
     if (unheld === summary || holds.has(id)) return summary;
@@ -104,12 +104,12 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     }
   };
 
-  /** The log of a session that had prompts does not come to nothing: its numbers would be given out once more. */
+  /** Throws when the log of a session that had prompts is gone: an empty log would give the same numbers out again. */
   const requireLog = (id: string, { segments, files }: Chain): void => {
     if (segments.length + files.length > 0) return;
     const written = summaries.read(directoryOf(id)) as { readonly turns?: unknown } | null;
     const isReadable = shaped(id, written as S | null) !== null;
-    // As it was written: a program that kept no log says nothing of turns, and one is taken for granted where it is shown.
+    // The summary as stored: a program that kept no log does not count turns, and the shaped summary would claim one.
     if (isReadable && !(Number(written?.turns) > 0)) return;
     const why = !isReadable ? "neither its summary nor its log can be read" : "its log is gone, or holds only zeros";
     const todo = "put its files back from a backup, or delete it";
@@ -130,7 +130,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       requireLog(id, end.chain);
       const birth = knownBirth(id, directory, end);
       const segments = createSegmentLog({ place: { path: directory }, fence: held.fence, end, birth, openFiles });
-      // A holder that did not release may still write: a segment of this process makes that invisible.
+      // A holder that did not release may still write: a new segment of this process keeps those writes out of the log.
       if (held.isTakeover) segments.start();
       for (const path of summaries.drafts(directory)) rmSync(path, { force: true });
       const unsynced = end.lastSeq === 0 ? makers.unsyncedOf(directory) : [];
@@ -147,7 +147,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     copy: async (from, to, copied) => hold(to, await makers.copy(logFiles(from), directoryOf(to), copied)),
     async importLog(id, log) {
       const directory = directoryOf(id);
-      // Held until it is replaced, so that nobody writes to a log that goes.
+      // Claim the session until it is replaced, so that no process writes to a log that is about to go.
       const replaces = log.onReplace !== null && isSessionDirectory(directory);
       if (replaces) refuseForeign(directory);
       const replaced = replaces ? take(directory) : null;
@@ -185,12 +185,12 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       return (await index.fromLog(id))?.summary ?? summary;
     },
     async writeSummary(id, summary, sync) {
-      // What this process holds is there; nobody takes it away but by force, which the write meets.
+      // A session that this process holds exists, so the check is skipped; if it was removed by force, the write fails.
       await summaries.write(holds.has(id) ? directoryOf(id) : existing(id), summary, sync);
     },
     async list(listOptions) {
       const ids = index.ids();
-      // A page of the newest by id needs no more than its own rows.
+      // A page ordered by id needs to check only its own rows.
       const refreshed = listOptions.limit === undefined || listOptions.order === "touched";
       if (refreshed) await index.refresh(ids);
       const latest = (id: string, time: number): number => Math.max(time, holds.get(id)?.touched ?? 0);
@@ -219,9 +219,9 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       await summaries.settled(directory);
       try {
         await removeSessionDirectory(directory);
-        // A session that was said to be deleted does not come back with the machine.
+        // Sync, so that a deleted session does not come back after a crash of the machine.
         await disk.path(eventlog);
-        // Not released: by now the name may be that of a new session.
+        // Forget instead of release: the name may belong to a new session by now.
         held?.forget();
       } catch (error) {
         await own.release();

@@ -8,12 +8,12 @@ import { type Chain, type ChainSegment, loadChain } from "./segment/chain.js";
 import { inspectLog } from "./segment/log-end.js";
 import { createSegmentParser, type SegmentParser } from "./segment/parse.js";
 
-/** About 8 MiB of a log that grew faster than it was looked at; the rest waits, so that others get their turn. */
+/** About 8 MiB of a log that grew between two looks; the rest waits for the next look, so that other logs get their turn. */
 const POLLS_PER_LOOK = 8;
-/** The time between two looks is at least so many times what the last one took. */
+/** The pause between two looks is at least this many times as long as the last look took. */
 const PACE = 4;
 
-/** Follows the logs that other processes write, all of them with one timer. The returned function begins with one, and its own ends it. */
+/** Follows logs that other processes write, all with one timer. The returned function starts following a log and returns how to stop. */
 export function createFollowing<E extends EventBody>(): (directory: string, watcher: Watcher<E>) => () => void {
   const followed = new Map<Tail<E>, Watcher<E>>();
   let timer: NodeJS.Timeout | null = null;
@@ -29,11 +29,11 @@ export function createFollowing<E extends EventBody>(): (directory: string, watc
           watcher.publish(found);
         }
       } catch (error) {
-        // A deleted session ends its readers; anything else may pass, as a lack of descriptors does.
+        // A deleted session ends its readers; any other error, such as a lack of descriptors, may pass.
         if ((error as NodeJS.ErrnoException).code === "ENOENT") watcher.end();
       }
     }
-    // Directories that take long to look at take a part of the time, not all of it.
+    // Slow directories get longer pauses, so that looking never takes all of the time.
     if (followed.size > 0) lookAfter(Math.max(LIMITS.followMs, PACE * (performance.now() - started)));
   };
   const lookAfter = (ms: number): void => {
@@ -75,13 +75,13 @@ function openTail<E extends EventBody>(directory: string) {
   const next = (): ChainSegment | undefined => {
     if (segment === undefined) return chain.segments[0];
     const at = chain.segments.findIndex((one) => one.name === segment!.name);
-    // A segment that left the chain was written anew: continue with the one that holds the next number.
+    // The writer has replaced a segment that left the chain: continue with the one that holds the next number.
     if (at < 0) return chain.segments.findLast((one) => one.first <= lastSeq + 1);
     segment = chain.segments[at];
     return chain.segments[at + 1];
   };
 
-  /** False when there was nothing to take. Lost records leave a gap: a reader that meets it reads the log. */
+  /** Returns false when there was nothing to take. Lost records leave a gap in the numbers, and readers then fetch from the log. */
   const take = (entries: LogEntry<E>[] | null, out: Entry<E>[]): boolean => {
     for (const entry of entries ?? []) {
       if ("last" in entry || entry.seq <= lastSeq) continue;
@@ -114,7 +114,7 @@ function openTail<E extends EventBody>(directory: string) {
   };
 }
 
-/** Reads the lines that were added to a segment, about 1 MiB or one line at most; null when there is no whole one. */
+/** Reads the lines that were added to a segment: at most about 1 MiB, or one longer line. Null when there is no whole line. */
 function readOn<E extends EventBody>(
   directory: string,
   segment: ChainSegment,
@@ -129,8 +129,8 @@ function readOn<E extends EventBody>(
       const chunk = Buffer.allocUnsafe(Math.min(size, most));
       const read = chunk.subarray(0, readSync(fd, chunk, 0, chunk.length, parser.offset));
       const whole = read.lastIndexOf(10) + 1;
-      // An unfinished line is left for the next look: its writer may still take it back. One that is too long for a record
-      // is taken as it comes: all of it would be read anew at every look.
+      // Leave an unfinished line for the next look, because its writer may still cut it off. Take one that is too long for a
+      // record in pieces, since otherwise every look would read all of it again.
       const isDue = segment.limit !== null || read.length > LIMITS.recordBytes;
       const end = whole === 0 && isDue ? read.length : whole;
       if (end > 0) return parser.push(read.subarray(0, end));

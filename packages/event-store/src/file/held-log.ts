@@ -1,4 +1,4 @@
-/** A claimed log: what is written and synced while the claim stands, and what tells that it stands no more. */
+/** A claimed log: writes and syncs it while the claim stands, and notices when another process has taken over. */
 import { join } from "node:path";
 import type { Held } from "../backend/backend.js";
 import { type Claim, claimHolder } from "../claim/claim.js";
@@ -14,11 +14,11 @@ export interface OpenLog {
   readonly segments: SegmentLog;
   readonly lastSeq: number;
   readonly lastTs: string;
-  /** Paths beside the segments that the next sync has to cover: a new session's summary and directories. */
+  /** Paths, apart from the segments, that the next sync must cover: a new session's summary and directories. */
   readonly unsynced: readonly string[];
 }
 
-/** A hold that can also end without a release, when the directory is gone and its name may be somebody else's. */
+/** A hold that can also end without a release, when the directory is gone and its name may belong to a new session. */
 export interface HeldLog extends Held {
   /** Epoch milliseconds of the last write; 0 before the first one. */
   readonly touched: number;
@@ -32,7 +32,7 @@ interface HeldLogDeps {
   readonly openFiles: OpenFiles;
   readonly disk: DiskSync;
   readonly clock: () => number;
-  /** Called with directories that are on the disk now. */
+  /** Called with the paths that have just been synced. */
   readonly onSynced: (paths: readonly string[]) => void;
   readonly onEnd: () => void;
 }
@@ -45,7 +45,7 @@ export function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
   let touched = 0;
   let lapses = heartbeat.lapses();
 
-  /** Another process takes over only after the heartbeat of this one stood still, so the disk is not asked before that. */
+  /** Another process takes over only after this one's heartbeat stood still, so the disk is read only after a late beat. */
   const isHeld = (): boolean => {
     const now = heartbeat.lapses();
     if (now === lapses) return true;
@@ -74,7 +74,7 @@ export function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
 
   return {
     lastSeq,
-    // Not even its creation survives the machine yet.
+    // -1: not even the creation of the session survives a crash of the machine yet.
     durableSeq: lastSeq === 0 && log.unsynced.length > 0 ? -1 : segments.durableSeq,
     lastTs,
     lost: lost.signal,
@@ -92,7 +92,7 @@ export function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
         const point = segments.syncPoint();
         const paths = unsynced;
         if (point.hasNewFile && !paths.includes(directory)) paths.push(directory);
-        // At once: calls that wait for the disk together are done together.
+        // In parallel: syncs that wait for the disk together are done together.
         const syncs = [...point.files.map(syncFile), ...paths.map((path) => disk.path(path))];
         unsynced = [];
         const failed = (await Promise.allSettled(syncs)).find((result) => result.status === "rejected");

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
 import { LIMITS } from "../limits.js";
 
-/** Opens a regular file for reading; null for anything else: opening a pipe would wait for its writer. */
+/** Opens a regular file for reading without ever blocking, as on a pipe. Null for anything else. */
 export function openRegular(path: string): { fd: number; size: number } | null {
   let fd: number;
   try {
@@ -21,7 +21,7 @@ export function openRegular(path: string): { fd: number; size: number } | null {
   return null;
 }
 
-/** The text of a regular file of at most so many bytes; null for anything else. Throws what opening it throws. */
+/** The text of a regular file of at most `maxBytes`; null for anything else. Throws the errors of opening it. */
 export function readRegular(path: string, maxBytes: number): string | null {
   const file = openRegular(path);
   if (file === null) return null;
@@ -32,7 +32,7 @@ export function readRegular(path: string, maxBytes: number): string | null {
   }
 }
 
-/** Memory to read through. Give it back with `takeChunkBack`. */
+/** Lends a buffer to read through. Give it back with `takeChunkBack`. */
 export function lendChunk(): Buffer {
   return spare.pop() ?? Buffer.allocUnsafeSlow(LIMITS.readBytes);
 }
@@ -43,10 +43,10 @@ export function takeChunkBack(chunk: Buffer): void {
 
 // --- internal ---
 
-/** The memory that logs are read through, lent in turn: under load, fresh chunks would stay with the allocator. */
+/** The buffers that reads borrow in turn: under load the allocator would not return fresh ones to the system. */
 const spare: Buffer[] = [];
 
-/** True for what no process can open: a socket, or a link that cannot be followed. */
+/** True when no process can open the path: it is a socket, or a link that cannot be followed. */
 function isImpostor(path: string, { code }: NodeJS.ErrnoException): boolean {
   return code === "ENXIO" || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }

@@ -15,7 +15,7 @@ import type { LogFiles } from "./segment/log-files.js";
 import { replayOf } from "./segment/replay-log.js";
 import { createSegmentLog, type SegmentLog } from "./segment/segment-log.js";
 
-/** The ways a session comes into being. Each appears in one step, whole: a crash before it leaves nothing that a list shows. */
+/** The ways to make a session. Each session appears whole and in one step: a crash before that leaves nothing that a list shows. */
 export function createSessionMakers<E extends EventBody, S extends object>(deps: {
   readonly openFiles: OpenFiles;
   readonly disk: DiskSync;
@@ -23,7 +23,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
   readonly form: SummaryForm<E, S> | undefined;
 }) {
   const { openFiles, disk, heartbeat, form } = deps;
-  /** The directories above all sessions, until one of the sessions has synced them. */
+  /** The directories above all sessions that no sync has covered yet. */
   let unsyncedAbove: Set<string> | null = null;
   const pendingAbove = (directory: string): Set<string> => {
     unsyncedAbove ??= new Set(above(directory));
@@ -35,7 +35,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
     openFiles.withRoom(() => writeFileSync(join(draft.path, "summary.json"), text, { mode: 0o600 }));
     return createSegmentLog({ place: draft, fence: 1, end: EMPTY_LOG, birth, openFiles });
   };
-  /** Gives the draft its name, held by this process. */
+  /** Claims the draft for this process and gives it its name. */
   const publish = (
     draft: DraftDirectory,
     directory: string,
@@ -49,9 +49,9 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
   };
 
   return {
-    /** What a crash of the machine may take of a session that has no records: its maker may be gone without a sync. */
+    /** The paths to sync for an existing session without records: its maker may have died before its first sync. */
     unsyncedOf: (directory: string): string[] => [directory, dirname(directory), ...pendingAbove(directory)],
-    /** These are on the disk now. */
+    /** Marks paths as synced. */
     onSynced(paths: readonly string[]) {
       for (const path of paths) unsyncedAbove?.delete(path);
     },
@@ -67,7 +67,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
       }
     },
 
-    /** The records of a log up to a number, verbatim, and those that are added. */
+    /** Makes a session of another log's records up to a number, verbatim, followed by the added ones. */
     async copy(source: LogFiles, directory: string, { upTo, summary, added }: Copy<E, S>) {
       const draft = draftSessionDirectory(directory);
       let segments: SegmentLog | null = null;
@@ -78,7 +78,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
         let [lastSeq, lastTs] = [0, ""];
         await replayOf<E>(source)({ from: 0, to: upTo }, (batch) => {
           lastSeq = lastOf(batch[batch.length - 1]!);
-          // Lost records have no line in the copy: the gap says so, before the next record too.
+          // Lost records have no line in the copy; readers see the gap in the numbers as lost.
           const lines = batch.flatMap((entry) => ("line" in entry ? withChecksum(entry) : []));
           writeAll(copied, lines);
           lastTs = lines.at(-1)?.event.ts ?? lastTs;
@@ -91,7 +91,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
         copied.letGo();
         return { segments, lastSeq, lastTs, ...publish(draft, directory, birth) };
       } catch (error) {
-        // While it is open, a file that is gone still takes its room on a disk that may be full.
+        // Close first: while it is open, a removed file still takes its space on a disk that may be full.
         segments?.close();
         draft.discard();
         throw error;
@@ -119,7 +119,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
   };
 }
 
-/** What the headers of a session's segments say of its birth; nothing when that would be too long for a header. */
+/** The birth for the headers of a session's segments; undefined when it would be too long for a header. */
 export function birthOf<S extends object>(
   form: SummaryForm<never, S> | undefined,
   summary: S | null,
@@ -135,14 +135,14 @@ function writeAll(segments: SegmentLog, lines: readonly Entry<EventBody>[]): voi
 }
 
 /**
- * The paths that a crash of the machine may still take back. A summary is among them only where the log does not say how the session was
- * born; elsewhere the next reader makes it again from the log.
+ * The paths that a crash of the machine may still undo. The summary is among them only when the headers hold no birth; otherwise the
+ * next reader makes it again from the log.
  */
 function unsyncedOf({ path, changed }: DraftDirectory, birth?: object): string[] {
   return [...(birth === undefined ? [join(path, "summary.json")] : []), path, ...changed];
 }
 
-/** The directories above a session's: another part of the process may have made them, and synced nothing. */
+/** The directories above a session's, since another part of the process may have made them without a sync. */
 function above(directory: string): string[] {
   const root = dirname(dirname(directory));
   return [root, dirname(root)].filter((path) => {
@@ -150,7 +150,7 @@ function above(directory: string): string[] {
       accessSync(path, constants.R_OK);
       return true;
     } catch {
-      // What cannot be opened cannot be synced.
+      // A directory that cannot be opened cannot be synced.
       return false;
     }
   });

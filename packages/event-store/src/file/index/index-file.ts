@@ -5,13 +5,13 @@ import { LIMITS } from "../../limits.js";
 import { replaceFileSync } from "../disk.js";
 import { lendChunk, openRegular, takeChunkBack } from "../regular-file.js";
 
-// The file of the session index: a checksum, and below it one line per session. It passes through one lent chunk. As a text it
-// would grow with the sessions, and an allocator that once took back a piece of such a size keeps as much in each of its threads.
+// The file of the session index: a checksum, and below it one line per session. It is read and written through one borrowed chunk:
+// one string of the whole file would grow with the number of sessions, and the allocator keeps that much memory in each thread.
 
 const CHECK_BYTES = 9;
 const LINE_BREAK = 0x0a;
 
-/** Replaces it. A line that is longer than a chunk is left out: that session's summary is read instead. */
+/** Replaces the file. A line that is longer than a chunk is left out; a list then reads that session's summary. */
 export function writeIndexFile(path: string, lines: Iterable<string>): void {
   const chunk = lendChunk();
   let held = 0;
@@ -39,7 +39,7 @@ export function writeIndexFile(path: string, lines: Iterable<string>): void {
   }
 }
 
-/** Hands out its lines, many at once and without the last break. False, at the end, when it is not as it was written. */
+/** Passes the lines to `take`, many at once and without the last line break. Returns false when the checksum does not match. */
 export function readIndexFile(path: string, take: (lines: string) => void): boolean {
   const file = openRegular(path);
   if (file === null) return false;

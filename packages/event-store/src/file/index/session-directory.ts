@@ -4,14 +4,14 @@ import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { StoreError, storageError } from "../../errors.js";
 
-/** True for a session's directory. Not for a link to one: a write through it would land wherever it leads. */
+/** True for a session's directory, false for a symbolic link to one: a write through it would land wherever it leads. */
 export function isSessionDirectory(path: string): boolean {
   return entryAt(path)?.isDirectory() === true;
 }
 
 export type DraftDirectory = ReturnType<typeof draftSessionDirectory>;
 
-/** Throws `exists` when the name is taken, unless it is to be replaced. */
+/** Makes a session's directory under a hidden name. Throws `exists` when the session's name is taken, unless it `replaces`. */
 export function draftSessionDirectory(directory: string, { replaces = false } = {}) {
   const id = basename(directory);
   const refuseTaken = (): void => {
@@ -37,15 +37,15 @@ export function draftSessionDirectory(directory: string, { replaces = false } = 
     }
   };
   return {
-    /** Where it is now: its draft's name, then its own. */
+    /** Its current path: the hidden one, and after `publish` its own. */
     get path() {
       return path;
     },
-    /** The directories that got a new name in them. */
+    /** The directories in which a name was created. */
     changed,
-    /** Gives it its own name in one step: from then on there is a session. Throws `exists`. */
+    /** Renames the draft in one step, after which the session exists. Throws `exists`. */
     publish,
-    /** Takes the place of a session. That one comes back when this fails, and after a crash by `restoreReplaced`. */
+    /** Replaces a session. The old one is put back when this fails, and by `restoreReplaced` after a crash. */
     async replace() {
       if (entryAt(directory) === undefined) return publish();
       const aside = unseenName(directory, "replaced");
@@ -58,21 +58,21 @@ export function draftSessionDirectory(directory: string, { replaces = false } = 
       }
       await rm(aside, { recursive: true, force: true });
     },
-    /** Removes it, unless it has its name already. */
+    /** Removes the draft, unless it was published. */
     discard() {
       if (path !== directory) discard(path);
     },
   };
 }
 
-/** Gives sessions their name back that a crash left aside while they were replaced, and removes those replaced. Counts both. */
+/** Finishes replacements that a crash interrupted: renames the old session back, or removes it when the new one has its name. Counts both. */
 export function restoreReplaced(eventlog: string, now: number): number {
   if (entryAt(eventlog) === undefined) return 0;
   let found = 0;
   for (const name of readdirSync(eventlog)) {
     const id = /^\.replaced-(.+)-[0-9a-f]{8}$/.exec(name)?.[1];
     const aside = join(eventlog, name);
-    // A young one may be at its step this moment.
+    // A young one may be in the middle of its replacement.
     if (id === undefined || now - (entryAt(aside)?.ctimeMs ?? 0) < SETTLED_MS) continue;
     found++;
     if (entryAt(join(eventlog, id)) === undefined) renameSync(aside, join(eventlog, id));
@@ -81,14 +81,14 @@ export function restoreReplaced(eventlog: string, now: number): number {
   return found;
 }
 
-/** Gone in one step; what takes longer happens under a name nobody lists. */
+/** Removes a session in one step: it renames the directory to a hidden name, then deletes the files, which takes longer. */
 export async function removeSessionDirectory(directory: string): Promise<void> {
   const doomed = unseenName(directory, "deleted");
   renameSync(directory, doomed);
   await rm(doomed, { recursive: true, force: true });
 }
 
-/** A home may be anybody's directory: a session's is removed only when everything in it is what this store writes. Throws `io`. */
+/** Throws `io` when a session's directory holds a file that this store did not write, so that no foreign file is ever removed. */
 export function refuseForeign(directory: string): void {
   const foreign = readdirSync(directory).find((name) => !OWN_NAME.test(name));
   if (foreign === undefined) return;
@@ -102,7 +102,7 @@ const SETTLED_MS = 60_000;
 const OWN_NAME =
   /^(?:event-\d+-[0-9a-f]{8}\.(?:nd)?json|(?:summary\.json|claim)(?:\.tmp-[0-9a-f]+)?|claim\.\d+|\.DS_Store|\.nfs\w+)$/;
 
-/** What has this name; nothing has one below a file. */
+/** The entry at a path; undefined when there is none, also below a path that is a file. */
 function entryAt(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
@@ -112,21 +112,21 @@ function entryAt(path: string): Stats | undefined {
   }
 }
 
-/** A name that no list shows. */
+/** A hidden name that no list shows. */
 function unseenName(directory: string, why: "new" | "deleted" | "replaced"): string {
   return join(dirname(directory), `.${why}-${basename(directory)}-${randomBytes(4).toString("hex")}`);
 }
 
-/** Never throws: the error that made the removal necessary is the one to report. */
+/** Never throws: the caller has the error to report already. */
 function discard(directory: string): void {
   try {
     rmSync(directory, { recursive: true, force: true });
   } catch {
-    // Nobody sees the name, and the next collection of garbage tries again.
+    // No list shows a hidden name, so the leftover is harmless.
   }
 }
 
-/** Makes a directory, and its parents where there are none. Returns the directories that got a new name in them. */
+/** Makes a directory and its missing parents. Returns the directories in which a name was created. */
 function makeDirectory(directory: string): string[] {
   const parent = dirname(directory);
   try {

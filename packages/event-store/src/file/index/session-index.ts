@@ -13,41 +13,41 @@ import { replayOf } from "../segment/replay-log.js";
 import { readIndexFile, writeIndexFile } from "./index-file.js";
 import { asObject, parseSummary, shapedBy } from "./summaries.js";
 
-/** What one list may do. */
+/** The work that one list may do. */
 export interface ListWork {
-  /** The rows were just refreshed. */
+  /** True when the rows were just refreshed, so that none is checked again. */
   readonly checked: boolean;
-  /** Bytes of logs that it may still read. */
+  /** How many bytes of logs the list may still read. */
   logBytes: number;
   readonly onUnreadable?: ((id: string) => void) | undefined;
 }
 
 interface Row<S> {
-  /** Of the summary; 0 when there is none. */
+  /** The inode of the summary; 0 when there is none. */
   readonly ino: number;
   readonly size: number;
-  /** Of the summary; of the session's directory when there is none. */
+  /** The time of the summary, or of the session's directory when there is no summary. */
   readonly mtimeMs: number;
   /** The log that the row was made from; null when the summary was enough. */
   readonly log: LogMark | null;
-  /** Its JSON until somebody asks for it; null when there is no summary in it. */
+  /** JSON text until its first use; null when the file holds no summary. */
   summary: S | string | null;
 }
 
-/** How long a log is and when it was last written: as long as these stay, so does what is made from it. */
+/** The length of a log and the time of its last write. A row made from the log is valid while both stay the same. */
 type LogMark = readonly [bytes: number, mtimeMs: number];
 
 const INDEX_NAME = "index.ndjson";
 /** Rows checked between two turns of the event loop: about a millisecond of work. */
 const SLICE = 200;
-/** A summary of our own is far smaller. A larger one is cut to size as soon as it is read. */
+/** The program's own summaries are far smaller. A larger file is parsed and shaped at once, so that its text is not kept. */
 const SMALL = 16 * 1024;
 const LOG_FILE = /^event-.*\.(nd)?json$/;
 
 /**
- * The summaries of all sessions, so that a list does not open each one. Every use is checked against the summary file's
- * inode, size and time: the index is a copy that may be thrown away, never the truth. Where a summary is lost, or says that nothing
- * was asked yet although there is a log, the log is the truth and the row is made from it.
+ * The summaries of all sessions, so that a list does not open each one. Every use checks the summary file's inode, size and
+ * time: the index is a copy that may be deleted. The log decides where a summary is lost, or says that there was no prompt yet
+ * although there is a log: the row is then made from the log.
  */
 export function createSessionIndex<E extends EventBody, S extends object>(deps: {
   readonly directory: string;
@@ -83,10 +83,10 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
     return row.summary;
   };
 
-  /** The row as its summary file says; the one known while the file is as it was. */
+  /** The row of a session by its summary file: the known row while the file is unchanged, else a new one. */
   const current = (id: string): Row<S> | undefined => {
     const before = loaded().get(id);
-    // Not `join`, which costs as much as the call it is for: an id holds nothing that needs it.
+    // Not `join`, which costs as much as the `stat` below: an id contains nothing that needs it.
     const file = `${directory}/${id}/summary.json`;
     try {
       const stats = statSync(file, { throwIfNoEntry: false });
@@ -110,7 +110,7 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
     return summary === null ? null : { id, summary, touched: touchedOf(row) };
   };
 
-  /** The row of a session whose summary is not enough, made from its log. */
+  /** The row of a session that must be made from its log because the summary is not enough. */
   const derived = async (id: string, row: Row<S>, work: ListWork): Promise<ListedSession<S> | null> => {
     const unreadable = (): null => {
       work.onUnreadable?.(id);
@@ -122,7 +122,7 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
       if (log[0] === 0) return listed(id, row);
       if (row.log?.[0] === log[0] && row.log[1] === log[1]) return listed(id, row);
       if (form === undefined) return stored === null ? unreadable() : listed(id, row);
-      // The next list makes this summary again.
+      // This list has read enough: a later list makes this summary again.
       if (work.logBytes <= 0) return unreadable();
       work.logBytes -= log[0];
       const files = deps.filesOf(join(directory, id));
@@ -141,7 +141,7 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
       writeIndexFile(path, linesOf(loaded(), summaryOf));
       changed = 0;
     } catch {
-      // Without the file the next process reads the summaries once more.
+      // Without the file the next process reads every summary.
     }
   };
 
@@ -157,7 +157,7 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
         throw error;
       }
     },
-    /** Epoch milliseconds of a session's last write; null when nothing of it can be read. `checked`: the rows were just refreshed. */
+    /** Epoch milliseconds of a session's last write; null when nothing of it can be read. `checked` skips the look at its summary file. */
     touched(id: string, checked: boolean) {
       const row = find(id, checked);
       return row === undefined ? null : touchedOf(row);
@@ -170,14 +170,14 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
       const isEnough = summary !== null && (form === undefined || isPrompted(summary)) && row.log === null;
       return isEnough ? listed(id, row) : derived(id, row, work);
     },
-    /** The same, made from the log however long that is. */
+    /** The row of a session, made from its log however long the log is. */
     async fromLog(id: string) {
       const row = current(id);
       return row === undefined ? null : derived(id, row, { checked: false, logBytes: Number.POSITIVE_INFINITY });
     },
     /** Brings the rows of all sessions up to date, giving way to other work in between, and saves them when much changed. */
     async refresh(ids: readonly string[]) {
-      // Before the first wait: a session made meanwhile is not among the ids, and a list that began later has its row already.
+      // Done before the first wait: a session made after that is not among the ids, and its row must stay.
       const known = new Set(ids);
       for (const id of loaded().keys()) if (!known.has(id)) loaded().delete(id);
       for (let i = 0; i < ids.length; i += SLICE) {
@@ -195,7 +195,7 @@ function touchedOf({ mtimeMs, log }: Row<unknown>): number {
   return Math.floor(Math.max(mtimeMs, log?.[1] ?? 0));
 }
 
-/** All zeros for a session without a record. A machine that went down while it was made may leave its name and nothing in it. */
+/** The length and time of a log; zeros without a record, also when a crash of the machine left only empty files. */
 function markOf(directory: string): LogMark {
   let bytes = 0;
   let newest = 0;
@@ -208,7 +208,7 @@ function markOf(directory: string): LogMark {
   return [bytes, newest];
 }
 
-/** The order differs from that of 0.1, which takes such a line for one that is out of date. */
+/** The order of fields differs from version 0.1, which takes such a line for an outdated one. */
 type Line = [id: string, log: LogMark | null, ino: number, size: number, mtimeMs: number, summary: unknown];
 
 function* linesOf<S extends object>(
@@ -221,7 +221,7 @@ function* linesOf<S extends object>(
   }
 }
 
-/** None when the file cannot be read, or is not as it was written. */
+/** The rows of the index file; none when it cannot be read or its checksum does not match. */
 function loadRows<S extends object>(
   path: string,
   shaped: (id: string, stored: object | null) => S | null,
@@ -229,7 +229,7 @@ function loadRows<S extends object>(
   const rows = new Map<string, Row<S>>();
   try {
     const isWhole = readIndexFile(path, (lines) => {
-      // Many at once: ten thousand small texts take twice as long.
+      // One parse for many lines: ten thousand small parses take twice as long.
       const saved = JSON.parse(`[${lines.replaceAll("\n", ",")}]`) as Line[];
       for (const [id, log, ino, size, mtimeMs, summary] of saved)
         rows.set(id, {
@@ -242,7 +242,7 @@ function loadRows<S extends object>(
     });
     if (isWhole) return rows;
   } catch {
-    // The summaries are read once more.
+    // Without the index, every summary is read again.
   }
   return new Map();
 }

@@ -10,7 +10,7 @@ export function createSummaries<S extends object>(openFiles: OpenFiles, disk: Di
   const writes = new Map<string, Promise<void>>();
 
   return {
-    /** Null when there is none, it is not a JSON object, or it is too large. */
+    /** The stored summary; null when there is none, it is not a JSON object, or it is too large. */
     read(directory: string) {
       try {
         return parseSummary(openFiles.withRoom(() => readRegular(pathOf(directory), LIMITS.summaryBytes)) ?? "");
@@ -19,7 +19,7 @@ export function createSummaries<S extends object>(openFiles: OpenFiles, disk: Di
         throw storageError(error, `cannot read ${pathOf(directory)}`);
       }
     },
-    /** Replaces it in one step, after those that are under way: the last call's summary is the one that stays. */
+    /** Replaces the summary in one step, after the replacements that are under way, so that the last call wins. */
     async write(directory: string, summary: S, sync: boolean) {
       const text = formatSummary(summary);
       const write = (writes.get(directory) ?? Promise.resolve()).then(() =>
@@ -39,12 +39,12 @@ export function createSummaries<S extends object>(openFiles: OpenFiles, disk: Di
     /** Resolves when no replacement is under way: for one session, or for all. */
     settled: async (directory?: string) =>
       directory === undefined ? Promise.all(writes.values()) : writes.get(directory),
-    /** Drafts that a killed process left. Only the holder of a session writes one: call this while holding its claim. */
+    /** Temporary files left by a killed process. Only the holder of a session writes them: call this while holding its claim. */
     drafts: (directory: string) => (writes.has(directory) ? [] : listDrafts(pathOf(directory))),
   };
 }
 
-/** Makes what is stored the summary that a store's program expects; without a form it is taken as it is. */
+/** Turns a stored object into the summary that the store's program expects; without a form it is used unchanged. */
 export function shapedBy<S extends object>(form: Pick<SummaryForm<never, S>, "read"> | undefined) {
   return (id: string, stored: object | null): S | null =>
     stored === null ? null : form === undefined ? (stored as S) : form.read(id, stored);

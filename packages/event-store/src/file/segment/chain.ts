@@ -15,18 +15,18 @@ export interface ChainSegment {
   readonly first: number;
   /** Null when it was damaged. */
   readonly header: SegmentHeader | null;
-  /** Valid bytes, as the segment after it says; null for the last one: all there are. */
+  /** How many of its bytes are valid, by the header of the next segment; null for the last one, where all are. */
   readonly limit: number | null;
 }
 
 /** The files of a session that make up its log, in order. */
 export interface Chain {
-  /** Records of the one-file-per-event layout; they come before every segment. */
+  /** Records in the one-file-per-event layout, which come before every segment. */
   readonly files: readonly EventFile[];
   readonly segments: readonly ChainSegment[];
   /** The highest fencing token seen, on or off the chain. */
   readonly fence: number;
-  /** A segment was made and has no content yet. */
+  /** True when a segment has been created and has no content yet. */
   readonly hasUnborn: boolean;
 }
 
@@ -37,8 +37,8 @@ interface Candidate {
 }
 
 /**
- * Finds the log among a directory's segments. The newest writer's last segment is its end; from there each header names the
- * segment before it. What nobody names, such as a segment a superseded writer started, is not part of the log.
+ * Finds the log among a directory's segments. The log ends in the newest writer's last segment, and each header names the
+ * segment before it. A segment that no header names, such as one that a superseded writer started, is not part of the log.
  */
 export function loadChain(directory: string): Chain {
   const names = readdirSync(directory);
@@ -59,7 +59,7 @@ export function loadChain(directory: string): Chain {
       hasUnborn = true;
       continue;
     }
-    // Only a record inside shows that the number in the name of a segment with a damaged header is more than a name.
+    // With a damaged header, trust the number in the name only when the segment holds a record.
     if (header === null && !holdsRecord(path, first)) continue;
     candidates.push({ name, first, header });
   }
@@ -77,14 +77,14 @@ export function loadChain(directory: string): Chain {
 
 // --- internal ---
 
-/** A header is mostly short; one of version 0.1 that counts very many types, or whose session has many directories, is not. */
+/** Read sizes. Most headers are short; one of version 0.1 with very many types is not, nor is one of a session with many directories. */
 const HEADER_BYTES = [2048, 64 * 1024];
 
 function fenceOf(candidate: Candidate): number {
   return candidate.header?.fence ?? 0;
 }
 
-/** True when a later writer, or the same one after a failed sync, has started anew since. */
+/** True when `b` was started by a later writer than `a`, or by the same writer after a failed sync. */
 function isOlder(a: Candidate, b: Candidate): boolean {
   const byFence = fenceOf(a) - fenceOf(b);
   return byFence === 0 ? (a.header?.rewrites ?? 0) < (b.header?.rewrites ?? 0) : byFence < 0;
@@ -98,7 +98,7 @@ function link(candidates: readonly Candidate[], highest: number): ChainSegment[]
 
   let end: Candidate | undefined;
   for (const candidate of candidates) {
-    // A damaged header says no age: such a segment counts as the end only when it starts after every other one.
+    // A damaged header says no age: its segment is the end only when it starts after every other one.
     if (candidate.header === null || end === undefined || !isOlder(candidate, end)) end = candidate;
   }
   const chain: ChainSegment[] = [];
@@ -112,7 +112,7 @@ function link(candidates: readonly Candidate[], highest: number): ChainSegment[]
     const prev: SegmentHeader["prev"] | undefined = at.header?.prev;
     const named = prev == null ? undefined : byName.get(prev.name);
     limit = named === undefined ? null : (prev?.bytes ?? null);
-    // A named segment that is gone, or a header that cannot name one: the nearest one before it stands in.
+    // When the named segment is gone, or a damaged header names none, continue with the nearest one before.
     at = prev === null ? undefined : named !== undefined && named.first <= at.first ? named : before(at.first, fence);
   }
   return chain.reverse();
@@ -129,7 +129,7 @@ function holdsRecord(path: string, first: number): boolean {
   return found || parser.finishLog().entries.some(isRecord);
 }
 
-/** `unborn`: nothing was written yet, or it is not a file, so the segment does not exist. */
+/** `unborn` when the file is empty, or is not a regular file: the segment does not exist yet. */
 function readHeader(path: string): SegmentHeader | null | "unborn" {
   const file = openRegular(path);
   if (file === null) return "unborn";

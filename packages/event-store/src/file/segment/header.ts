@@ -2,18 +2,18 @@ import { crc32 } from "node:zlib";
 import { hex8 } from "../../backend/line.js";
 import { StoreError } from "../../errors.js";
 
-/** The only segment format this package writes. A reader of another major refuses instead of guessing. */
+/** The major version of the segment format. A reader refuses a newer major instead of guessing. */
 const MAJOR = 1;
 
 /**
- * The first line of a segment. `prev` names the segment before it and how much of that is valid, so what a superseded writer
- * adds later is ignored. `birth` is what no record says of the session; headers of version 0.1 have none.
+ * The first line of a segment. `prev` names the segment before it and how many of its bytes are valid, so that later writes of a
+ * superseded writer are ignored. `birth` holds the facts of the session that no record says; headers of version 0.1 have none.
  */
 export interface SegmentHeader {
   readonly fence: number;
   /**
-   * How often this writer had written records anew after a failed sync when it began the segment. What it began before the
-   * last time is not part of the log unless a later segment names it. Not written while 0.
+   * How often this writer had rewritten records after a failed sync when it began the segment. A segment that it began before the
+   * last rewrite is not part of the log unless a later segment names it. Left out while 0.
    */
   readonly rewrites?: number;
   readonly prev: { readonly name: string; readonly bytes: number } | null;
@@ -52,12 +52,12 @@ export function isSoundHeader(line: string): boolean {
   return line.slice(-CHECK_TAIL) === `${hex8(crc32(zeroed))}"}`;
 }
 
-/** Reads a segment's first line. Null when damaged: the records after it are still read. Throws `unsupported_format`. */
+/** Reads a segment's first line. Null when it is damaged: the records after it can still be read. Throws `unsupported_format`. */
 export function parseHeader(line: string): SegmentHeader | null {
   const isSound = isSoundHeader(line);
   const header = parseObject(line);
   const major = header?.["segment"];
-  // A damaged digit must not look like a newer release: one that has no checksum of our kind is all we believe.
+  // A damaged digit must not look like a newer release, so believe a newer major only with a sound checksum or without the key `check`.
   if (Number.isSafeInteger(major) && Number(major) > MAJOR && (isSound || !("check" in header!))) {
     throw new StoreError("unsupported_format", `segment format ${major} is newer than this release reads (${MAJOR})`);
   }

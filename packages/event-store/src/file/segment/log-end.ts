@@ -16,7 +16,7 @@ export interface LogEnd {
   readonly prev: { readonly name: string; readonly bytes: number } | null;
 }
 
-/** The end of a log that nobody has written to. */
+/** The end of an empty log. */
 export const EMPTY_LOG: LogEnd = {
   chain: { files: [], segments: [], fence: 0, hasUnborn: false },
   lastSeq: 0,
@@ -46,7 +46,7 @@ export function inspectLog(directory: string, onTornTail?: (where: string) => vo
 
 // --- internal ---
 
-/** The time of the last record before a last segment that holds none. */
+/** The time of the last record in the files before the last segment, for a last segment without records. */
 function timeBefore(directory: string, { segments, files }: Chain): string {
   for (const segment of segments.slice(0, -1).reverse()) {
     const { lastTs } = scan(directory, segment);
@@ -67,6 +67,6 @@ function scan(directory: string, segment: ChainSegment): { parser: SegmentParser
 
 function timeIn(entries: readonly LogEntry<EventBody>[]): string {
   const last = entries.findLast((entry) => "line" in entry);
-  // A text of its own: a piece of the line would hold on to all that was read with it.
+  // Copy the text: a slice of the line would keep the whole chunk in memory.
   return last === undefined ? "" : Buffer.from(lineTs(last.line)).toString();
 }

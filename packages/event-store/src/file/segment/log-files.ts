@@ -11,13 +11,13 @@ import { type ChainSegment, loadChain } from "./chain.js";
 import { type Page, type PagedSegment, readPages } from "./page.js";
 import type { ParseStart } from "./parse.js";
 
-/** The files of one log, for replays. Whatever cannot be read throws a StoreError that names the session. */
+/** The files of one log, for replays. A file that cannot be read throws a StoreError that names the session. */
 export type LogFiles = ReturnType<ReturnType<typeof createLogFiles>>;
 
-/** Replays that may keep what they read before it is wanted; while more are under way each reads one page at a time. */
+/** Up to this many replays read ahead; while more are under way, each reads one page at a time. */
 const AHEAD = 4;
 
-/** Between two pages a replay holds its place and a descriptor that others may take: its reader may never come back. */
+/** Between two pages a replay holds only its place and a descriptor that others may close, because its reader may never come back. */
 export function createLogFiles(openFiles: OpenFiles) {
   let replays = 0;
   return (directory: string) => ({
@@ -76,8 +76,8 @@ export function createLogFiles(openFiles: OpenFiles) {
           return place;
         },
         /**
-         * Gives the next page to `use` and resolves with what that returns; null after the last one. A promise of the page itself would
-         * hold it: it is as old as the wait for the disk, and the collector looks at the old last.
+         * Gives the next page to `use` and resolves with what that returns; null after the last one. It does not resolve with the page:
+         * that promise is old after the wait for the disk, and would keep the page until a late garbage collection.
          */
         async next<T>(use: (page: Page<E>) => T): Promise<T | null> {
           if (place === null) return null;

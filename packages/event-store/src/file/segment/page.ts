@@ -4,7 +4,7 @@ import type { EventBody, LogEntry } from "../../types.js";
 import { lendChunk, takeChunkBack } from "../regular-file.js";
 import { createSegmentParser, type ParseStart, type SegmentParser } from "./parse.js";
 
-/** About 64 KiB of a segment's records, read without knowing what came before them. */
+/** About 64 KiB of a segment's records, read without those before them. */
 export interface Page<E extends EventBody> {
   readonly entries: readonly LogEntry<E>[];
   /** Null at the end of the segment. */
@@ -12,15 +12,15 @@ export interface Page<E extends EventBody> {
 }
 
 export interface PagedSegment {
-  /** The first number of the segment after it; null when it is the last one. */
+  /** The first number of the next segment; null when this is the last one. */
   readonly next: number | null;
-  /** Fills memory with the bytes at an offset. Returns fewer only at the end. */
+  /** Fills memory with the bytes from an offset. Returns fewer only at the end of the segment. */
   read(memory: Buffer, offset: number): Promise<Buffer>;
 }
 
 /**
- * The page at a place, and those after it that came along with its bytes. They are made when the bytes are there: what waits for
- * the disk grows old meanwhile, and would make old of them.
+ * The page at a place, and the pages after it that the same read brought. Pages are built only after the read: objects that live
+ * through the wait for the disk become old to the garbage collector, and would make the pages old too.
  */
 export async function readPages<E extends EventBody>(
   segment: PagedSegment,
@@ -32,7 +32,7 @@ export async function readPages<E extends EventBody>(
   return pages.length > 0 ? pages : [await readLongPage<E>(segment, place, memory)];
 }
 
-/** Reads a segment's first `limit` bytes through a parser, without giving way to others, until `take` says that it has enough. */
+/** Reads a segment's first `limit` bytes through a parser, synchronously, until `take` returns true. */
 export function scanSegment<E extends EventBody>(
   path: string,
   parser: SegmentParser<E>,
@@ -55,7 +55,7 @@ export function scanSegment<E extends EventBody>(
 
 // --- internal ---
 
-/** As many pages as the bytes at a place hold. */
+/** Cuts the bytes at a place into as many pages as they hold. */
 function cutPages<E extends EventBody>(
   segment: PagedSegment,
   place: ParseStart,
@@ -76,7 +76,7 @@ function cutPages<E extends EventBody>(
   return pages;
 }
 
-/** A page that does not fit into the memory: a long record, or much that is unreadable. */
+/** A page that does not fit into the memory: it holds a long record, or many unreadable lines. */
 async function readLongPage<E extends EventBody>(
   segment: PagedSegment,
   place: ParseStart,
@@ -100,8 +100,8 @@ function openPage<E extends EventBody>(segment: PagedSegment, place: ParseStart)
 }
 
 /**
- * Goes on with the next bytes; none are the end of the segment. A page is done when it holds a record and nothing after that is
- * unreadable, so that the next one can be read by itself.
+ * Continues the page with the next bytes; an empty piece is the end of the segment. A page is complete when it holds a record and no
+ * unreadable line after it, so that the next page can be read by itself.
  */
 function takePiece<E extends EventBody>(open: OpenPage<E>, piece: Buffer): Page<E> | null {
   const { segment, parser } = open;

@@ -16,18 +16,18 @@ export interface ParseStart {
 interface Chunk {
   readonly bytes: Buffer;
   /**
-   * All of it as one text when each byte is a character: cutting lines from that costs less than decoding each. Null when it is not
-   * so, undefined until the first line is wanted.
+   * The whole chunk as one text when it is ASCII, because slicing lines from that costs less than decoding each. Null when it is
+   * not ASCII, undefined until the first line is needed.
    */
   text: string | null | undefined;
 }
 
-/** Lines since the last record that are not records. */
+/** The lines since the last record that could not be read as records. */
 interface Unreadable {
   lines: number;
   /**
-   * The highest number that one of them still says. Each line stands for one record at most, so no line can claim a number
-   * further on than there are lines.
+   * The highest number that is still readable in one of them. Each line stands for one record at most, so a number is believed only
+   * when there are enough lines to reach it.
    */
   last: number;
   /** Where the line with that number ends. */
@@ -37,18 +37,18 @@ interface Unreadable {
 const LF = 10;
 const CR = 13;
 
-/** Turns the bytes of one segment into entries. Records that cannot be read become a `Lost` once the next number is known. */
+/** Turns the bytes of one segment into entries. Unreadable records become a `Lost` once the next number is known. */
 export function createSegmentParser<E extends EventBody>({ first, offset: start }: ParseStart) {
   let expected = first;
   let offset = start;
   let validBytes = start;
   let carry: Buffer[] = [];
   let carryBytes = 0;
-  /** Set while an unfinished line is longer than any record: it is passed over up to its line break. */
+  /** True while an unfinished line is longer than any record: the parser skips it up to its line break. */
   let overlong = false;
   let unreadable: Unreadable | null = null;
 
-  /** The numbers from `expected` up to `next` did not come. */
+  /** Reports the numbers from `expected` up to `next` as lost. */
   const skipTo = (next: number, entries: LogEntry<E>[]): void => {
     if (next > expected) {
       const reason = unreadable === null ? "missing" : "damaged";
@@ -73,7 +73,7 @@ export function createSegmentParser<E extends EventBody>({ first, offset: start 
     return unreadable;
   };
 
-  /** Takes one line. `at` is its place in the file. An editor may have ended it with CR LF. */
+  /** Takes one line. `at` is its offset in the file. An editor may have ended it with CR LF. */
   const take = (chunk: Chunk, start: number, lineEnd: number, at: number, entries: LogEntry<E>[]): void => {
     const { bytes } = chunk;
     const after = at + (lineEnd - start) + 1;
@@ -102,7 +102,7 @@ export function createSegmentParser<E extends EventBody>({ first, offset: start 
 
   const keep = (rest: Buffer): void => {
     if (overlong) return;
-    // A copy: the caller reads its next chunk into the same memory.
+    // Copy: the caller reads its next chunk into the same memory.
     carry.push(Buffer.from(rest));
     carryBytes += rest.length;
     if (carryBytes <= LIMITS.recordBytes * 4) return;
@@ -116,19 +116,19 @@ export function createSegmentParser<E extends EventBody>({ first, offset: start 
     get expected() {
       return expected;
     },
-    /** Bytes up to the end of the last record, or of a damaged one that keeps its number. */
+    /** The offset after the last record, or after a damaged one whose number is still readable. */
     get validBytes() {
       return validBytes;
     },
-    /** Bytes taken so far, an unfinished line included. */
+    /** The offset after all bytes taken, including those of an unfinished line. */
     get offset() {
       return offset;
     },
-    /** Where the unfinished line begins. */
+    /** The offset of the unfinished line. */
     get lineStart() {
       return offset - carryBytes;
     },
-    /** False while lines were unreadable and no record came after them. */
+    /** False after unreadable lines, until the next record. */
     get isSound() {
       return unreadable === null;
     },
@@ -152,7 +152,7 @@ export function createSegmentParser<E extends EventBody>({ first, offset: start 
       if (start < bytes.length) keep(bytes.subarray(start));
       return entries;
     },
-    /** The segment ends here and the next one starts with `next`: every number that did not come is lost. */
+    /** Ends the segment where the next one starts with `next`: every missing number below that is lost. */
     finishBefore(next: number) {
       const entries: LogEntry<E>[] = [];
       const at = offset - carryBytes;
@@ -163,14 +163,14 @@ export function createSegmentParser<E extends EventBody>({ first, offset: start 
       skipTo(next, entries);
       return entries;
     },
-    /** The log ends here. Returns a last record without its line break; `torn` tells whether anything else was left over. */
+    /** Ends the log. Returns a last record without its line break, if there is one; `torn` is true when other bytes are left over. */
     finishLog() {
       const entries: LogEntry<E>[] = [];
       if (carryBytes > 0) {
         const line = takeCarried();
         if (accept(line, 0, line.bytes.length, entries)) validBytes = offset;
       }
-      // A whole line that still says the next number was acknowledged once: its number is not given out again.
+      // A whole line whose number is still readable may have been acknowledged: its number is not given out again.
       if (unreadable !== null && unreadable.last >= expected) {
         validBytes = unreadable.end;
         skipTo(unreadable.last + 1, entries);

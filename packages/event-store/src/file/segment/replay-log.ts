@@ -7,22 +7,22 @@ import type { LogFiles } from "./log-files.js";
 
 type Take<E extends EventBody> = Parameters<Replay<E>>[1];
 
-/** Hands over a log's entries in batches of about 64 KiB, each when the one before was taken. */
+/** Makes a replay of a log's files. See `Replay`. */
 export function replayOf<E extends EventBody>(log: LogFiles): Replay<E> {
   return async (range, wanted) => {
     const { files, segments } = log.chain();
     const take: Take<E> = (batch) => {
       const within = clip(batch, range);
-      // A reader may leave while a page is read for it.
+      // The reader may leave while its page is read.
       return within.length === 0 || range.isOver?.() ? undefined : wanted(within);
     };
     for (const batch of batches(log.events<E>(files, range))) {
       await take(batch);
-      // Files are read at once, however many there are: others get their turn in between.
+      // Event files are read synchronously, so other work gets its turn between two batches.
       await nextTurn();
       if (range.isOver?.()) return;
     }
-    // The name of a segment tells where to begin.
+    // A segment's name holds its first number, which decides where to begin.
     const begin = Math.max(
       0,
       segments.findLastIndex((segment) => segment.first <= range.from + 1),

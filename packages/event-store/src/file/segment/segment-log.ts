@@ -9,7 +9,7 @@ import type { OpenFiles } from "../disk.js";
 import { formatHeader, type SegmentHeader, segmentName } from "./header.js";
 import type { LogEnd } from "./log-end.js";
 
-/** A place in the log at which it could be continued. */
+/** A position from which a segment could continue the log. */
 interface LogPosition {
   readonly seq: number;
   readonly prev: SegmentHeader["prev"];
@@ -18,27 +18,27 @@ interface LogPosition {
 /** What one sync makes durable. */
 export interface SyncPoint extends LogPosition {
   readonly files: readonly SegmentFile[];
-  /** A segment was started since the last sync: its directory needs a sync as well. */
+  /** True when a segment was started since the last sync, so that the directory must be synced too. */
   readonly hasNewFile: boolean;
 }
 
 export type SegmentLog = ReturnType<typeof createSegmentLog>;
 
-/** The written end of a log: whole records in segments, and what of it is known to be on disk. */
+/** Writes whole records to the end of a log, in segments, and knows which of them are on disk. */
 export function createSegmentLog(options: {
-  /** Where the segments are: asked each time, since a session that is being made gets its name last. */
+  /** The directory of the segments, read at each use, because a new session gets its final name last. */
   readonly place: { readonly path: string };
-  /** Of the writer that continues the log. */
+  /** The fence of the writer that continues the log. */
   readonly fence: number;
   readonly end: LogEnd;
   readonly birth?: object | undefined;
   readonly openFiles: OpenFiles;
 }) {
   const { place, end, birth, openFiles } = options;
-  // A directory that lost its claim files in a crash starts counting anew; its segments must not.
+  // A directory that lost its claim files in a crash counts fences from 1 again; its segments must not.
   const fence = Math.max(options.fence, end.chain.fence + 1);
   let writtenSeq = end.lastSeq;
-  /** Where the next segment continues, while none is open. */
+  /** The end of the last segment, while none is open. */
   let prev = end.prev;
   let current: SegmentFile | null = null;
   /** Full segments that no sync has covered yet. */
@@ -65,7 +65,7 @@ export function createSegmentLog(options: {
 
   const openSegments = (): SegmentFile[] => (current === null ? [...closed] : [...closed, current]);
 
-  /** Closes the descriptors; what needs one opens the file again by its name. */
+  /** Closes the descriptors; the next use opens the file again by its name. */
   const letGo = (): void => {
     for (const file of openSegments()) openFiles.drop(file.key);
   };
@@ -75,7 +75,7 @@ export function createSegmentLog(options: {
       openSegments().map((file) => file.read(file.name === durable.prev?.name ? durable.prev.bytes : file.headerBytes)),
     );
 
-  /** Writes everything since the last good sync once more, into a segment of its own. */
+  /** Writes all records since the last good sync again, into a new segment. */
   const rewrite = (): void => {
     const bytes = unsyncedBytes();
     const header = { fence, rewrites: ++rewrites, prev: durable.prev, birth };
@@ -84,7 +84,7 @@ export function createSegmentLog(options: {
       const { written, wanted } = file.write(bytes);
       if (written < wanted) throw Object.assign(new Error("short write"), { code: "ENOSPC" });
     } catch (error) {
-      // A part of it would hide what the segments before it hold.
+      // A partial segment would hide the records in the segments that it replaces.
       file.remove();
       throw error;
     }
@@ -99,7 +99,7 @@ export function createSegmentLog(options: {
     writtenSeq = entries[entries.length - 1]?.seq ?? writtenSeq;
   };
 
-  /** Drops what a failed write may have left after the last whole record. */
+  /** Cuts off bytes that a failed write may have left after the last whole record. */
   const cutTo = (file: SegmentFile, size: number): void => {
     try {
       file.cut(size);
@@ -112,11 +112,11 @@ export function createSegmentLog(options: {
     get durableSeq() {
       return durable.seq;
     },
-    /** Starts a segment now, which cuts off the writer before this one. */
+    /** Starts a segment now, so that later writes of the former writer are not part of the log. */
     start() {
       open();
     },
-    /** Writes the entries' lines and returns how many of them are now written: fewer on a full disk. Throws on errors. */
+    /** Writes the entries' lines and returns how many are written, which is fewer on a full disk. Throws on any other error. */
     write(entries: readonly Entry<EventBody>[]) {
       if (entries.length === 0) return 0;
       if (distrusted) rewrite();
@@ -140,7 +140,7 @@ export function createSegmentLog(options: {
       if (file.size >= LIMITS.segmentBytes) roll();
       return entries.length;
     },
-    /** What the next sync has to cover. Throws when that must be written anew first, and cannot be. */
+    /** What the next sync must cover. Throws when a rewrite is due after a failed sync, and fails. */
     syncPoint() {
       if (distrusted) rewrite();
       const point: SyncPoint = {
@@ -159,8 +159,8 @@ export function createSegmentLog(options: {
     },
     letGo,
     /**
-     * A sync failed: the kernel may have dropped the pages and called them clean, so another sync of the same file proves
-     * nothing. The next write or sync starts a new segment with everything since the last good one.
+     * Call this when a sync failed: the kernel may have dropped the pages and marked them clean, so another sync of the same file
+     * proves nothing. The next write or sync starts a new segment with all records since the last good sync.
      */
     distrust() {
       distrusted = true;
@@ -179,7 +179,7 @@ export type SegmentFile = ReturnType<typeof createSegmentFile>;
 
 // --- internal ---
 
-/** The entries whose lines, line break included, fit into so many bytes. */
+/** How many entries fit into `bytes` with their lines and line breaks, and how many bytes they take. */
 function wholeLines(entries: readonly Entry<EventBody>[], bytes: number): { count: number; bytes: number } {
   let used = 0;
   let count = 0;
@@ -192,7 +192,7 @@ function wholeLines(entries: readonly Entry<EventBody>[], bytes: number): { coun
   return { count, bytes: used };
 }
 
-/** Creates the file with its header; when it throws, it leaves no half a header that a reader would meet. */
+/** Creates the file with its header. When that throws it removes the file, so that no reader meets half a header. */
 function createSegmentFile(
   place: { readonly path: string },
   first: number,
@@ -215,20 +215,20 @@ function createSegmentFile(
 
   const file = {
     name,
-    /** The key of its descriptor in the open files. */
+    /** The key of the file's descriptor in `openFiles`. */
     key,
-    /** Bytes that are valid: the header and whole records. */
+    /** How many bytes are valid: the header and whole records. */
     get size() {
       return size;
     },
     headerBytes: head.length,
-    /** Writes at the end; fewer bytes when the disk is nearly full, of which `cut` says how many to keep. */
+    /** Writes at the end. It writes fewer bytes when the disk is nearly full; the caller then cuts off the last, partial record. */
     write(bytes: Buffer) {
       const written = writeSync(fd(), bytes, 0, bytes.length, size);
       size += written;
       return { written, wanted: bytes.length };
     },
-    /** Forgets what comes after `to`, also when the file cannot be truncated just now. */
+    /** Cuts the file to `to` bytes. The size is set even when truncating fails, so that the next write overwrites the rest. */
     cut(to: number) {
       size = to;
       ftruncateSync(fd(), to);
@@ -245,7 +245,7 @@ function createSegmentFile(
       return bytes;
     },
     fd,
-    /** Takes the file back. */
+    /** Closes and removes the file. */
     remove() {
       openFiles.drop(key);
       rmSync(path(), { force: true });
@@ -256,7 +256,7 @@ function createSegmentFile(
     const { written, wanted } = file.write(head);
     if (written < wanted) throw new StoreError("storage_full", `${name}: short write, the disk is full`);
   } catch (error) {
-    // Nobody knows of it yet, and a full disk must not fill with empty files.
+    // No log refers to the file yet, and a full disk must not fill with empty files.
     file.remove();
     throw error;
   }
