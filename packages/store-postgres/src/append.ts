@@ -1,7 +1,7 @@
 /**
- * Appends of all sessions of this process, in one statement at a time: what arrives while one is under way goes into the next, so that
- * one commit serves everybody who waits. Each part of a statement counts only while the session's fence and last number are those that
- * its writer knows, so a statement may be sent again after a lost reply: it never writes twice.
+ * Appends the records of all sessions of this process, one statement at a time. Appends that arrive during a statement go into the next
+ * one, so that one commit serves every waiting caller. A statement writes a session's records only while the session's fence and last
+ * number are those its writer knows, so it can be sent again after a lost reply without writing twice.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { StoreError } from "@chimera/event-store";
@@ -49,7 +49,7 @@ export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) 
     one.resolve();
   };
 
-  /** Sends a group until it is known of every part whether it was written. */
+  /** Sends a group of appends until it is known of each whether it was written. */
   const send = async (group: Waiting[]): Promise<void> => {
     let left = group;
     for (let attempt = 0; left.length > 0; attempt++) {
@@ -71,7 +71,7 @@ export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) 
     }
   };
 
-  /** What a statement did not write was written by one before it whose reply was lost, or is another node's to write. */
+  /** Finds out why a statement did not write some appends: an earlier one whose reply was lost wrote them, or another node has the session. */
   const reconcile = async (group: Waiting[]): Promise<Waiting[]> => {
     const rows = await sql<{ sid: string; last: number; fence: number }>`
       SELECT sid, last_seq::float8 AS last, fence::float8 AS fence FROM chimera.session
@@ -80,7 +80,7 @@ export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) 
     return group.filter((one) => {
       const head = heads.get(one.sid);
       if (head?.fence === one.fence && head.last === one.base) return true;
-      // With this fence nobody else writes, so these are the records.
+      // No other writer has this fence, so the records up to this number are these.
       if (head?.fence === one.fence && head.last === one.base + one.count) settle(one);
       else one.reject(fenced(one.sid));
       return false;
@@ -99,7 +99,7 @@ export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) 
         waiting.push({ ...records, resolve, reject });
         if (isRunning) return;
         isRunning = true;
-        // Sessions append one after the other in the same turn of the loop: the first does not go alone.
+        // Wait for the other sessions that append in the same turn of the loop, so that they share the statement.
         queueMicrotask(() => void run());
       }),
   };
@@ -111,7 +111,7 @@ function fenced(sid: string): StoreError {
   return new StoreError("fenced", `session ${sid} was taken over by another node`);
 }
 
-/** The sessions whose records were written. Rows are locked in the order of their ids, so that groups cannot wait for each other. */
+/** Writes the appends and returns the written sessions. It locks rows in the order of their ids, so that statements cannot deadlock. */
 async function insert(sql: Sql, group: readonly Append[]): Promise<Set<string>> {
   const indexes: number[] = [];
   const ordinals: number[] = [];

@@ -30,14 +30,14 @@ export interface BackendDeps<E extends EventBody, S extends object> {
   readonly connections: Connections;
   readonly lease: Lease;
   readonly following: Following<E>;
-  /** Where the files of this node's sessions are. */
+  /** The name of the host that has the files of this node's sessions. */
   readonly host: string;
-  /** Sessions that are held to end their turns, although their files may be elsewhere. */
+  /** Sessions that this node holds only to end their turns, although their files may be on another host. */
   readonly adopted: ReadonlySet<string>;
   readonly form: SummaryForm<E, S> | undefined;
 }
 
-/** Rows and characters of one read; a record larger than that comes alone. */
+/** The rows and characters of one read; a larger record is read alone. */
 const PAGE_ROWS = 1000;
 const PAGE_CHARS = 512 * 1024;
 
@@ -46,7 +46,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
   const { writes } = connections;
   const { sql } = connections.reads;
   const appender = createAppender(writes.sql, following.hint);
-  /** Sessions that a claim is under way for: a node that owns a session may claim it again, but only once. */
+  /** Sessions that this node is claiming now. The database lets a node claim its own session again, so a second claim is refused here. */
   const claiming = new Set<string>();
 
   const alone = async <T>(sid: string, work: () => Promise<T>): Promise<T> => {
@@ -60,7 +60,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     }
   };
 
-  /** The last write of a summary that is on its way, by session: connections overtake each other, and what was said last counts. */
+  /** The last summary write under way, by session. The next write waits for it, because statements on two connections may overtake each other. */
   const summarizing = new Map<string, Promise<void>>();
   const updateSummary = async (sid: string, summary: S): Promise<void> => {
     const { cwd, model, state, prompted, closed, person, shared, text } = columnsOf(summary);
@@ -94,7 +94,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     return form === undefined ? stored : form.read(sid, stored);
   };
 
-  /** Makes the row of a session, held by this node. */
+  /** Inserts the row of a session. StoreError `exists` when there is one. */
   const insert = async (sql: Sql, sid: string, summary: S, lastSeq: number, owner: string | null): Promise<void> => {
     const { cwd, model, state, prompted, closed, person, shared, text } = columnsOf(summary);
     const created = sessionTime(sid);
@@ -108,7 +108,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     if (rows.length === 0) throw new StoreError("exists", `session ${sid} exists`);
   };
 
-  /** Why a session cannot be had: gone, held by a node that lives, or with its files on another host. */
+  /** The error for a session that this node cannot claim: it is gone, a live node holds it, or its files are on another host. */
   const refusal = async (sid: string): Promise<StoreError> => {
     const [row] = await sql<HolderRow>`
       SELECT s.host, n.node, n.pid, n.program, n.host AS there, s.claimed FROM chimera.session s
@@ -174,7 +174,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
       for (let cursor = from; cursor < end; ) {
         const lines = await readPage(sql, sid, cursor, end);
         const first = lines[0]?.seq ?? end + 1;
-        // A copy of a damaged log has gaps where its records were lost.
+        // A copy of a damaged log has gaps where records were lost.
         if (first > cursor + 1 && !isOver?.())
           await take([{ type: "lost", seq: cursor + 1, last: first - 1, reason: "missing" }]);
         for (const batch of batches(contiguous<E>(lines))) {
@@ -204,7 +204,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
       for (const { sid, ...row } of rows) {
         try {
           const summary = shaped(sid, row.summary);
-          // A node that died while a turn ran left that in the summary.
+          // The summary of a node that died during a turn still says that the turn runs.
           const shown = row.held ? summary : (form?.unheld(summary) ?? summary);
           found.set(sid, { id: sid, summary: shown, touched: row.touched });
         } catch {
@@ -221,7 +221,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
           DELETE FROM chimera.session s WHERE sid = ${sid} AND (owner = ${lease.node} OR NOT EXISTS (
             SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()))`;
         const left = await tx`SELECT 1 FROM chimera.session WHERE sid = ${sid}`;
-        // By itself, so that it also sees what an append committed while the row was waited for.
+        // A statement of its own also sees records that an append committed while the first one waited for the row.
         if (left.length === 0) await tx`DELETE FROM chimera.event WHERE sid = ${sid}`;
         return left.length === 0;
       });
@@ -253,7 +253,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
       const end = batch[batch.length - 1]!;
       [last, lastTs] = [end.seq, lineTs(end.line)];
     }
-    // It was touched when its last record was written, not now.
+    // The session was last written when its last record was, not now.
     const touched = Date.parse(lastTs);
     await tx`
       UPDATE chimera.session SET last_seq = ${last}, touched = coalesce(${Number.isNaN(touched) ? null : touched}, touched)
@@ -271,7 +271,7 @@ async function headOf(sql: Sql, sid: string): Promise<number> {
   return row.last;
 }
 
-/** Where a session's files are, and who has it; a node of an older version says neither its program nor since when. */
+/** The host of a session's files, and the node that holds it. A node of an older version gives neither its program nor the time. */
 interface HolderRow {
   readonly host: string;
   readonly node: string | null;
@@ -303,7 +303,7 @@ function readPage(sql: Sql, sid: string, from: number, to: number): Promise<Line
     WHERE before < ${PAGE_CHARS} ORDER BY seq`;
 }
 
-/** The records up to the first gap, which the next read begins with. */
+/** The records up to the first gap; the next read begins with the gap. */
 function* contiguous<E extends EventBody>(lines: readonly Line[]): Generator<ReplayedEntry<E>> {
   let next = lines[0]?.seq ?? 0;
   for (const { seq, line } of lines) {

@@ -1,11 +1,11 @@
-/** Connections to one database, and what its errors mean for a statement that was sent. */
+/** Connections to one database, and how its errors are judged: whether a statement may have been done, and may be sent again. */
 import { setTimeout as pause } from "node:timers/promises";
 import { isStoreError, StoreError } from "@chimera/event-store";
 import pg from "pg";
 import { createListener } from "./listener.js";
 
 /**
- * Sends a statement and resolves with its rows. Each value of the template travels apart from the text; a `part` becomes text.
+ * Sends a statement and resolves with its rows. The values of the template become parameters; a `part` becomes text.
  *
  * @example
  * const [row] = await sql<{ last: number }>`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
@@ -14,23 +14,23 @@ export type Sql = <R extends object>(strings: TemplateStringsArray, ...values: r
 
 export interface Pool {
   readonly sql: Sql;
-  /** Runs statements in one transaction, which is undone when the function rejects. */
+  /** Runs statements in one transaction, which is rolled back when the function rejects. */
   begin<T>(work: (sql: Sql, script: (text: string) => Promise<unknown>) => Promise<T>): Promise<T>;
 }
 
-/** Connections by what waits for them: a long replay must not hold up an append, nor an append a sign of life. */
+/** One pool for each purpose, so that a long replay does not delay an append, nor an append the renewal of the lease. */
 export type Connections = ReturnType<typeof connect>;
 
-/** A connection that does not come is given up after this time. */
+/** How long to wait for a connection. */
 const CONNECT_MS = 5000;
-/** A reply that does not come is given up after this time: the connection may be gone without a word. */
+/** How long to wait for a reply: a connection may break without a notice. */
 const READ_MS = 30_000;
 const LEAST_WRITE_MS = 5000;
 const AGAIN_MS = 100;
 
 /**
- * @param url also with several servers, `postgres://a,b/name`: the one that accepts writes is used
- * @param leaseMs A sign of life or an append whose reply takes longer has come too late, and is sent again over another connection.
+ * @param url may name several servers, `postgres://a,b/name`; the store uses the one that accepts writes.
+ * @param leaseMs how long to wait for the reply to a lease renewal or an append. After that it is sent again over another connection.
  */
 export function connect(url: string, leaseMs: number) {
   const addresses = addressesOf(url);
@@ -45,7 +45,7 @@ export function connect(url: string, leaseMs: number) {
   class Client extends pg.Client {
     constructor(given?: string | pg.ClientConfig) {
       super({ ...(given as pg.ClientConfig), ...settings() });
-      // A connection that breaks while nothing is asked of it ends; the pool opens another.
+      // Without a listener, a connection that breaks while idle would end the process. The pool opens another one.
       this.on("error", () => {});
     }
   }
@@ -61,7 +61,7 @@ export function connect(url: string, leaseMs: number) {
     });
     pool.on("error", () => {});
     pools.push(pool);
-    /** The next server is tried once for all statements that failed on the same one. */
+    /** Switches to the next server once for all statements that failed on the same one. */
     const run = async <T>(work: () => Promise<T>): Promise<T> => {
       const used = current;
       try {
@@ -81,15 +81,15 @@ export function connect(url: string, leaseMs: number) {
   const signs = open(1, leaseMs);
   const listener = createListener(() => new Client());
   const closing = new AbortController();
-  /** Aborts when they are closed. */
+  /** Aborted when the connections are closed. */
   const closed: AbortSignal = closing.signal;
   return {
-    /** How many servers the address names. */
+    /** The number of servers that the address names. */
     servers: addresses.length,
     reads,
     /** Appends and claims. */
     writes,
-    /** Signs of life and hints. */
+    /** Lease renewals, hints and requests to other nodes. */
     signs,
     listener,
     closed,
@@ -100,20 +100,20 @@ export function connect(url: string, leaseMs: number) {
   };
 }
 
-/** SQLSTATEs after which a statement may be tried again: connection trouble, a server that stops, starts or is a standby, a deadlock. */
+/** SQLSTATEs after which a statement may be sent again: connection trouble, a server that stops, starts or is a standby, a deadlock. */
 const AGAIN = /^(?:08|57P|25006|40001|40P01|53300)/;
 const FULL = new Set(["53100", "53200"]);
 
 /**
- * Whether nothing is known of a statement, or nothing came of it through no fault of its own. Only an answer of the server that
- * refuses the statement itself is final.
+ * True when it is unknown whether a statement was done, or when it failed for a reason outside itself. Only an answer in which the
+ * server refuses the statement itself is final.
  */
 export function isUnsure(error: unknown): boolean {
   const raised = isStoreError(error) ? error.cause : error;
   return raised !== undefined && (!(raised instanceof pg.DatabaseError) || AGAIN.test(raised.code ?? ""));
 }
 
-/** Sends what may be sent twice until it is known to be done, or the time for it is over. */
+/** Sends a statement that may be done twice, until it is known to be done or `isOver`. */
 export async function untilKnown<T>(send: () => Promise<T>, isOver: () => boolean): Promise<T> {
   for (;;) {
     try {
@@ -125,7 +125,7 @@ export async function untilKnown<T>(send: () => Promise<T>, isOver: () => boolea
   }
 }
 
-/** The store's error for one of the database; one of the store passes through. */
+/** The StoreError for an error of the database; a StoreError is returned unchanged. */
 function databaseError(error: unknown): StoreError {
   if (isStoreError(error)) return error;
   const { code = "unknown", message } = error as { code?: string; message?: string };
@@ -133,22 +133,22 @@ function databaseError(error: unknown): StoreError {
   return new StoreError("database", isUnsure(error) ? away(code) : `the database: ${message}`, { cause: error });
 }
 
-/** For those who asked: what happened, what is safe, what to do. */
+/** The message for callers: what happened, what is safe and what to do. */
 function away(code: string): string {
   const reason = code === "unknown" ? "" : ` (${code})`;
   return (
-    `the database does not answer${reason}: nothing is read or kept until it does, and what was acknowledged is safe; ` +
-    "see that it runs and can be reached, then try again"
+    `the database does not answer${reason}: sessions cannot be read or written until it does, and acknowledged records are safe; ` +
+    "check that it runs and can be reached, then try again"
   );
 }
 
-/** A list as PostgreSQL writes arrays. */
+/** A list in PostgreSQL's notation for arrays. */
 export function arrayOf(members: readonly (string | number)[]): string {
   const quoted = members.map((one) => (typeof one === "number" ? one : `"${one.replace(/["\\]/g, "\\$&")}"`));
   return `{${quoted.join(",")}}`;
 }
 
-/** A piece of a statement, with its own values. */
+/** A fragment of a statement with its own values. */
 export interface Part {
   readonly strings: readonly string[];
   readonly values: readonly unknown[];
@@ -164,7 +164,7 @@ export function part(strings: TemplateStringsArray, ...values: readonly unknown[
 
 // --- internal ---
 
-/** Statements that the server prepares once for each connection; there are as many as the source has. */
+/** The names of prepared statements. Their number is bounded, because every statement's text is in the source. */
 const names = new Map<string, string>();
 
 function statementOf(strings: readonly string[], values: readonly unknown[]): pg.QueryConfig {
@@ -202,14 +202,14 @@ async function transaction<T>(client: pg.PoolClient, work: Parameters<Pool["begi
   }
 }
 
-/** One address for each server that is named. */
+/** Splits an address with several servers into one address for each. */
 function addressesOf(url: string): string[] {
   const plain = url.replace(/([?&])target_session_attrs=[^&]*&?/, "$1").replace(/[?&]$/, "");
   const [, before, hosts, after] = /^(\w+:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/.exec(plain) ?? [];
   return hosts === undefined ? [plain] : hosts.split(",").map((host) => `${before}${host}${after}`);
 }
 
-/** Among several servers, a standby is passed over until it is promoted. */
+/** Refuses a standby, so that among several servers the pool tries the next one. */
 async function requireWritable(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby");
   if (rows[0]?.standby !== false) throw new Error("the server is a standby");

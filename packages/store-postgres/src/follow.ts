@@ -1,7 +1,7 @@
 /**
- * Logs that other nodes write. A node that appended says so after the commit, in one message for many sessions; who follows one of them
- * then reads it. A message may be lost, so every log that is followed is also looked at once a second, and whenever the connection that
- * listens is made anew.
+ * Follows logs that other nodes write. After a commit a node sends one message for many sessions, and nodes that follow one of them
+ * read its log. Messages may be lost, so a node also looks at every followed log once a second, and whenever its listening connection
+ * was opened again.
  */
 
 import { type Entry, type EventBody, StoreError } from "@chimera/event-store";
@@ -13,20 +13,20 @@ export type Following<E extends EventBody> = ReturnType<typeof createFollowing<E
 
 interface Followed<E extends EventBody> {
   readonly watcher: Watcher<E>;
-  /** The last number that the watcher knows of; -1 before the first look. */
+  /** The last number that the watcher has; -1 before the first look. */
   head: number;
 }
 
 const CHANNEL = "chimera_log";
 const LOOK_MS = 1000;
-/** What one message may hold is 8000 bytes. */
+/** Bytes of one message; PostgreSQL allows less than 8000. */
 const MESSAGE = 7900;
-/** Records of one session that are handed on with a message; a reader that is further behind fetches them in its own time. */
+/** How many records of one session a look fetches for all readers; when there are more, each reader fetches its own. */
 const AT_HAND = 200;
 
 export function createFollowing<E extends EventBody>({ reads, signs, listener }: Connections) {
   const followed = new Map<string, Followed<E>>();
-  /** Where logs are said to end now. */
+  /** The ends of logs that messages have named, by session. */
   let said = new Map<string, number>();
   let unseen = new Set<string>();
   let isListening = false;
@@ -56,7 +56,7 @@ export function createFollowing<E extends EventBody>({ reads, signs, listener }:
     if (unseen.size > 0 || said.size > 0) void look();
   };
 
-  /** Asks where logs end. */
+  /** Asks the database for the ends of logs. */
   const askHeads = async (sids: readonly string[]): Promise<void> => {
     const rows = await reads.sql<{ sid: string; last: number }>`
       SELECT sid, last_seq::float8 AS last FROM chimera.session WHERE sid = ANY(${arrayOf(sids)}::text[])`;
@@ -74,7 +74,7 @@ export function createFollowing<E extends EventBody>({ reads, signs, listener }:
       } else if (head > log.head) said.set(sid, head);
     }
   };
-  /** Fetches what is new of all logs at once. */
+  /** Fetches the new records of all logs in one statement. */
   const fetch = async (due: ReadonlyMap<string, number>): Promise<void> => {
     const logs = [...due.keys()].flatMap((sid) => {
       const log = followed.get(sid);
@@ -130,7 +130,7 @@ export function createFollowing<E extends EventBody>({ reads, signs, listener }:
         if (followed.get(sid) === log) followed.delete(sid);
       };
     },
-    /** Tells other nodes that a log ends at this number now; 0 says that it is gone. */
+    /** Notifies other nodes that a log ends at this number now; 0 means that it is gone. */
     hint(sid: string, seq: number) {
       hints.set(sid, seq);
       void send();

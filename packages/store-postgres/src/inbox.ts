@@ -1,6 +1,6 @@
 /**
- * What one node asks of another: a row, taken once by the node it is for, and answered in the same row. A request is done once or not at
- * all: the node takes it before it begins, and a request that its node did not take before it died is sent to the next one.
+ * Requests from one node to another. A request is a row: its node marks it as taken, does it and writes the reply into the same row. It is
+ * done at most once, because the node takes it before it begins. A request that its node had not taken when it died goes to the next node.
  */
 import { StoreError } from "@chimera/event-store";
 import { arrayOf, type Connections, untilKnown } from "./connect.js";
@@ -9,25 +9,25 @@ import { onceMore } from "./listener.js";
 
 export interface Inbox {
   /**
-   * Hands a request to the node that has the session, or that could have it, and resolves with its answer. Null: this node may do it.
-   * StoreError `elsewhere` when no node has the session's files, `outcome_unknown` when the node died while it did this.
+   * Sends a request to the node that holds the session, or that has its files, and resolves with the reply. Null: this node may do it.
+   * StoreError `elsewhere` when no live node has the session's files, `outcome_unknown` when the node died after it had taken the request.
    */
   ask(sid: string, request: string): Promise<string | null>;
-  /** Does what other nodes ask of this one's sessions, from now on. */
+  /** From now on, handles requests of other nodes for this node's sessions. */
   answer(handle: (request: string) => Promise<string>): Promise<void>;
-  /** This node lasts: others may ask it for sessions of its host that no node has. */
+  /** Marks this node as a server that keeps running: other nodes may ask it for sessions of its host that no node holds. */
   serve(): Promise<void>;
-  /** Takes no more requests; resolves when those under way are answered. */
+  /** Takes no more requests, and resolves when those under way are answered. */
   close(): Promise<void>;
 }
 
 const CHANNEL = "chimera_inbox";
 const LOOK_MS = 500;
 const AT_ONCE = 64;
-/** The longest pause before a request is tried again whose handler failed; the first is as long as that between two looks. */
+/** The longest pause before a failed request is tried again. The first pause is `LOOK_MS`, and each later one twice as long. */
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Who could do what is asked of a session. */
+/** The nodes that could handle a request for a session. */
 interface Route {
   readonly host: string;
   readonly owner: string | null;
@@ -37,22 +37,22 @@ interface Route {
 
 interface Outcome {
   readonly reply: string | null;
-  /** Whether the node that was asked had begun. */
+  /** Whether the other node had taken the request. */
   readonly isTaken: boolean;
 }
 
 interface Waiting {
   resolve(outcome: Outcome): void;
-  /** Set when the request is taken back: what its node had made of it. */
+  /** Set when this node withdraws the request: whether the other node had taken it. */
   isTaken?: boolean;
 }
 
 export function createInbox({ reads, signs, listener }: Connections, lease: Lease, host: string): Inbox {
   const { node } = lease;
   const waiting = new Map<number, Waiting>();
-  /** By the number of the request: those that this node has begun and not answered yet. */
+  /** Requests that this node has begun and not answered yet, by id. */
   const underWay = new Map<number, Promise<void>>();
-  /** Requests whose handler failed, and when each is tried again. */
+  /** Requests whose handler failed, with the time at which each is tried again. */
   const failed = new Map<number, { readonly pauseMs: number; readonly until: number }>();
   let handle: ((request: string) => Promise<string>) | null = null;
   let taking: Promise<void> = Promise.resolve();
@@ -68,13 +68,13 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
   };
   const notify = (to: string) => signs.sql`SELECT pg_notify(${CHANNEL}, ${to})`;
 
-  /** Until it is known to be done, or this node ends. */
+  /** Repeats a statement until it is known to be done, or this node ends. */
   const surely = <T>(send: () => Promise<T>): Promise<T> => untilKnown(send, () => isClosed);
   const answer = async (id: number, from: string, reply: string): Promise<void> => {
     await surely(() => signs.sql`UPDATE chimera.inbox SET reply = ${reply} WHERE id = ${id}`);
     await notify(from);
   };
-  /** What was marked as taken in a statement whose reply was lost is found again: it has no answer and is not under way. */
+  /** Takes requests without a reply that are not under way. That includes those it took in a statement whose reply was lost. */
   const takeRequests = async (): Promise<void> => {
     const does = handle;
     if (does === null || isClosed || underWay.size >= AT_ONCE) return;
@@ -86,7 +86,7 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
         SELECT id FROM chimera.inbox WHERE to_node = ${node} AND reply IS NULL AND NOT id = ANY(${notNow}::int8[])
         ORDER BY id LIMIT ${AT_ONCE} FOR UPDATE)
       RETURNING id::float8 AS id, from_node AS from, request`;
-    // One that was due and did not come has been taken back.
+    // A failed request that was due and is not among the rows was withdrawn.
     const come = new Set([...resting, ...underWay.keys(), ...rows.map(({ id }) => id)]);
     for (const id of failed.keys()) if (!come.has(id)) failed.delete(id);
     for (const { id, from, request } of rows.sort((a, b) => a.id - b.id)) {
@@ -101,7 +101,7 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
       underWay.set(id, work);
     }
   };
-  /** Replies, and requests whose node is dead. */
+  /** Settles requests of this node that have a reply, and those whose node is dead. */
   const takeReplies = async (): Promise<void> => {
     if (waiting.size === 0) return;
     const ids = [...waiting.keys()];
@@ -117,13 +117,13 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
     for (const id of ids) {
       const row = found.get(id);
       const one = waiting.get(id);
-      // Only this node takes its requests away: this one went in a statement whose reply was lost.
+      // Only this node deletes its requests, so a statement whose reply was lost has deleted this one.
       if (row === undefined) settle(id, { reply: null, isTaken: one?.isTaken ?? true });
       else if (row.reply !== null) {
         settle(id, { reply: row.reply, isTaken: true });
         await signs.sql`DELETE FROM chimera.inbox WHERE id = ${id}`.catch(() => {});
       } else if (row.dead && one) {
-        // One that nobody has begun is taken back, unless its node begins just now.
+        // Withdraw a request of a dead node, unless its node takes it at this moment.
         one.isTaken = row.taken;
         const gone = await signs.sql`
           DELETE FROM chimera.inbox WHERE id = ${id} AND reply IS NULL AND (taken IS NOT NULL) = ${row.taken} RETURNING id`;
@@ -131,7 +131,7 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
       }
     }
   };
-  /** Each by itself: one that failed beside the other would begin anew while the other still runs, and a request would be taken twice. */
+  /** Two separate loops: in one, a failed look for replies would start the next look while `takeRequests` runs, and take a request twice. */
   const lookForRequests = onceMore(() => {
     taking = takeRequests();
     return taking;
@@ -142,15 +142,15 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
     void lookForReplies();
   };
 
-  /** Says that this node does what is asked of it. */
+  /** Announces that this node answers requests. */
   const announce = async (): Promise<void> => {
     await lease.begin();
     await signs.sql`UPDATE chimera.node SET answers = true WHERE node = ${node}`;
-    // What was asked long ago has nobody left to answer to.
+    // The nodes that sent requests an hour ago no longer wait for an answer.
     await signs.sql`DELETE FROM chimera.inbox WHERE sent < clock_timestamp() - interval '1 hour'`;
     await signs.sql`DELETE FROM chimera.node WHERE lease_until < clock_timestamp() - interval '1 hour'`;
   };
-  /** The node that has to do what is asked of a session; null: this one. */
+  /** The node that must handle a request for a session; null when it is this one. */
   const route = async (sid: string): Promise<string | null> => {
     const [row] = await reads.sql<Route>`
       SELECT s.host, o.node AS owner, o.answers OR o.serves AS answers, (
@@ -179,7 +179,7 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
             VALUES (${id}, ${sid}, ${node}, ${to}, ${request}) ON CONFLICT DO NOTHING`,
         );
         const outcome = new Promise<Outcome>((resolve) => waiting.set(id, { resolve }));
-        // A message that is lost only costs time.
+        // A lost message only costs time.
         await notify(to).catch(() => {});
         const { reply, isTaken } = await outcome;
         if (reply !== null) return reply;
@@ -202,18 +202,18 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
     async close() {
       isClosed = true;
       clearInterval(timer);
-      // It may be on its way: the other nodes would ask one that has gone.
+      // Wait for the announcement: if it arrived after the update below, other nodes would ask a node that is gone.
       await announcing?.catch(() => {});
       if (announcing !== null || listening !== null)
         await signs.sql`UPDATE chimera.node SET serves = false, answers = false WHERE node = ${node}`.catch(() => {});
-      // What is marked as taken by now is done.
+      // Every request that is marked as taken by now is still done.
       await taking.catch(() => {});
       await Promise.all(underWay.values());
     },
   };
 }
 
-/** The files of a session are where no node runs. */
+/** The error for a session whose files are on a host without a running node. */
 export function elsewhere(sid: string, host: string): StoreError {
   const text = `session ${sid} works on the files of ${host}, where no server runs now: start one there to go on; its history can be read`;
   return new StoreError("elsewhere", text);

@@ -1,4 +1,4 @@
-/** `@chimera/store-postgres`: sessions in PostgreSQL, for as many nodes as there are. */
+/** `@chimera/store-postgres`: sessions in PostgreSQL, for any number of nodes. */
 import { hostname } from "node:os";
 import type { AnswerLines, AuditChain, AuditChains } from "@chimera/acp-schema/policy";
 import { type EventBody, type EventStore, StoreError, type SummaryForm } from "@chimera/event-store";
@@ -17,14 +17,14 @@ export type { Nodes, TokenHashes } from "./nodes.js";
 export type { ServerReport } from "./schema.js";
 
 export interface PostgresOptions<E extends EventBody, S extends object> {
-  /** `postgres://user@host/database`, also with several hosts and `target_session_attrs=read-write`; `lease` is in seconds. */
+  /** `postgres://user@host/database`. It may name several hosts with `target_session_attrs=read-write`, and set `lease` in seconds. */
   readonly url: string;
   readonly summaries?: SummaryForm<E, S>;
-  /** The program's name, for those who find a session open. */
+  /** The program's name, which other nodes show when this one holds a session. */
   readonly program?: string;
-  /** Nodes that name the same host have the same files, and take over each other's sessions. @defaultValue this machine's name */
+  /** Nodes with the same host name have the same files, and take over each other's sessions. @defaultValue this machine's name */
   readonly workspaceHost?: string;
-  /** Called with trouble that the store goes on from by itself. */
+  /** Called with errors from which the store recovers by itself. */
   readonly onError?: (error: unknown) => void;
   /** @defaultValue Date.now */
   readonly clock?: () => number;
@@ -33,14 +33,14 @@ export interface PostgresOptions<E extends EventBody, S extends object> {
 export interface PostgresStorage<E extends EventBody, S extends object> extends Nodes {
   readonly store: EventStore<E, S>;
   readonly inbox: Inbox;
-  /** What was answered for good, for the workspaces of this node's host. */
+  /** The remembered answers for the workspaces of this node's host. */
   readonly answers: AnswerLines;
-  /** What is decided, on all nodes. */
+  /** The chain of decisions of all nodes. */
   readonly audit: AuditChain;
-  /** That chain, and those that were copied. */
+  /** That chain, and the chains that were copied into the database. */
   readonly chains: AuditChains;
   readonly server: ServerReport;
-  /** This process, as other nodes see it. */
+  /** The name by which other nodes know this process. */
   readonly node: string;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function openPostgres<E extends EventBody, S extends object>(
   const connections = connect(url, leaseMs);
   let server: ServerReport;
   try {
-    // Each server that is named gets its turn.
+    // Try each named server once.
     let left = connections.servers;
     server = await untilKnown(
       () => inspectServer(connections.writes),
@@ -110,7 +110,7 @@ export async function openPostgres<E extends EventBody, S extends object>(
 
 // --- internal ---
 
-/** Takes what is for this store out of the address: the driver would hand it to the server. */
+/** Removes this store's own parameters from the address: the driver would send them to the server. */
 function readAddress(text: string): { url: string; leaseMs: number } {
   const [, lease] = /[?&]lease=([^&]*)/.exec(text) ?? [];
   const seconds = lease === undefined ? LEASE.usual : Number(lease);

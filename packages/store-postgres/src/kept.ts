@@ -1,4 +1,4 @@
-/** What nodes keep together besides sessions: remembered answers, and the chain of what was decided. */
+/** What nodes share besides sessions: remembered answers, and the chain of decisions. */
 import { createHash } from "node:crypto";
 import type { AnswerLines, AuditChain, AuditChains, ChainHead } from "@chimera/acp-schema/policy";
 import { arrayOf, type Connections, type Sql, untilKnown } from "./connect.js";
@@ -6,18 +6,18 @@ import { arrayOf, type Connections, type Sql, untilKnown } from "./connect.js";
 export interface KeptDeps {
   readonly connections: Connections;
   readonly host: string;
-  /** How long something is tried while the database does not answer. */
+  /** How long to repeat a statement while the database does not answer. */
   readonly patienceMs: number;
 }
 
-/** Two hosts may have different files at the same path. */
+/** The remembered answers of a host's workspaces: two hosts may have different files at the same path. */
 export function createAnswers({ connections: { reads, writes }, host, patienceMs }: KeptDeps): AnswerLines {
   const placeOf = (workspace: string) => `${host}:${workspace}`;
   const rows = async (send: () => Promise<{ text: string | null }[]>): Promise<string> =>
     (await untilKnown(send, within(patienceMs)))[0]?.text ?? "";
   return {
     async add(workspace, line) {
-      // Twice is as good as once.
+      // A line that is written twice has the same meaning.
       await rows(() => writes.sql`INSERT INTO chimera.answer(workspace, line) VALUES (${placeOf(workspace)}, ${line})`);
     },
     mark: (workspace) =>
@@ -39,16 +39,16 @@ export function createAnswers({ connections: { reads, writes }, host, patienceMs
   };
 }
 
-/** The chain of all nodes. Others were copied, and have the names of their files. */
+/** The name of the chain of all nodes. Copied chains have the names of their files. */
 const CHAIN = "all";
 const PAGE_ROWS = 1000;
 
-/** One chain for all nodes: a line is added only after the line that its writer knows to be the last. */
+/** One chain for all nodes: a line is added only after the line that its writer believes to be the last. */
 export function createChain({ connections: { writes }, patienceMs }: KeptDeps): AuditChain {
   /** The last line that this node has seen. */
   let known: ChainHead | null = null;
 
-  /** Written only after the line that it names: sent again after a lost reply, a line is there once. */
+  /** Adds a line only after the line that it names, so that a statement sent again after a lost reply does not add it twice. */
   const insert = async (after: ChainHead, line: string, { n, hash }: ChainHead): Promise<boolean> => {
     const rows = await writes.sql`
       WITH head AS (
@@ -77,7 +77,7 @@ export function createChain({ connections: { writes }, patienceMs }: KeptDeps): 
       if (isWritten) known = head;
       return isWritten;
     },
-    // Its connections are the store's.
+    // The store closes the connections.
     close: async () => {},
   };
 }
@@ -99,7 +99,7 @@ export function createChains({ connections: { reads, writes } }: KeptDeps): Audi
       await writes.begin(async (tx) => {
         const [own] = await tx<{ line: string }>`SELECT line FROM chimera.audit WHERE chain = ${CHAIN} AND n = 1`;
         const chain = own && sharedName(own.line) === name ? CHAIN : name;
-        // Nodes that add to it meanwhile wait, and find that they have to begin again.
+        // Nodes that add to the chain meanwhile wait, and then find that they must try again after its new last line.
         await tx`SELECT 1 FROM chimera.audit_head WHERE chain = ${chain} FOR UPDATE`;
         const [{ last } = { last: 0 }] = await tx<{ last: number }>`
           SELECT coalesce(max(n), 0)::float8 AS last FROM chimera.audit WHERE chain = ${chain}`;
@@ -112,7 +112,7 @@ export function createChains({ connections: { reads, writes } }: KeptDeps): Audi
         let n = 0;
         let page: string[] = [];
         for await (const line of lines()) {
-          // Lines that were added while the head was read come with the next copy, together with theirs.
+          // Leave lines that were added after the head was read to the next copy, which has their head.
           if (head && n >= head.n) break;
           n += 1;
           if (n > last) page.push(line);
@@ -137,7 +137,7 @@ function within(ms: number): () => boolean {
   return () => performance.now() > end;
 }
 
-/** The name of the chain of all nodes elsewhere, where it must not be taken for that of another database. */
+/** The name of this chain when it is copied elsewhere. It differs for each database, so that their chains are not mixed up. */
 function sharedName(firstLine: string | null): string {
   const hash = createHash("sha256")
     .update(firstLine ?? "")

@@ -1,6 +1,6 @@
 /**
- * One node: a process with a lease, by the database's clock, for all sessions it holds. It renews the lease in a third of its time. When
- * that does not succeed in time, another node may have the sessions, and this one stops at once, before it touches a file.
+ * A node is a process with one lease, by the database's clock, for all sessions it holds. It renews the lease after a third of its time.
+ * When no renewal succeeds in time, another node may have the sessions, and this one stops at once, before it touches a file.
  */
 import { randomBytes } from "node:crypto";
 import { arrayOf, type Connections } from "./connect.js";
@@ -9,7 +9,7 @@ export type Lease = ReturnType<typeof createLease>;
 
 export interface LeaseOptions {
   readonly host: string;
-  /** The program's name, for people who look for it. */
+  /** The program's name, which other nodes show to people. */
   readonly program: string | null;
   readonly leaseMs: number;
   readonly onError: (error: unknown) => void;
@@ -18,7 +18,7 @@ export interface LeaseOptions {
 export function createLease({ signs, writes }: Connections, { host, program, leaseMs, onError }: LeaseOptions) {
   const node = `${process.pid}-${randomBytes(6).toString("hex")}`;
   const held = new Map<string, { readonly fence: number; readonly life: AbortController }>();
-  /** When the last renewal that succeeded was sent; a renewal counts from then, because nobody knows how long it took on its way. */
+  /** When the last successful renewal was sent. The lease counts from then, because the renewal may have reached the database at once. */
   let renewedAt = 0;
   let renewing: Promise<void> | null = null;
   let begun: Promise<void> | null = null;
@@ -35,7 +35,7 @@ export function createLease({ signs, writes }: Connections, { host, program, lea
       INSERT INTO chimera.node(node, host, pid, program, lease_until)
       VALUES (${node}, ${host}, ${process.pid}, ${program}, clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond')
       ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until`;
-    // A renewal that was held up on its way may come after the lease is over and another node has the sessions.
+    // A delayed renewal may arrive after the lease is over and another node has the sessions.
     if (held.size > 0 && performance.now() - renewedAt > leaseMs) loseAll();
     renewedAt = sentAt;
   };
@@ -53,7 +53,7 @@ export function createLease({ signs, writes }: Connections, { host, program, lea
   return {
     node,
     leaseMs,
-    /** Resolves when the node is known to the others. */
+    /** Resolves when the database knows this node. */
     begin() {
       begun ??= renew().then(
         () => {
@@ -66,14 +66,14 @@ export function createLease({ signs, writes }: Connections, { host, program, lea
       );
       return begun;
     },
-    /** Keeps a session until it is released; the signal says when it was lost. */
+    /** Holds a session until it is released; the signal is aborted when the session is lost. */
     hold(sid: string, fence: number): AbortSignal {
       const life = new AbortController();
       held.set(sid, { fence, life });
       return life.signal;
     },
     holds: (sid: string) => held.has(sid),
-    /** Lets others have the session. */
+    /** Releases the session, so that other nodes can claim it. */
     async release(sid: string) {
       const hold = held.get(sid);
       held.delete(sid);
@@ -81,7 +81,7 @@ export function createLease({ signs, writes }: Connections, { host, program, lea
       await writes.sql`
         UPDATE chimera.session SET owner = NULL WHERE sid = ${sid} AND owner = ${node} AND fence = ${hold.fence}`;
     },
-    /** Forgets a session that is gone. */
+    /** Forgets a deleted session. */
     forget: (sid: string) => void held.delete(sid),
     async end() {
       clearInterval(timer);

@@ -1,8 +1,8 @@
-/** Rows of sessions: what lists filter by, and a page of those that match. */
+/** Rows of sessions: the columns that lists filter by, and the query of one page. */
 import { type ListOptions, parsePageEnd } from "@chimera/event-store";
 import { arrayOf, part, type Sql } from "./connect.js";
 
-/** The fields that lists filter by, beside the whole text. */
+/** The columns of a summary: the fields that lists filter by, and its whole text. */
 export function columnsOf(summary: object) {
   const { cwd, model, state, turns, closed, owner, shared } = summary as Record<string, unknown>;
   return {
@@ -21,11 +21,11 @@ export interface SessionRow {
   readonly sid: string;
   readonly summary: string;
   readonly touched: number;
-  /** Whether a node that lives holds it. */
+  /** Whether a live node holds it. */
   readonly held: boolean;
 }
 
-/** A page of rows that match, the one after it included, without those that the caller knows better. */
+/** Matching rows: a page and one row more, excluding sessions that the caller already holds. */
 export function listRows(sql: Sql, { known, limit, ...asked }: ListOptions<object>): Promise<SessionRow[]> {
   const key = asked.order === "touched" ? part`touched` : part`coalesce(created, touched)`;
   const place = asked.after === undefined ? null : parsePageEnd(asked.after);
@@ -49,7 +49,7 @@ export function listRows(sql: Sql, { known, limit, ...asked }: ListOptions<objec
 
 // --- internal ---
 
-/** What no text of PostgreSQL can hold is compared as something that no path or name has either. */
+/** PostgreSQL text cannot hold NUL; compare it as U+FFFD. */
 function textOf(value: unknown): string | null {
   return typeof value === "string" ? Buffer.from(value).toString().replaceAll("\0", "\uFFFD") : null;
 }

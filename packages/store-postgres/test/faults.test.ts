@@ -1,4 +1,4 @@
-// What is promised when connections, nodes and the database itself fail, against a real server.
+// What the store promises when connections, nodes and the database itself fail, against a real server.
 import type { EventBody, EventStore } from "@chimera/event-store";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresOptions, type PostgresStorage } from "../src/index.js";
@@ -81,7 +81,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     for (const writer of writers) expect(await textsOf(far.store, writer.id)).toEqual(upTo(60));
   });
 
-  it("keeps every acknowledged record when the database is killed, and goes on when it is back", async () => {
+  it("keeps every acknowledged record when the database is killed, and continues when it is back", async () => {
     const { store } = await open(`${database.url}?lease=30`);
     const writer = await store.create(ID, {});
     const acknowledged: string[] = [];
@@ -97,9 +97,9 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     expect(await textsOf((await open()).store)).toEqual(acknowledged);
   });
 
-  it("takes a session over when its node's lease is over, and what the old node writes then is refused", async () => {
+  it("takes a session over when its node's lease is over, and refuses later writes of the old node", async () => {
     const cable = await cabled();
-    // Long enough that a busy machine renews it in time.
+    // Long enough for a busy machine to renew it in time.
     const near = await open(`${cable.url}?lease=4`);
     const writer = await near.store.create(ID, {});
     writer.append([note("a")]);
@@ -109,7 +109,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     const frozenAt = performance.now();
     cable.hold();
     writer.append([note("stale")]);
-    // It was sent, and nobody knows whether it arrived.
+    // The append was sent, and it is unknown whether it arrived.
     const stale = expect(writer.durable()).rejects.toMatchObject({ code: "outcome_unknown" });
     await expect.poll(() => far.store.open(ID).catch(() => null), { timeout: 10_000, interval: 50 }).not.toBeNull();
     expect(performance.now() - frozenAt).toBeLessThan(5000);
@@ -167,7 +167,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     for (const stop of stops) stop();
   });
 
-  it("tries a session again that could not be settled, and then leaves it to the one who asks for it", async () => {
+  it("tries to settle a failed session again, and then leaves it to the next node that claims it", async () => {
     const cable = await cabled();
     const dying = await open(`${cable.url}?lease=1`);
     await dying.store.create(ID, {});
@@ -185,7 +185,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     await (await heir.store.open(ID)).close();
   });
 
-  it("delivers to other nodes although listening connections are ended", async () => {
+  it("delivers records to other nodes when listening connections are ended", async () => {
     const [near, far] = [await open(), await open()];
     const writer = await near.store.create(ID, {});
     const seen: string[] = [];
@@ -216,7 +216,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     });
     const asks = upTo(60).map(async (request) => {
       for (const cable of [toNear, toFar]) if (Number(request) % 6 === 0) cable.swallowReply();
-      // Before the request is there, it may be refused: it was not done then.
+      // A request that fails before it is in the inbox was not done.
       for (;;) {
         const reply = await near.inbox.ask(ID, request).catch(() => null);
         if (reply !== null) return reply;
@@ -226,7 +226,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     expect(done.toSorted((a, b) => Number(a) - Number(b))).toEqual(upTo(60));
   });
 
-  it("lets readers go on with another node's records when a session could not be given back", async () => {
+  it("delivers another node's records to readers when a session could not be released", async () => {
     const cable = await cabled();
     const [near, far] = [await open(`${cable.url}?lease=2`), await open(`${database.url}?lease=2`)];
     const writer = await near.store.create(ID, {});
@@ -259,7 +259,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     expect(await nodes[5]!.store.has(ID)).toBe(true);
   });
 
-  it("refuses tables of a newer version, and servers that lose what they acknowledged", async () => {
+  it("refuses tables of a newer version, and servers that would lose acknowledged records", async () => {
     await open();
     await database.query("UPDATE chimera.meta SET version = 99");
     await expect(open()).rejects.toThrow(/tables of version 99.*update it/);
@@ -274,7 +274,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     await expect(open(`${database.url}?lease=0`)).rejects.toThrow(/lease=0/);
   });
 
-  it("goes on at a standby that is promoted, with every record that was acknowledged", async () => {
+  it("continues at a promoted standby with every acknowledged record", async () => {
     const primary = await startOwnPostgres(process.env);
     const standby = await primary.standby();
     const servers = [primary.url, standby.url].map((url) => new URL(url).host).join(",");
@@ -294,7 +294,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     }
     expect(await textsOf(store)).toEqual(upTo(50));
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual(upTo(50));
-    // A node that starts now finds the one that lives, whichever is named first.
+    // A node that starts now finds the live server, whichever is named first.
     const late = await open(`postgres://chimera@${servers}/postgres?target_session_attrs=read-write`);
     expect(await textsOf(late.store)).toEqual(upTo(50));
     close();
@@ -302,7 +302,7 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     await Promise.all([standby.stop(), primary.stop()]);
   });
 
-  it("leaves a session to the host that has its files, and says which that is", async () => {
+  it("leaves a session to the host that has its files, and names that host", async () => {
     const near = await open();
     await (await near.store.create(ID, {})).close();
     const far = await open(database.url, { workspaceHost: "elsewhere" });

@@ -1,4 +1,4 @@
-// What one node asks of another while the database is slow with some statements and fails others, against a real server.
+// Requests between nodes while the database delays some statements and fails others, against a real server.
 import type { EventBody } from "@chimera/event-store";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ const open = async (): Promise<Storage> => {
   storages.push(storage);
   return storage;
 };
-/** Puts a request into the inbox of the node, and keeps every node from the inbox until the lock is committed. */
+/** Puts a request into the inbox of the node, and locks the inbox until the transaction is committed. */
 const putUnderLock = async (to: Storage): Promise<void> => {
   await locker.query("BEGIN; LOCK TABLE chimera.inbox IN ACCESS EXCLUSIVE MODE");
   await locker.query("INSERT INTO chimera.inbox(sid, from_node, to_node, request) VALUES ($1, 'nobody', $2, 'once')", [
@@ -63,7 +63,7 @@ describe("the inbox of a node", { tags: ["needs-postgres"], timeout: 60_000 }, (
     await Promise.all(storages.map((storage) => storage.close().catch(() => {})));
   });
 
-  it("does a request once, though a look for replies fails while the request is taken", async () => {
+  it("does a request once when a look for replies fails while the request is taken", async () => {
     const [near, far] = [await open(), await open()];
     await near.store.create(NEAR, {});
     let release = (_reply: string) => {};
@@ -88,13 +88,13 @@ describe("the inbox of a node", { tags: ["needs-postgres"], timeout: 60_000 }, (
     await expect.poll(replies, { timeout: 20_000 }).toContain("did once");
     release("done");
     expect(await asked).toBe("done");
-    // What was taken twice is done by the time that another request has been answered.
+    // A request that was taken twice would be done again by the time another request is answered.
     await far.store.create(FAR, {});
     expect(await near.inbox.ask(FAR, "last")).toBe("did last");
     expect(done).toEqual(["once", "last"]);
   });
 
-  it("does what it takes in the moment in which it closes", async () => {
+  it("does a request that it takes in the moment in which it closes", async () => {
     const far = await open();
     await far.inbox.answer(async (request) => `did ${request}`);
     await putUnderLock(far);
@@ -119,7 +119,7 @@ describe("the inbox of a node", { tags: ["needs-postgres"], timeout: 60_000 }, (
     for (const [i, least] of [500, 1000, 2000].entries()) expect(pauses[i]).toBeGreaterThanOrEqual(least);
   });
 
-  it("is closed with nothing of its announcement on the way, so that no node asks it any more", async () => {
+  it("waits for its announcement before it closes, so that no node asks it any more", async () => {
     const near = await open();
     void near.inbox.answer(async () => "");
     await near.inbox.close();

@@ -16,7 +16,7 @@ const open = async (url = database.url, workspaceHost = "here") => {
   return storage;
 };
 
-/** Adds a line that names the one before it, as often as another node was quicker. */
+/** Adds a line that names the one before it, and tries again while another node is quicker. */
 async function add(chain: AuditChain, text: string): Promise<void> {
   for (;;) {
     const last = (await chain.head()) ?? { n: 0, hash: "first" };
@@ -24,14 +24,14 @@ async function add(chain: AuditChain, text: string): Promise<void> {
   }
 }
 
-describe("what nodes keep together", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
+describe("what nodes share", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
   withDatabase(startPostgres, (made) => (database = made));
   afterEach(async () => {
     await Promise.all(storages.map((storage) => storage.close().catch(() => {})));
     storages = [];
   });
 
-  it("shows every node each answer, and by a mark that there are more", async () => {
+  it("shows every node each answer, and a mark that changes with each", async () => {
     const [one, other] = [await open(), await open()];
     expect([await other.answers.mark("/work"), await other.answers.read("/work")]).toEqual(["", ""]);
     const marks = new Set<string>();
@@ -50,7 +50,7 @@ describe("what nodes keep together", { tags: ["needs-postgres"], timeout: 60_000
     expect(await there.answers.read("/same/path")).toBe("");
   });
 
-  it("has one chain, whose lines follow each other, when nodes write at once and replies are lost", async () => {
+  it("keeps one chain of lines that follow each other when nodes write at once and replies are lost", async () => {
     const cable = await startCable(database.url);
     const nodes = await Promise.all([open(), open(), open(cable.url)]);
     const texts = Array.from({ length: 60 }, (_, i) => `line ${i}`);
@@ -77,13 +77,13 @@ describe("what nodes keep together", { tags: ["needs-postgres"], timeout: 60_000
     await cable.close();
   });
 
-  it("notices people and tokens that changed although no message came", async () => {
+  it("notices changed people and tokens when no message came", async () => {
     const [node, other] = [await open(), await open()];
     await node.people.change(() => "before");
     const heard: string[] = [];
     let fails = true;
     node.people.onChange(async () => {
-      // A list that could not be read is looked at again.
+      // After a failed read, the list is read again.
       fails = !fails;
       if (!fails) throw new Error("not now");
       heard.push("people");
@@ -113,7 +113,7 @@ describe("what nodes keep together", { tags: ["needs-postgres"], timeout: 60_000
     await expect.poll(() => voided, { timeout: 10_000 }).toEqual([ids[1], ids[2]]);
     expect([...known.keys()]).toEqual([ids[0]]);
     expect(await node.tokens.read(ids[0]!)).toEqual({ hash: Buffer.from(ids[0]!), by: "ann" });
-    // A node that ends the token it knows leaves a newer one alone.
+    // A node that removes the token it knows leaves a newer one alone.
     await other.tokens.remove(ids[2]!, Buffer.from(ids[2]!));
     expect(await node.tokens.read(ids[2]!)).toEqual(another);
     await other.tokens.remove(ids[2]!, another.hash);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import type { TestDatabase, TestServer } from "../src/testing.js";
 
-/** Starts a server for the tests of a file, or of the suite that this is called in, and hands over a database of its own. */
+/** Starts a server and creates a database for the tests of a file, or of the suite in which it is called. */
 export function withDatabase<S extends TestServer>(
   start: (env: NodeJS.ProcessEnv) => Promise<S>,
   take: (database: TestDatabase, server: S) => void,
