@@ -138,9 +138,9 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
     house.loaded.rouse(rested);
     return rested;
   }
-  // Another process has written to it since, so what is known here is out of date.
-  if (rested) await house.loaded.unload(id, "lost");
   try {
+    // Another process has written to it since, so what is known here is out of date.
+    if (rested) await house.loaded.unload(id, "lost");
     const conversation = await foldLog(store, id, take ? { take } : {});
     if (conversation.facts.isTornDown) {
       // A process that tore it down died before the summary said so.

@@ -3,7 +3,7 @@ import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { LogEntry, Subscription } from "@chimera/event-store";
 import { notFound, SessionError } from "./errors.js";
 import { accessOf, type Person, type Seen } from "./person.js";
-import type { OwnedSession } from "./session.js";
+import type { OwnedSession, Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
 
 /**
@@ -135,6 +135,29 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
   };
 }
 
+/** Which argument of a method says who called it. */
+const ORIGIN_AT = { answer: 2, answerQuestion: 2, set: 1, setTitle: 1, share: 1, clear: 0 } as const;
+
+/** The session as used by one client: a call that names no origin comes from this one. */
+export function withOrigin<S extends Session>(session: S, origin: string | undefined): S {
+  const named = Object.entries(ORIGIN_AT).map(([method, at]) => {
+    const call = session[method as Named] as (...args: unknown[]) => Promise<void>;
+    const value = async (...args: unknown[]) => {
+      args[at] ??= origin;
+      return call(...args);
+    };
+    return [method, { value }] as const;
+  });
+  const rewinding = (rewind: Session["undo"]): { value: Session["undo"] } => ({
+    value: (options) => rewind({ ...options, origin: options?.origin ?? origin }),
+  });
+  return Object.create(session, {
+    ...Object.fromEntries(named),
+    undo: rewinding(session.undo),
+    redo: rewinding(session.redo),
+  });
+}
+
 // --- internal ---
 
 function seen({ owner, isShared }: OwnedSession): Seen {
@@ -146,39 +169,28 @@ function readOnly({ name, role }: Person): SessionError {
   return new SessionError("read_only", `${name} ${why}, and may only read`);
 }
 
-/** Which argument of a method says who called it. */
-const ORIGIN_AT = { answer: 2, answerQuestion: 2, set: 1, setTitle: 1, share: 1, clear: 0 } as const;
-
 type Named = keyof typeof ORIGIN_AT;
 
 /** The session as used by one person: it checks what they may do, and records it under their name. */
 function asPerson(session: OwnedSession, person: Person, access: () => "write" | "read" | null): OwnedSession {
   const { name } = person;
+  const theirs = withOrigin(session, name);
   const asked = <A extends unknown[], R>(act: (...args: A) => R) => ({
     value: (...args: A): R => {
       if (access() !== "write") throw readOnly(person);
       return act(...args);
     },
   });
-  /** A call that names no origin comes from the person. */
-  const named = (method: Named, at: number) =>
-    asked(async (...args: unknown[]) => {
-      args[at] ??= name;
-      return (session[method] as (...given: unknown[]) => Promise<void>)(...args);
-    });
-  const rewinding = (direction: "undo" | "redo") =>
-    asked<Parameters<OwnedSession["undo"]>, ReturnType<OwnedSession["undo"]>>((options) =>
-      session[direction]({ ...options, origin: options?.origin ?? name }),
-    );
+  const named = Object.keys(ORIGIN_AT).map((method) => [method, asked(theirs[method as Named] as () => unknown)]);
   const own = {
+    ...Object.fromEntries(named),
     isReadOnly: { get: () => access() !== "write" },
     prompt: asked<Parameters<OwnedSession["prompt"]>, ReturnType<OwnedSession["prompt"]>>((input) =>
       session.prompt({ ...input, origin: input.origin ?? name, sender: person }),
     ),
     cancel: asked(session.cancel),
-    ...Object.fromEntries(Object.entries(ORIGIN_AT).map(([method, at]) => [method, named(method as Named, at)])),
-    undo: rewinding("undo"),
-    redo: rewinding("redo"),
+    undo: asked(theirs.undo),
+    redo: asked(theirs.redo),
     notify: asked(session.notify),
     record: asked(session.record),
     close: asked(session.close),

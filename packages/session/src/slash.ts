@@ -4,6 +4,7 @@ import type { AgentEvent } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands.js";
 import { isSessionError, SessionError } from "./errors.js";
+import { withOrigin } from "./people.js";
 import type { Rewind } from "./rewind.js";
 import type { Session } from "./session.js";
 import type { CommandResolver, Sessions } from "./sessions.js";
@@ -71,7 +72,7 @@ export function createSlashPalette(deps: SlashDeps): SlashPalette {
         .map(
           ({ name, source }) => `${source} is not used: /${name} is a built-in command. Give the file another name.`,
         ),
-    async resolve(sessions, session, { text, isGuest = false }, rewind) {
+    async resolve(sessions, session, { text, origin, isGuest = false }, rewind) {
       const match = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim());
       if (!match) return undefined;
       const name = match[1]!;
@@ -79,8 +80,15 @@ export function createSlashPalette(deps: SlashDeps): SlashPalette {
       if (name === COMPACT.name) return { compact: { focus: args } };
       const row = rows.get(name);
       if (row) {
-        const bounded = isGuest ? narrowOnly(session, deps.orders ?? {}) : session;
-        const context = { session: bounded, sessions, rewind, args, all: commands, isGuest };
+        const named = withOrigin(session, origin);
+        const context: SlashContext = {
+          session: isGuest ? narrowOnly(named, deps.orders ?? {}) : named,
+          sessions,
+          rewind: (direction, options) => rewind(direction, { ...options, origin }),
+          args,
+          all: commands,
+          isGuest,
+        };
         return { agent: () => answer(() => (isGuest && row.isForOperator ? refused(row) : row.run(context))) };
       }
       const own = (await custom(session.cwd)).find((command) => command.name === name);

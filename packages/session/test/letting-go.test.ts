@@ -103,6 +103,17 @@ describe("another process", () => {
     expect(again.conversation.turns.map(({ ended }) => ended)).toEqual([true, true, true]);
   });
 
+  test("can have a session whose former holder could not end what it had started for it", async () => {
+    const onUnload = async () => Promise.reject(new Error("its engine does not end"));
+    const { one, other } = await twoPrograms(speaking("hello"), { onUnload });
+    const session = await one.create({ cwd: "/" });
+    await runPrompt(one, session.id, "first");
+    await openWhenFree(other, session.id);
+    await runPrompt(other, session.id, "second");
+    await vi.waitFor(() => expect(one.load(session.id)).rejects.toThrow("its engine does not end"), 10_000);
+    await openWhenFree(other, session.id);
+  });
+
   test("forks a session that is held, as it is read and followed", async () => {
     const { one, other } = await twoPrograms(speaking("hello"), { hold: 0 });
     const session = await one.create({ cwd: "/" });

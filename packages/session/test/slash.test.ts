@@ -63,6 +63,19 @@ describe("steps", () => {
 });
 
 describe("a built-in command", () => {
+  test("changes the session in the name of its sender", async () => {
+    const sessions = makeSessions(echo);
+    const session = await sessions.create({ cwd: workspace() });
+    for (const text of ["hello", "/undo", "/redo", "/model other-model", "/mode read-only", "/clear"]) {
+      session.prompt({ text, origin: "bridge" });
+      await session.idle();
+    }
+    const records = await recordsOf(sessions, session.id);
+    const changes = ["undo", "redo", "model_changed", "mode_changed", "cleared"];
+    const origins = records.filter(({ type }) => changes.includes(type)).map(({ type, origin }) => [type, origin]);
+    expect(origins).toEqual(changes.map((type) => [type, "bridge"]));
+  });
+
   test("answers in the agent's place, as a turn without a step that names nothing", async () => {
     const { records, session, output } = await say("/help");
     expect(typesOf(records)).toEqual(["user_message", "turn_start", "text_delta", "turn_end", "agent_result"]);
