@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { EndData, sessionStream } from "@chimera/acp-schema/http";
 import * as v from "valibot";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { LIMITS } from "../src/index.js";
 import { eventually, type Frame, MASTER, newSession, openStream, runTurn, scratch, sendRaw, serve } from "./fixture.js";
 
@@ -75,6 +75,35 @@ test("the stream is announced as one, and is not kept", async () => {
   });
   const head = await served.call("HEAD", `/sessions/${id}/events`);
   expect([head.status, head.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+});
+
+test.each([
+  ["of one session", "GET", (id: string) => `/sessions/${id}/events?until=never`, undefined],
+  ["of several sessions", "GET", (id: string) => `/events?session=${id}`, undefined],
+  [
+    "of a run",
+    "POST",
+    () => "/runs",
+    {
+      agent_name: "otter",
+      mode: "stream",
+      input: [{ role: "user", parts: [{ content_type: "text/plain", content: "wait" }] }],
+    },
+  ],
+])("a stream %s without events has a comment now and then", async (_, method, path, body) => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const headers = { authorization: `Bearer ${MASTER}`, "content-type": "application/json" };
+  const response = await fetch(served.url + path(id), { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  vi.advanceTimersByTime(LIMITS.keepAliveMs);
+  let text = "";
+  for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(bytes).toString();
+    if (text.includes(": keep-alive")) break;
+  }
+  expect(text).toContain(": keep-alive");
 });
 
 test("a record is its number, its type, and the line of the log", async () => {

@@ -164,11 +164,7 @@ export function createStreamsChannel(options: {
       goBack(lane, since);
       // A client sees at once that it is connected.
       void sink.write(Buffer.from(": connected\n\n"));
-      const keepAlive = setInterval(() => {
-        if (lane.writing !== sink) void sink.write(Buffer.from(": keep-alive\n\n"));
-      }, LIMITS.keepAliveMs);
       void sink.gone.then(() => {
-        clearInterval(keepAlive);
         if (lane.sink !== sink) return;
         lane.sink = null;
         if (lane.queue.length === 0 && lane.last === 0) lanes.delete(session);

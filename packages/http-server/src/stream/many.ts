@@ -88,15 +88,10 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
     due.set(id, row);
     if (!isDue) void turns.take(() => writeRow(id));
   });
-
-  const keepAlive = setInterval(() => {
-    if (!turns.areTaken()) void turns.take(() => write(": keep-alive\n\n"));
-  }, LIMITS.keepAliveMs);
   const cut = () => stop.abort();
   void sink.gone.then(cut);
   life?.addEventListener("abort", cut, { once: true, signal });
   signal.addEventListener("abort", () => {
-    clearInterval(keepAlive);
     for (const subscription of followed) subscription.close();
     unwatch?.();
     due.clear();

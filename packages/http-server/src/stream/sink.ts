@@ -24,14 +24,36 @@ export const STREAM_HEADERS = {
   "X-Accel-Buffering": "no",
 } as const;
 
-/** The answer to a request, begun. */
+/** Begins the answer to a request, and keeps it alive for proxies that end a connection without traffic. */
 export function openSink(c: Context<AppEnv>): Sink {
   const headers = { ...SECURITY_HEADERS, ...allowedOrigin(c.req.header("origin")) };
   const outgoing = c.env?.outgoing;
-  return outgoing ? nodeSink(outgoing, headers) : webSink(headers);
+  const sink = outgoing ? nodeSink(outgoing, headers) : webSink(headers);
+  // What is written in pieces must not be interrupted.
+  let unfinished = 0;
+  const counted = <W extends void | Promise<void>>(written: W): W => {
+    if (written instanceof Promise) {
+      unfinished++;
+      void written.then(() => unfinished--);
+    }
+    return written;
+  };
+  const keepAlive = setInterval(() => unfinished === 0 && void sink.write(KEEP_ALIVE), LIMITS.keepAliveMs);
+  void sink.gone.then(() => clearInterval(keepAlive));
+  return {
+    ...sink,
+    write: (bytes) => counted(sink.write(bytes)),
+    writeLent: (memory) => counted(sink.writeLent(memory)),
+    end() {
+      clearInterval(keepAlive);
+      sink.end();
+    },
+  };
 }
 
 // --- internal ---
+
+const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
 function nodeSink(answer: ServerResponse, headers: Readonly<Record<string, string>>): Sink {
   // Over HTTP/2 an answer is a stream of its connection, and a header about the connection is an error.

@@ -24,7 +24,6 @@ export interface StreamRequest {
 }
 
 const NO_MEMORY = Buffer.alloc(0);
-const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
 interface OpenStream {
   /** The live session it was opened on; null when it only reads a log. */
@@ -165,16 +164,12 @@ export function createStreams(log: AppDeps["log"]) {
         busy = true;
         return behind.then(() => passed(live));
       });
-      const keepAlive = setInterval(() => {
-        if (!busy) void sink.write(KEEP_ALIVE);
-      }, LIMITS.keepAliveMs);
 
       void sink.gone.then(cut);
       void subscription.ended
         // The peer sees its stream end, and may come back; the reason goes to the log.
         .catch((error: unknown) => log?.("stream failed", { session: id, error: String(error) }))
         .finally(() => {
-          clearInterval(keepAlive);
           clearTimeout(leaving);
           life?.removeEventListener("abort", cut);
           unregister();
