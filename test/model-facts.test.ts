@@ -1,4 +1,5 @@
 // What is known of a model, through the built program: how hard it thinks, what it sees, what it costs.
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { startEditor } from "./editor.js";
 import { type Reply, startModel } from "./model.js";
@@ -39,6 +40,20 @@ test("a session made over HTTP has an effort of its own, and changes it with a c
   expect(model.requests.map(({ output_config }) => output_config?.effort)).toEqual(["high", "low", "medium"]);
   const refused = await server.ask("POST /sessions", { body: { prompt: "hi", effort: "utmost" } });
   expect([refused.status, refused.body.error]).toEqual([400, "invalid_body"]);
+});
+
+test("an editor, HTTP and the command line offer the same models", async () => {
+  const model = await startModel(() => done);
+  const editor = await startEditor({ args: ["--model", SONNET], env: model.env });
+  const { configOptions } = await editor.open();
+  const option = configOptions.find(({ id }: { id: string }) => id === "model");
+  const offered = option.options.map(({ value }: { value: string }) => value).sort();
+  expect(offered.length).toBeGreaterThan(5);
+  const server = await startServer(["--model", SONNET], model.env);
+  const { body } = await server.ask("GET /models");
+  expect(body.models.map(({ id }: { id: string }) => id).sort()).toEqual(offered);
+  const typed = startProgram("otter", ["models", "--model", SONNET], model.env);
+  expect((await text(typed.child.stdout)).trim().split("\n").sort()).toEqual(offered);
 });
 
 test("an editor is offered an effort for models that think, and for no others", async () => {

@@ -231,7 +231,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     engines,
     models: () => {
       // Every new session asks, and the environment stays what it is.
-      models ??= suggestModels(env, chain, facts?.listedModels).map((id) => ({
+      models ??= suggestModels(env, chain, facts?.listedModels ?? (() => [])).map((id) => ({
         id,
         name: id,
         description: activeProvider(id, env, chain, values.providers).provider,

@@ -171,25 +171,24 @@ export function chosenEngine({ engine, engine_command }: Pick<ConfigValues, "eng
 }
 
 /** The names that a person may choose from. */
-export function engineNames({ engines, engine_command }: Pick<ConfigValues, "engines" | "engine_command">): string[] {
-  const named = [BUILT_IN, ...Object.keys(PRESETS), ...Object.keys(engines)];
-  return [...new Set([...named, ...(engine_command === null ? [] : [UNNAMED])])];
+export function engineNames(values: Pick<ConfigValues, "engines" | "engine_command">): string[] {
+  return [BUILT_IN, ...programsOf(values).keys()];
 }
 
 // --- internal ---
 
-function engineRows(
-  { engine_command, engines }: Pick<ConfigValues, "engine_command" | "engines">,
-  env: NodeJS.ProcessEnv,
-  home: string,
-): EngineFacts[] {
-  const named = new Map<string, Preset>(Object.entries(PRESETS));
-  for (const [name, row] of Object.entries(engines)) named.set(name, row);
+/** The programs that can run turns: the presets, under which a person's own rows go first, and the command without a name. */
+function programsOf({ engines, engine_command }: Pick<ConfigValues, "engines" | "engine_command">) {
+  const named = new Map<string, Preset>(Object.entries({ ...PRESETS, ...engines }));
   if (engine_command !== null) {
     const [command = "", ...args] = engine_command;
     named.set(UNNAMED, { command, args });
   }
-  return [...named].map(([name, row]) => ({
+  return named;
+}
+
+function engineRows(values: Parameters<typeof programsOf>[0], env: NodeJS.ProcessEnv, home: string): EngineFacts[] {
+  return [...programsOf(values)].map(([name, row]) => ({
     name,
     command: row.command,
     args: row.args ?? [],

@@ -1,6 +1,6 @@
 /** The models that a person may choose here, with what is known of each. Loaded when somebody asks: the facts are a long list. */
 import type { ModelsReply } from "@chimera/acp-schema/http";
-import { factsOf } from "@chimera/agent/facts";
+import { factsOf, listedModels } from "@chimera/agent/facts";
 import { type Chain, type ProviderPackages, packagedModel, routeOf, suggestModels } from "@chimera/agent/providers";
 import { orElse } from "./or-else.js";
 
@@ -12,7 +12,7 @@ export function describeModels(program: {
   readonly active: string;
 }): ModelsReply["models"] {
   const { env, chain, packages, active } = program;
-  return [...new Set([active, ...suggestModels(env, chain)])].map((id) => {
+  return [...new Set([active, ...suggestModels(env, chain, listedModels)])].map((id) => {
     const packaged = packagedModel(id, packages);
     // Null for a model whose key is missing.
     const route = packaged ? null : orElse(() => routeOf(id, env, chain), null);

@@ -49,11 +49,11 @@ export function hasListedModels(env: Env): boolean {
   return Object.values(providers as Record<string, ProviderRow>).some((row) => row.facts && isSetUp(row, env));
 }
 
-/** Models for a picker: the default model and the newest `listed` models of each provider that has a key. */
+/** Models for a picker: the default model and the newest `listed` models of each provider that has a key. The lists are `listedModels` of the facts. */
 export function suggestModels(
   env: Env,
   chain: Chain,
-  listed: (provider: ProviderName) => readonly string[] = () => [],
+  listed: (provider: ProviderName) => readonly string[],
 ): string[] {
   const ready = (Object.entries(providers) as [ProviderName, ProviderRow][]).filter(([, row]) => isSetUp(row, env));
   const newest = ready.flatMap(([name]) =>

@@ -226,7 +226,7 @@ describe("without a name", () => {
   });
 
   it("a picker offers the models that have a key, and offline", () => {
-    expect(suggestModels({ OPENAI_API_KEY: "o" }, openaiFirst)).toEqual(["gpt-6.1-sol", "offline"]);
+    expect(suggestModels({ OPENAI_API_KEY: "o" }, openaiFirst, () => [])).toEqual(["gpt-6.1-sol", "offline"]);
     const configured = listProviders({ OPENAI_API_KEY: "o" }).filter((row) => row.configured);
     expect(configured.map((row) => row.name)).toEqual(["openai", "offline", "scripted"]);
   });

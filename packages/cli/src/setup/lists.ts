@@ -1,5 +1,6 @@
 /** `models`, `tools`, `agents` and `commands`: lists of what is available. */
 import { loadAgents } from "@chimera/agent/agents";
+import { listedModels } from "@chimera/agent/facts";
 import { suggestModels } from "@chimera/agent/providers";
 import { type Invocation, readConfig } from "@chimera/host";
 import { requireOperand } from "../actions.js";
@@ -14,7 +15,7 @@ import { withCore } from "../with-core.js";
 export async function listModels(invocation: Invocation): Promise<number> {
   const { flags, profile, process } = invocation;
   const { values } = readConfig(invocation);
-  const suggested = suggestModels(process.env, profile.chain);
+  const suggested = suggestModels(process.env, profile.chain, listedModels);
   const models = [...new Set([...(values.model === null ? [] : [values.model]), ...suggested])];
   const format = isSet(flags, "json") ? "json" : choiceFlag("format", textFlag(flags, "format"), ["text", "json"]);
   if (format === "json") printJson(invocation, { default: models[0], models });
