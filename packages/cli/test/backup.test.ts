@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createPerson } from "./person.js";
@@ -32,6 +32,36 @@ test("a backup made while a session is running is restored completely, without c
     code: 2,
     stderr: expect.stringContaining("not empty"),
   });
+});
+
+test("a backup leaves out nothing in silence: sessions in another directory are to be archived with it", async () => {
+  const person = await createPerson();
+  await person.type(["-p", "list files", "--store", "file:elsewhere"]);
+  const file = join(person.cwd, "all.tar.gz");
+  expect(await person.type(["backup", file, "--store", "file:elsewhere"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`sessions are in ${join(person.cwd, "elsewhere")}: archive that directory too`),
+  });
+  expect(existsSync(file)).toBe(false);
+});
+
+test("a backup is made with a tar that is not GNU's, too", { tags: ["needs-tar"] }, async () => {
+  const person = await createPerson();
+  await person.type(["-p", "list files"]);
+  const bin = join(person.home, "bin");
+  await mkdir(bin);
+  const real = person.env["PATH"];
+  const other = `#!/bin/sh
+case "$*" in
+  --version) echo "bsdtar 3.7.4 - libarchive 3.7.4" ;;
+  *--warning*) echo "tar: Option --warning=no-file-changed is not supported" >&2; exit 1 ;;
+  *) PATH='${real}' exec tar "$@" ;;
+esac
+`;
+  await writeFile(join(bin, "tar"), other, { mode: 0o755 });
+  const file = join(person.cwd, "all.tar.gz");
+  expect(await person.type(["backup", file], { env: { PATH: `${bin}:${real}` } })).toMatchObject({ code: 0, stderr: "" });
+  expect(await (await createPerson()).type(["restore", file])).toMatchObject({ code: 0 });
 });
 
 test("restore refuses a file that is not a backup, and leaves nothing on the disk", {

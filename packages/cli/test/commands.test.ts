@@ -220,6 +220,34 @@ test("sessions gc removes only the program's own files, wherever its directories
   expect([...theirs, join(root, "linked")].filter((path) => !existsSync(path))).toEqual([]);
 });
 
+test("sessions gc leaves alone what belongs to the sessions of another store", async () => {
+  const person = await createPerson();
+  const elsewhere = ["--store", "file:elsewhere"];
+  const file = async (id: string) => {
+    const path = join(person.home, ".chimera/outputs", id, "call-1.txt");
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, "long");
+    const blob = join(person.home, ".chimera/snapshots", id, "history.ndjson");
+    await mkdir(dirname(blob), { recursive: true });
+    await writeFile(blob, "");
+    const past = new Date(Date.now() - 3 * 86_400_000);
+    for (const one of [path, blob]) for (const at of [one, dirname(one)]) await lutimes(at, past, past);
+    return [path, blob];
+  };
+  const gone = await file("otter-20200101T000000-aaaaaaaa");
+  const here = await file(await talk(person));
+  expect(ok(await person.type(["sessions", "gc", ...elsewhere]))).toContain("0 leftovers");
+  expect([...here, ...gone].filter((path) => !existsSync(path))).toEqual([]);
+  expect(ok(await person.type(["sessions", "gc"]))).toContain("2 leftovers");
+  expect(gone.filter((path) => existsSync(path))).toEqual([]);
+
+  await person.type(["-p", "list files", ...elsewhere]);
+  const [{ session_id: other }] = JSON.parse(ok(await person.type(["sessions", "list", "--json", ...elsewhere])));
+  const there = await file(other);
+  expect(ok(await person.type(["sessions", "gc"]))).toContain("0 leftovers");
+  expect([...here, ...there].filter((path) => !existsSync(path))).toEqual([]);
+});
+
 test("stats, share, export and import", async () => {
   const person = await createPerson();
   const id = await talk(person);

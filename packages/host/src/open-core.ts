@@ -9,7 +9,7 @@ import { hideSecrets } from "./hide-secrets.js";
 import type { Log } from "./log/log.js";
 import { type OpenedLog, openLog } from "./log/log-file.js";
 import { orElse } from "./or-else.js";
-import { requireWritable } from "./paths.js";
+import { noteOtherStore, requireWritable } from "./paths.js";
 import type { ExtensionContext, StartedExtension } from "./profile.js";
 import type { AppAbout } from "./serve/load-app.js";
 
@@ -84,9 +84,12 @@ export async function requireNamed(config: Config): Promise<void> {
   await requireNames(config);
 }
 
-/** Sessions that are kept need a place: what cannot be written is said before anything starts. A database has its own. */
+/** Sessions that are kept need a place: what cannot be written is said before anything starts. A store elsewhere has its own. */
 export function requireHome({ paths, values }: Pick<Config, "paths" | "values">): void {
-  if (values.save && values.store === null) requireWritable(paths.root);
+  if (!values.save) return;
+  if (values.store === null) return requireWritable(paths.root);
+  // Where nothing can be written, nothing is kept for the sessions of that store.
+  if (paths.isStoreElsewhere) orElse(() => noteOtherStore(paths), undefined);
 }
 
 // --- internal ---

@@ -1,5 +1,5 @@
 /** Where this product keeps things. `$CHIMERA_HOME` moves all of it, `$CHIMERA_SNAPSHOT_ROOT` the snapshots alone, `--store` what a store holds. */
-import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
@@ -29,7 +29,16 @@ export function resolvePaths(env: NodeJS.ProcessEnv, store: string | null = null
     /** The people who may call a server, with the digests of their tokens. */
     people: join(root, "people.json"),
     config: join(root, "config.json"),
+    /** Whether sessions are kept somewhere else than below the data directory. */
+    isStoreElsewhere: store !== null && storeDirectory(store, home) !== root,
+    /** A file that is there once such a store was used: what is kept here for a session may belong to a session of that store. */
+    otherStores: join(root, "other-stores"),
   };
+}
+
+/** Whether an address of a store names a database. */
+export function isDatabase(store: string | null): boolean {
+  return /^postgres(ql)?:/.test(store ?? "");
 }
 
 /** The directory that an address of a store names; null for any other address. */
@@ -55,6 +64,11 @@ export function requireWritable(root: string): void {
     // As what the system itself refuses: exit code 1, no stack.
     throw Object.assign(new Error(message, { cause }), { code, syscall: "access" });
   }
+}
+
+export function noteOtherStore({ root, otherStores }: Pick<Paths, "root" | "otherStores">): void {
+  makeDirectory(root);
+  writeFileSync(otherStores, "");
 }
 
 /** One level at a time: the recursive call of Node never returns where a file system takes no directories, as `/proc`. */

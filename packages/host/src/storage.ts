@@ -10,7 +10,7 @@ import type { PostgresStorage } from "@chimera/store-postgres";
 import { UsageError } from "./command/usage-error.js";
 import type { Config } from "./config/read-config.js";
 import type { Log } from "./log/log.js";
-import { storeDirectory, storedIn } from "./paths.js";
+import { isDatabase, storeDirectory, storedIn } from "./paths.js";
 
 export interface Storage {
   readonly store: EventStore<SessionEvent, Summary>;
@@ -43,7 +43,7 @@ export type StorageOptions = Pick<Config, "paths" | "values"> & {
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { paths, values, program, log } = options;
   const address = options.address ?? values.store ?? `file:${paths.root}`;
-  if (/^postgres(ql)?:/.test(address)) return openDatabase(address, options);
+  if (isDatabase(address)) return openDatabase(address, options);
   const root = storeDirectory(address, paths.home);
   if (root === null)
     throw new UsageError(

@@ -1,4 +1,5 @@
 /** `sessions gc`: removes empty sessions and leftovers, and on demand sessions beyond a limit of age, number or size. */
+import { existsSync } from "node:fs";
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isSessionId, isStoreError } from "@chimera/event-store";
@@ -35,12 +36,12 @@ export async function collectGarbage(invocation: Invocation): Promise<number> {
       if (!dryRun) await forgetFiles(paths, one.id);
     }
     const leftovers = await findLeftovers(store, paths, now);
-    const orphans = await orphansIn(store, paths.snapshots, now);
+    const orphans = await orphansIn(store, paths, "snapshots", now);
     if (dryRun) return reportRemoval(invocation, { removed, leftovers: leftovers.length + orphans.length, dryRun });
     for (const path of leftovers) await rm(path, { recursive: true, force: true });
     const swept = await store.sweep();
     for (const id of new Set([...orphans, ...removed.map((one) => one.id)])) await snapshots.clear(id);
-    const left = await orphansIn(store, paths.snapshots, now);
+    const left = await orphansIn(store, paths, "snapshots", now);
     // Keep the blobs of recent sessions: a server may hold one, and a person may be about to undo.
     const { sessions } = await store.list();
     const recent = sessions.filter(({ touched }) => now - touched < YOUNG_MS).map(({ id }) => id);
@@ -181,7 +182,7 @@ async function saysNothing(store: SessionStore, id: string): Promise<boolean> {
 async function findLeftovers(store: SessionStore, paths: Paths, now: number): Promise<string[]> {
   const unfinished = await oldNames(paths.eventlog, now, async (name) => LEFTOVER.test(name));
   const outputs: string[] = [];
-  for (const id of await orphansIn(store, paths.outputs, now)) {
+  for (const id of await orphansIn(store, paths, "outputs", now)) {
     if (await hasOutputs(paths.outputs, id)) outputs.push(join(paths.outputs, id));
   }
   return [...unfinished.map((name) => join(paths.eventlog, name)), ...outputs];
@@ -192,9 +193,10 @@ async function hasOutputs(directory: string, id: string): Promise<boolean> {
   return names?.every((name) => name.endsWith(".txt")) ?? false;
 }
 
-/** Directories with the id of a session that has no log. */
-function orphansIn(store: SessionStore, directory: string, now: number): Promise<string[]> {
-  return oldNames(directory, now, async (id) => !(await store.has(id)));
+/** Directories with the id of a session that has no log; none where the session may be in a store that is not asked here. */
+async function orphansIn(store: SessionStore, paths: Paths, kind: "snapshots" | "outputs", now: number) {
+  if (paths.isStoreElsewhere || existsSync(paths.otherStores)) return [];
+  return oldNames(paths[kind], now, async (id) => !(await store.has(id)));
 }
 
 /** Skips young directories: an unsaved session has no log, and its process may still be running. */

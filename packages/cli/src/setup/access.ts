@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Invocation, readConfig, UsageError } from "@chimera/host";
+import { type Invocation, isDatabase, readConfig, UsageError } from "@chimera/host";
 import { addPerson, fileList, isPersonName, type ListPlace, parsePeople, removePerson } from "@chimera/host/people";
 import { openStorage } from "@chimera/host/storage";
 import { type AuditReport, auditFiles, verifyAudit } from "@chimera/policy";
@@ -84,7 +84,7 @@ export async function verifyKeptAudit(invocation: Invocation): Promise<AuditRepo
 /** Opens the list of people, which is where the sessions are: in the database, or in a file. */
 async function withPeople<T>(invocation: Invocation, work: (place: ListPlace) => Promise<T>): Promise<T> {
   const { paths, values } = readConfig(invocation);
-  if (!/^postgres(ql)?:/.test(values.store ?? "")) return work(fileList(paths.people));
+  if (!isDatabase(values.store)) return work(fileList(paths.people));
   const { shared, store } = await openStorage({ paths, values, program: invocation.profile.name });
   try {
     return await work(shared!.people);

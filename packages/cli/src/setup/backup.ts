@@ -1,8 +1,8 @@
 /** `backup` and `restore`: all stored data as one archive. A server may continue to write during a backup. */
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { resolve } from "node:path";
-import { type Invocation, readConfig, UsageError } from "@chimera/host";
+import { dirname, resolve } from "node:path";
+import { type Invocation, isDatabase, readConfig, UsageError } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { printReport } from "../output.js";
@@ -21,12 +21,9 @@ export async function backUp(invocation: Invocation): Promise<number> {
   const draft = `${file}.draft`;
   try {
     // Ignore files that a server changes or removes meanwhile: the backup has the state just before.
-    const args = [
-      "--warning=no-file-changed",
-      "--warning=no-file-removed",
-      ...LEFT_OUT.map((one) => `--exclude=${one}`),
-    ];
-    await tar(["-czf", draft, ...args, "-C", root, "."], [0, 1]);
+    const quiet = (await isGnu()) ? ["--warning=no-file-changed", "--warning=no-file-removed"] : [];
+    const leftOut = LEFT_OUT.map((one) => `--exclude=${one}`);
+    await tar(["-czf", draft, ...quiet, ...leftOut, "-C", root, "."], quiet.length > 0 ? [0, 1] : [0]);
     chmodSync(draft, 0o600);
     renameSync(draft, file);
   } finally {
@@ -52,23 +49,32 @@ export async function restore(invocation: Invocation): Promise<number> {
 
 function requireFiles(invocation: Invocation): { readonly root: string } {
   const { paths, values } = readConfig(invocation);
-  if (/^postgres(ql)?:/.test(values.store ?? "")) {
-    throw new UsageError("sessions are in a database: back it up with pg_dump, and this directory with --store file:");
-  }
-  return paths;
+  if (!paths.isStoreElsewhere) return paths;
+  const sessions = isDatabase(values.store)
+    ? "sessions are in a database: back it up with pg_dump"
+    : `sessions are in ${dirname(paths.eventlog)}: archive that directory too`;
+  throw new UsageError(`${sessions}, and this directory with --store file:${paths.root}`);
 }
 
-/** @param fine exit codes that count as success */
-function tar(args: readonly string[], fine: readonly number[]): Promise<void> {
+/** Only GNU tar has names for its warnings, and exits with 1 for files that change while it reads them. */
+async function isGnu(): Promise<boolean> {
+  return (await tar(["--version"], [0])).includes("GNU tar");
+}
+
+/** @param fine exit codes that count as success @returns what it printed */
+function tar(args: readonly string[], fine: readonly number[]): Promise<string> {
   return new Promise((done, fail) => {
-    const child = spawn("tar", args, { stdio: ["ignore", "ignore", "pipe"] });
-    let said = "";
+    const child = spawn("tar", args, { stdio: ["ignore", "pipe", "pipe"] });
+    let [printed, said] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      printed += text;
+    });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       said = (said + text).slice(-2000);
     });
     child.once("error", (cause) => fail(new CliError("failed", "tar could not be started: install it", { cause })));
     child.once("close", (code) => {
-      if (fine.includes(code ?? -1)) return done();
+      if (fine.includes(code ?? -1)) return done(printed);
       fail(new CliError("failed", `tar failed: ${said.trim() || `exit code ${code}`}`));
     });
   });

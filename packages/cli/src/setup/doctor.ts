@@ -11,7 +11,7 @@ import { loadAgents } from "@chimera/agent/agents";
 import { loadMcpConfig } from "@chimera/agent/mcp";
 import { keyRefusal } from "@chimera/agent/models";
 import { findPackage, installCommand, listProviders, packagedModel, resolveModel } from "@chimera/agent/providers";
-import { type Invocation, readConfig, resolvePaths } from "@chimera/host";
+import { type Invocation, isDatabase, readConfig, resolvePaths } from "@chimera/host";
 import { fileList, parsePeople } from "@chimera/host/people";
 import { addressOf, listPidfiles } from "@chimera/host/pidfile";
 import { createSandbox } from "@chimera/sandbox";
@@ -108,7 +108,7 @@ const DAY_MS = 86_400_000;
 const SERVER_CHECKS: Readonly<Record<string, Check>> = {
   async people(invocation) {
     const { paths, values } = readConfig(invocation);
-    if (/^postgres(ql)?:/.test(values.store ?? "")) return ok("in the database: token list shows them");
+    if (isDatabase(values.store)) return ok("in the database: token list shows them");
     const found = await stat(paths.people).catch(() => null);
     const people = parsePeople(await fileList(paths.people).read());
     if (!found || people.length === 0) return warn("no person has a token", "token add <name>");
