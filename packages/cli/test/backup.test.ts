@@ -60,7 +60,10 @@ esac
 `;
   await writeFile(join(bin, "tar"), other, { mode: 0o755 });
   const file = join(person.cwd, "all.tar.gz");
-  expect(await person.type(["backup", file], { env: { PATH: `${bin}:${real}` } })).toMatchObject({ code: 0, stderr: "" });
+  expect(await person.type(["backup", file], { env: { PATH: `${bin}:${real}` } })).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
   expect(await (await createPerson()).type(["restore", file])).toMatchObject({ code: 0 });
 });
 

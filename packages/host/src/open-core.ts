@@ -87,9 +87,9 @@ export async function requireNamed(config: Config): Promise<void> {
 /** Sessions that are kept need a place: what cannot be written is said before anything starts. A store elsewhere has its own. */
 export function requireHome({ paths, values }: Pick<Config, "paths" | "values">): void {
   if (!values.save) return;
-  if (values.store === null) return requireWritable(paths.root);
+  if (values.store === null) requireWritable(paths.root);
   // Where nothing can be written, nothing is kept for the sessions of that store.
-  if (paths.isStoreElsewhere) orElse(() => noteOtherStore(paths), undefined);
+  else if (paths.isStoreElsewhere) orElse(() => noteOtherStore(paths), undefined);
 }
 
 // --- internal ---

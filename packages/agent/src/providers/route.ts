@@ -50,11 +50,7 @@ export function hasListedModels(env: Env): boolean {
 }
 
 /** Models for a picker: the default model and the newest `listed` models of each provider that has a key. The lists are `listedModels` of the facts. */
-export function suggestModels(
-  env: Env,
-  chain: Chain,
-  listed: (provider: ProviderName) => readonly string[],
-): string[] {
+export function suggestModels(env: Env, chain: Chain, listed: (provider: ProviderName) => readonly string[]): string[] {
   const ready = (Object.entries(providers) as [ProviderName, ProviderRow][]).filter(([, row]) => isSetUp(row, env));
   const newest = ready.flatMap(([name]) =>
     listed(name)
