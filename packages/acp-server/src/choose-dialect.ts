@@ -1,23 +1,23 @@
-/** Which dialect a connection speaks, from its first `initialize`. Native rows take only what ACP refuses. */
+/** Decides which dialect a connection speaks. A native dialect is chosen only for an `initialize` that standard ACP would refuse. */
 export type DialectChoice =
   | { readonly ok: true; readonly dialect: string; readonly revision2: boolean }
   | { readonly ok: false; readonly message: string; readonly data?: unknown };
 
 export interface ChoiceContext {
-  /** `--acp-dialect`. */
+  /** The value of `--acp-dialect`; null without it. */
   readonly forced: string | null;
-  /** Every dialect that is served. */
+  /** The names of all dialects this server has. */
   readonly names: readonly string[];
-  /** The program's own dialect and its version; null for a program that speaks standard ACP alone. */
+  /** The program's own dialect and its version; null for a program that speaks only standard ACP. */
   readonly native: { readonly name: string; readonly version: string } | null;
 }
 
-/** What standard ACP is called among the dialects. */
+/** The name of standard ACP among the dialects. */
 export const STANDARD = "acp";
 const ACP_FIELDS = ["info", "capabilities", "clientInfo", "clientCapabilities"];
 
 /**
- * Which dialect a connection gets, by the params of its `initialize`.
+ * Chooses the dialect of a connection from the params of its `initialize`.
  *
  * @example
  * const native = { name: "otter", version: "0.1" };

@@ -1,7 +1,6 @@
 /**
- * The sessions that one connection shows, by id. Each is a reader of its log; a prompt is answered by that reader when it passes the
- * last record of its turn, which is why every update comes before the reply and none after. A session that is unloaded stays shown: its
- * reader sleeps until it is loaded again.
+ * The sessions that one connection shows. A reader follows the log of each. It answers a prompt when it passes the last record of the
+ * prompt's turn, so the client gets every update before the reply. The reader of an unloaded session sleeps until it is loaded again.
  */
 import { randomUUID } from "node:crypto";
 import type { TurnView } from "@chimera/acp-schema/conversation";
@@ -20,29 +19,29 @@ export interface ShowOptions {
   readonly from: number;
   readonly view: () => SessionView;
   readonly isHeld?: boolean;
-  /** The client was just sent everything before `from`: no earlier cursor counts. */
+  /** The server has just sent the client everything before `from`, so an earlier cursor of the client does not count. */
   readonly isReplayed?: boolean;
 }
 
-/** A prompt and the open session it is for. */
+/** A prompt and the session it is for, now open. */
 export interface OpenedPrompt {
   readonly session: Session;
   readonly input: PromptInput;
-  /** Sends what else the client is to know before the answer. */
+  /** Sends further updates that the client must get before the answer. */
   readonly updates?: () => Promise<void>;
 }
 
-/** With an `origin` a connection speaks for others: several people may watch through it, so it is shown its own prompts too. */
+/** With an `origin`, several people may watch through one connection, so it is also sent the prompts that it sent itself. */
 type ConnectionSessionsDeps = Pick<
   ConnectionContext,
   "connection" | "origin" | "core" | "onLeave" | "onReaderError" | "cursors" | "onRewind"
 >;
 
-/** Those of this connection: a dialect that was forced on it is opened before and after `initialize`, and shows each session once. */
+/** The sessions of a connection. A forced dialect is opened before `initialize` and again by it, and must show each session once. */
 export function sessionsOf(deps: ConnectionSessionsDeps): ConnectionSessions {
-  const own = byConnection.get(deps.connection) ?? createConnectionSessions(deps);
-  byConnection.set(deps.connection, own);
-  return own;
+  const sessions = byConnection.get(deps.connection) ?? createConnectionSessions(deps);
+  byConnection.set(deps.connection, sessions);
+  return sessions;
 }
 
 // --- internal ---
@@ -51,10 +50,10 @@ const byConnection = new WeakMap<Connection, ConnectionSessions>();
 
 function createConnectionSessions(deps: ConnectionSessionsDeps) {
   const shown = new Map<string, Shown>();
-  const lent = new Map<string, readonly McpServer[]>();
-  /** Prompts whose session is still being opened, by its id. */
+  const lentServers = new Map<string, readonly McpServer[]>();
+  /** By session id: settles when the prompts that still wait for the session to open are in the queue. */
   const arriving = new Map<string, Promise<unknown>>();
-  const own = createOwnPrompts();
+  const ownPrompts = createOwnPrompts();
   let stopListening: (() => void) | null = null;
   let isGone = false;
 
@@ -69,20 +68,20 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
     one.view.close?.();
     for (const turn of [...one.pending.keys()]) settle(one, turn);
   };
-  /** The log was deleted or cannot be read: what waits is answered, and the client may load the session again. */
+  /** For a log that was deleted or cannot be read: answers the waiting prompts. The client may load the session again. */
   const lose = (one: Shown, subscription: Subscription, failure: unknown = null): void => {
     if (one.subscription !== subscription) return;
     for (const turn of [...one.pending.keys()]) settle(one, turn, failure);
     hide(one.id);
   };
   const follow = ({ sessions }: Core, one: Shown, from: number): void => {
-    // Before the first batch, which a store in memory hands over at once.
+    // This must come before `follow`, because a store in memory delivers the first batch at once.
     one.reached = from;
     one.isNew = true;
     const subscription: Subscription = sessions.logs.follow(
       one.id,
       { from, sleeps: one.isHeld ? undefined : "unloaded" },
-      (batch) => deliver(deps, one, batch, () => one.subscription === subscription, own),
+      (batch) => deliver(deps, one, batch, () => one.subscription === subscription, ownPrompts),
     );
     one.subscription = subscription;
     subscription.ended.then(
@@ -94,12 +93,12 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
     );
   };
 
-  // Everything after the record again, the answers to prompts too: the client's channel lost it.
+  // The client's channel lost lines: send everything after the record again, with the answers to prompts.
   deps.onRewind((id, seq) => {
     const one = shown.get(id);
     if (!one) return void deps.cursors.set(id, seq);
     const { subscription } = one;
-    // Nothing is skipped, wherever a client says that it is.
+    // A client that names a later record than it was sent must not miss any.
     if (!subscription || seq >= one.reached) return;
     one.subscription = null;
     subscription.close();
@@ -112,41 +111,41 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
   });
 
   return {
-    /** Shows a session's records after `from`, if it is not shown already. `isHeld`: by another process, so its log is watched. */
+    /** Shows a session's records after `from`, unless it is shown already. With `isHeld` another process writes the log, so watch it. */
     show(core: Core, id: string, options: ShowOptions) {
-      // The client may have left while its last call was under way.
+      // The client may have left during its last call.
       if (isGone || shown.has(id)) return;
       stopListening ??= core.sessions.onLoad((session) => shown.get(session.id)?.view.reloaded?.(session));
-      const one = startShowing(core, id, options, () => lent.get(id) ?? []);
+      const one = startShowing(core, id, options, () => lentServers.get(id) ?? []);
       shown.set(id, one);
       const cursor = options.isReplayed ? undefined : deps.cursors.get(id);
       deps.cursors.delete(id);
       follow(core, one, Math.min(cursor ?? options.from, options.from));
     },
     view: (id: string) => shown.get(id)?.view,
-    /** The MCP servers that the client hands over for a session. */
-    lend: (id: string, servers: readonly McpServer[]) => void lent.set(id, servers),
-    /** Sends a prompt once its session is open; the request is answered when the turn has passed and `updates` have gone out. */
+    /** Keeps the MCP servers that the client provides for a session. */
+    lend: (id: string, servers: readonly McpServer[]) => void lentServers.set(id, servers),
+    /** Queues a prompt once its session is open. The request is answered after the records of its turn and the `updates`. */
     prompt(id: string, request: RequestContext, opening: () => Promise<OpenedPrompt>, key?: string) {
-      own.add(key);
+      ownPrompts.add(key);
       const before = arriving.get(id);
       const submitting = opening().then(async (prompt): Promise<typeof deferred> => {
-        // Prompts run in the order they were sent, whichever of them was ready first.
+        // Prompts run in the order the client sent them, whichever of them was ready first.
         if (before) await before;
-        return submit(deps, shown.get(id), prompt, request, own);
+        return submit(deps, shown.get(id), prompt, request, ownPrompts);
       });
       const settled = Promise.allSettled([before, submitting]);
       arriving.set(id, settled);
       void settled.then(() => arriving.get(id) === settled && arriving.delete(id));
       return submitting;
     },
-    /** Resolves when the prompts sent so far have their place in the queue. A cancel that did not wait could overtake its prompt. */
+    /** Resolves when the prompts sent so far are in the queue. A cancel must wait for this, or it could overtake its prompt. */
     arrived: async (id: string) => void (await arriving.get(id)),
     /** Unloads or deletes a session, sends its last updates, and stops showing it. */
     async close(id: string, how: "close" | "delete") {
       await arriving.get(id);
       const { sessions } = await deps.core();
-      // The node that has a session also has its snapshots, as long as it has the session.
+      // A session that another node has loaded must be deleted there first, because that node has its snapshots.
       const isDeleted = how === "delete" && sessions.isAway?.(id) === true;
       try {
         await (isDeleted ? sessions.delete(id) : sessions.close(id));
@@ -154,7 +153,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
         await Promise.race([Promise.all(answers), new Promise((resolve) => setTimeout(resolve, FAREWELL_MS).unref())]);
       } finally {
         hide(id);
-        lent.delete(id);
+        lentServers.delete(id);
       }
       if (how === "delete" && !isDeleted) await sessions.delete(id);
     },
@@ -168,7 +167,7 @@ interface Pending {
   readonly session: Session;
   readonly request: RequestContext;
   readonly updates: () => Promise<void>;
-  /** The last record of before, for a prompt whose turn had ended when it was sent again. */
+  /** For a prompt that was sent again after its turn had ended: the last record at that moment. Null for others. */
   readonly endedBy: number | null;
   answered(): void;
   readonly done: Promise<void>;
@@ -180,17 +179,17 @@ interface Shown {
   readonly view: SessionView;
   readonly isHeld: boolean;
   readonly pending: Map<number, readonly Pending[]>;
-  /** Answered prompts by their turn: a client that goes back before the end of one gets its answer again. */
+  /** Answered prompts by turn: a client that goes back to before the end of a turn gets the answer again. */
   readonly answered: Map<number, readonly RequestContext[]>;
   readonly detach: () => void;
   subscription: Subscription | null;
   /** The last record whose lines were sent. */
   reached: number;
-  /** Nothing of the subscription has come yet. */
+  /** Whether the subscription has not delivered anything yet. */
   isNew: boolean;
 }
 
-/** How many answered turns of a session can be shown again with their answers. */
+/** For how many turns of a session the answers are kept, to be sent again. */
 const REPEATED = 100;
 
 function startShowing(
@@ -230,14 +229,14 @@ async function deliver(
   one: Shown,
   batch: readonly LogEntry<SessionEvent>[],
   isCurrent: () => boolean,
-  prompts: OwnPrompts,
+  ownPrompts: OwnPrompts,
 ): Promise<void> {
   const { connection } = deps;
   const { id: session, view, pending, answered } = one;
   let seq = 0;
   if (one.isNew) {
     one.isNew = false;
-    // A prompt begins something new; anything else may go on with what was not shown here.
+    // A prompt begins a new message. Any other record may continue a message whose beginning this reader has not seen.
     const [first] = batch;
     if (first && first.type !== "user_message") {
       await view.begin?.(first.seq);
@@ -246,10 +245,10 @@ async function deliver(
   }
   for (const entry of batch) {
     const turn = promptTurn(entry);
-    const own =
-      deps.origin === undefined && turn >= 0 && (pending.has(turn) || answered.has(turn) || prompts.has(entry));
+    const isOwnPrompt =
+      deps.origin === undefined && turn >= 0 && (pending.has(turn) || answered.has(turn) || ownPrompts.has(entry));
     seq = isLost(entry) ? entry.last : entry.seq;
-    for (const line of view.frames(entry, own)) connection.notifyEncoded(line, { session, seq });
+    for (const line of view.frames(entry, isOwnPrompt)) connection.notifyEncoded(line, { session, seq });
     one.reached = seq;
     if (isLost(entry)) continue;
     view.after?.(entry);
@@ -264,17 +263,17 @@ async function deliver(
   await connection.drained(session);
 }
 
-/** Answers the prompts of a turn whose last record has passed. */
+/** Answers the prompts of a turn after its last record was sent. */
 async function answerTurn(one: Shown, turn: number, seq: number, isCurrent: () => boolean): Promise<void> {
   const waiting = one.pending.get(turn);
   if (!waiting) return;
-  // An answer promises that the turn is kept.
+  // The answer promises that the turn is durable.
   const kept = waiting.flatMap(({ session, updates }) => [session.durable(seq), updates()]);
   const failure = await Promise.all(kept).then(
     () => null,
     (error: unknown) => error,
   );
-  // A client that went back meanwhile gets the updates again first.
+  // If the client went back meanwhile, it must first get the updates again.
   if (isCurrent()) settle(one, turn, failure, seq);
 }
 
@@ -290,13 +289,13 @@ function settle({ id, pending, answered, view }: Shown, turn: number, failure: u
     else request.fail(failure ?? turnFailure(ended), subject);
     done();
   }
-  // Only a turn that is in the log can pass again.
+  // Only a turn that is in the log can be sent again.
   if (failure !== null || seq === undefined) return;
   answered.set(turn, [...(answered.get(turn) ?? []), ...waiting.map(({ request }) => request)]);
   if (answered.size > REPEATED) answered.delete(answered.keys().next().value!);
 }
 
-/** A turn that is answered before it ended was left: its session, or its connection, was closed. */
+/** A prompt is answered before its turn ended only when its session or its connection was closed. */
 function stopReasonOf(turn: TurnView | undefined): string {
   return turn?.ended && !turn.result?.cancelled ? (turn.stopReason ?? "end_turn") : "cancelled";
 }
@@ -311,11 +310,11 @@ function submit(
   one: Shown | undefined,
   { session, input, updates = async () => {} }: OpenedPrompt,
   request: RequestContext,
-  own: OwnPrompts,
+  ownPrompts: OwnPrompts,
 ): typeof deferred | Promise<typeof deferred> {
   if (!one) throw new Error(`session ${session.id} is not open on this connection`);
   let accepted: Accepted | Promise<Accepted> | undefined;
-  // The client takes its prompt back. One that goes away leaves the turn to the other clients.
+  // The client cancelled the request. When a client leaves instead, its turn continues for the other clients.
   request.onAbort((reason) => {
     if (!isConnectionError(reason) || reason.code !== "aborted") return;
     if (accepted === undefined) throw reason;
@@ -333,19 +332,19 @@ function submit(
     const waiting = one.pending.get(turn) ?? [];
     one.pending.set(turn, [...waiting, { session, request, updates: send, endedBy, answered, done }]);
     if (endedBy !== null && one.reached >= endedBy) settle(one, turn, null, endedBy);
-    // The session may have been hidden while the other node took the prompt: no reader comes to the end of the turn.
+    // The session may have been hidden while the other node took the prompt. Then no reader would reach the end of the turn.
     if (one.subscription === null) settle(one, turn);
     return deferred;
   };
   const isAway = one.core.sessions.isAway?.(session.id) === true;
-  // The record of a prompt may be read here before the other node answers: its key says whose prompt it is.
+  // This reader may see the record of a prompt before the other node answers. The key shows whose prompt it is.
   const key = input.key ?? (isAway ? randomUUID() : undefined);
-  own.add(key);
+  ownPrompts.add(key);
   accepted = session.prompt({ ...input, key, origin: deps.origin });
   return accepted instanceof Promise ? accepted.then(wait) : wait(accepted);
 }
 
-/** The turn that a prompt begins or a record ends; -1 for every other entry, because a delta's line need not be decoded for it. */
+/** The turn that the entry begins or ends; -1 for every other entry, so that the lines of deltas need not be decoded. */
 function promptTurn(entry: LogEntry<SessionEvent>): number {
   return !isLost(entry) && (entry.type === "user_message" || endsTurn(entry.type)) ? (entry.event.turn ?? -1) : -1;
 }

@@ -1,45 +1,45 @@
-/** What a connection serves: sessions, and what a client may choose for them. */
+/** Defines what a connection serves: sessions, and the settings that a client may choose for them. */
 import type { FlagOption, Mode } from "@chimera/acp-schema/conversation";
 import type { ReachableSessions, Session, SettingChange, SlashPalette } from "@chimera/session";
 
-/** A choice a client may show: a model, an agent. */
+/** A choice that a client may show, such as a model or an agent. */
 export interface Choice {
   readonly id: string;
   readonly name: string;
   readonly description?: string | undefined;
 }
 
-/** A setting of sessions that a client picks from choices. */
+/** A setting of a session with a list of choices. */
 export interface SessionOption {
   readonly id: string;
   readonly name: string;
-  /** How ACP calls settings of its kind, where it does. */
+  /** ACP's name for settings of this kind, if it has one. */
   readonly category?: string;
   readonly description?: string;
   readonly choices: readonly Choice[];
-  /** Whether it means anything to the session as it is set. @defaultValue always */
+  /** Whether the option has an effect with the session's present settings. @defaultValue always */
   offered?(session: Session): boolean;
   current(session: Session): string;
-  /** What choosing a value changes; null when nothing. Throws `invalid_setting`. Absent for an option that can only be read. */
+  /** The change that choosing a value makes; null for none. Throws `invalid_setting`. Absent for an option that can only be read. */
   change?(session: Session, value: string): SettingChange | null;
 }
 
-/** The modes that mean something to a session as it is set: those left out are overruled by something else. */
+/** The modes that have an effect with the session's present settings. Other settings overrule the modes that are left out. */
 export interface OfferedModes {
   readonly current: Mode;
-  /** What each comes to, in a sentence. */
+  /** One sentence about the effect of each mode. */
   readonly modes: Readonly<Partial<Record<Mode, string>>>;
-  /** The switches that change anything. */
+  /** The approval flags that have an effect. */
   readonly flags: readonly FlagOption[];
 }
 
-/** The core that a connection serves; loaded when the first session is asked for, so that `initialize` is answered at once. */
+/** The core that a connection serves. It is loaded with the first request for a session, so that `initialize` is answered at once. */
 export interface Core {
   readonly sessions: ReachableSessions;
   readonly palette: Pick<SlashPalette, "commands" | "custom">;
   models(): readonly Choice[];
-  /** The agents a session in that directory can use: built in, the user's and the project's. */
+  /** The agents that a session in this directory can use: built in, the user's and the project's. */
   agents(cwd: string): Promise<readonly Choice[]>;
-  /** Settings of sessions besides those that all have. */
+  /** Settings of sessions besides those that every session has. */
   readonly options?: readonly SessionOption[];
 }

@@ -1,6 +1,6 @@
 /**
- * What a client hands over, checked and turned into what sessions take, and which prompts are its own. Harmless departures from ACP are
- * mended first.
+ * Checks what a client sends and turns it into the types of sessions, and remembers which prompts are the client's own. Harmless
+ * departures from ACP are mended first.
  */
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
@@ -11,41 +11,41 @@ import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import type { McpServer } from "@chimera/session";
 import type { Shape } from "./row.js";
 
-/** Throws unless each path is absolute, there, and a directory. */
+/** Throws unless each path is an absolute path of an existing directory. */
 export function requireDirectories(paths: readonly string[]): void {
   paths.forEach(requireDirectory);
 }
 
-/** The method, for params that were changed first. */
+/** The shape of a method whose params `change` mends before they are validated. */
 export function tolerate<S extends Shape>(shape: S, change: (params: Fields) => Fields): S {
   const standard = shape.params["~standard"];
   const validate = (value: unknown) => standard.validate(isObject(value) ? change(value) : value);
   return { ...shape, params: { "~standard": { ...standard, validate } } };
 }
 
-/** Some write variables and headers of MCP servers as a map, or leave out what is empty. */
+/** Mends MCP servers: some clients send variables and headers as a map, or leave out empty lists. */
 export function plainServers(params: Fields): Fields {
   const { mcpServers } = params;
   return Array.isArray(mcpServers) ? { ...params, mcpServers: mcpServers.map(plainServer) } : params;
 }
 
-/** Some load a session without a word about servers when they have none. */
+/** Mends a load without `mcpServers`: some clients leave the list out when they have no servers. */
 export function loadedServers(params: Fields): Fields {
   return plainServers({ ...params, mcpServers: params["mcpServers"] ?? [] });
 }
 
-/** Some link to a file by its path alone: its name is the end of that. */
+/** Mends links without a name: some clients send only the path, so its last part becomes the name. */
 export function namedLinks(params: Fields): Fields {
   const { prompt } = params;
   return Array.isArray(prompt) ? { ...params, prompt: prompt.map(namedLink) } : params;
 }
 
-/** A truth value says what type it is. */
+/** Mends a boolean value without its type. */
 export function typedValue(params: Fields): Fields {
   return typeof params["value"] === "boolean" ? { type: "boolean", ...params } : params;
 }
 
-/** An MCP server as sessions take it. */
+/** Converts an MCP server from the wire to the type that sessions use. */
 export function mcpServer(server: WireMcpServer): McpServer {
   const pairs = (list: readonly { name: string; value: string }[]) =>
     Object.fromEntries(list.map(({ name, value }) => [name, value]));
@@ -59,7 +59,7 @@ export function mcpServer(server: WireMcpServer): McpServer {
 
 export type OwnPrompts = ReturnType<typeof createOwnPrompts>;
 
-/** The prompts that a connection sent, by the keys it gave them. */
+/** Remembers the prompts that a connection sent, by the keys it gave them. */
 export function createOwnPrompts() {
   const keys = new Set<string>();
   return {
@@ -68,7 +68,7 @@ export function createOwnPrompts() {
       keys.add(key);
       if (keys.size > MOST_KEYS) keys.delete(keys.keys().next().value!);
     },
-    /** Whether the record is that of such a prompt, perhaps sent over a channel of before. */
+    /** Whether the record is that of such a prompt, possibly one sent over an earlier connection. */
     has(entry: LogEntry<SessionEvent>) {
       if (keys.size === 0 || isLost(entry) || entry.event.type !== "user_message") return false;
       const { key } = entry.event.metadata;
@@ -79,7 +79,7 @@ export function createOwnPrompts() {
 
 // --- internal ---
 
-/** A prompt is far from its record only while other prompts are under way, so the newest keys are enough. */
+/** Only prompts that are still being processed lie between a prompt and its record, so the newest keys are enough. */
 const MOST_KEYS = 1000;
 
 type Fields = Readonly<Record<string, unknown>>;

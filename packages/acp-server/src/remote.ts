@@ -1,11 +1,11 @@
-/** What a remote may ask for: one session, with no more rights than it has. A row names the rules that its calls are held to. */
+/** Limits a remote to one session, with no more rights than the session has. Each method row names the rules for its calls. */
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import type { RemoteRule } from "./row.js";
 
-/** The one session that a remote reaches. */
+/** The only session that a remote may use. */
 export interface RemoteSession {
   readonly id: string;
-  /** As they are now: a remote may only make them stricter. */
+  /** The present mode and approval. A remote may only make them stricter. */
   facts(): RemoteFacts | Promise<RemoteFacts>;
 }
 
@@ -15,14 +15,14 @@ interface RemoteFacts {
 }
 
 type Params = Readonly<Record<string, unknown>>;
-/** Says why not, or nothing. */
+/** Returns the reason to refuse a call, or undefined to allow it. */
 type Rule = (params: Params, session: RemoteSession) => string | undefined | Promise<string | undefined>;
 
-/** Strictest first. */
+/** The strictest comes first. */
 const APPROVALS = ["read-only", "auto", "full"];
 const MODES = ["read-only", "review", "auto"];
 
-/** Slash commands of the programs that show something or rewind; the others change settings or leave the session. */
+/** The programs' slash commands that only show something, compact or rewind. The others change settings or leave the session. */
 const COMMANDS = new Set(["help", "undo", "redo", "cost", "clear", "compact", "tools", "diff"]);
 
 const own: Rule = ({ sessionId }, { id }) =>
@@ -46,7 +46,7 @@ const plainPrompt: Rule = (params) => {
   return refused === undefined ? undefined : `/${refused} is given where the program runs`;
 };
 
-/** A script is a file of this machine, and complaints about it quote it. */
+/** Refuses scripted models: a script is a file on this machine, and error messages about it quote it. */
 const ownModel =
   (key: string): Rule =>
   (params) =>
@@ -57,7 +57,7 @@ const notWider =
   async (params, session) => {
     const { [setting]: current } = await session.facts();
     const wanted = order.indexOf(String(params[key]));
-    // Another spelling of a wider one must not slip through, so what is not in the list is refused.
+    // A wider setting in another spelling must not get through, so every value outside the list is refused.
     return wanted >= 0 && wanted <= order.indexOf(current)
       ? undefined
       : `${setting} is ${current}; a remote may only make it stricter`;
@@ -94,7 +94,7 @@ const RULES: Readonly<Record<RemoteRule, Rule>> = {
   unscripted_model: ownModel("model"),
 };
 
-/** Rejects with the RpcError that answers a call which a remote may not make. */
+/** Rejects with the `RpcError` for the client if a remote may not make the call. */
 export async function requireAllowed(
   session: RemoteSession,
   {
@@ -119,7 +119,7 @@ function asParams(value: unknown): Params {
   return typeof value === "object" && value !== null ? (value as Params) : {};
 }
 
-/** Every text of a prompt in any dialect: a string under one of its names, or the text of a content block. */
+/** All texts of a prompt in any dialect: strings under one of the param names, and the texts of content blocks. */
 function promptTexts(params: Params): string[] {
   return ["prompt", "message", "text", "content"].flatMap((key) =>
     [params[key]].flat().map((part) => (typeof part === "string" ? part : String(asParams(part)["text"] ?? ""))),

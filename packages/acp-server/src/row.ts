@@ -1,4 +1,4 @@
-/** Rows of a dialect: made from a table of shapes, one of traits and one of handlers, and loaded when the first of them is called. */
+/** Makes the rows of a dialect from tables of shapes, traits and handlers, and loads them with the first call. */
 import type {
   deferred,
   InputOf,
@@ -9,7 +9,7 @@ import type {
   StandardSchema,
 } from "@chimera/ndjson-rpc";
 
-/** A method's shape; a result that is not described may be anything. */
+/** The schemas of a method. Without a result schema the result may be anything. */
 export interface Shape {
   readonly params: StandardSchema;
   readonly result?: StandardSchema | null;
@@ -24,7 +24,7 @@ export type Handlers<S extends Readonly<Record<string, Shape>>> = {
   ) => Answer<S[K]> | Promise<Answer<S[K]>>;
 };
 
-/** What a call of a remote console is held to: `packages/acp-server/src/remote.ts`. */
+/** The rules for calls of a remote console, which `packages/acp-server/src/remote.ts` defines. */
 export type RemoteRule =
   | "own"
   | "brings_nothing"
@@ -36,11 +36,11 @@ export type RemoteRule =
   | "unscripted_modelId"
   | "unscripted_model";
 
-/** What is known of a method besides its shape and what it does. */
+/** Properties of a method besides its shape and its handler. */
 export interface Traits {
-  /** What `initialize` names it by among the capabilities of sessions. */
+  /** The name of the method among the session capabilities in the answer to `initialize`. */
   readonly capability?: string;
-  /** The rules for a remote console; absent: it may not call the method. */
+  /** The rules for a remote console. If absent, a remote console may not call the method. */
   readonly remote?: readonly RemoteRule[];
 }
 
@@ -49,7 +49,7 @@ export type MethodTraits = Readonly<Record<string, Traits>>;
 export type Rows = Readonly<Record<string, MethodRow & Traits>>;
 
 /**
- * A row for each method of the traits, all of which have a handler.
+ * Makes a row for each method in `traits`, each of which must have a handler.
  *
  * @example
  * const rows = rowsOf({ "_me/hello": { params: Hello } }, { "_me/hello": {} }, { "_me/hello": ({ name }) => ({ said: name }) });
@@ -68,7 +68,7 @@ export function rowsOf<const S extends Readonly<Record<string, Shape>>, const T 
   );
 }
 
-/** Finds rows that are loaded with the first call: `initialize` needs no schema and no handler. */
+/** Finds rows, and loads them with the first call, because `initialize` needs no schemas and no handlers. */
 export function lazyRows(
   load: () => Promise<Rows>,
   missing: (method: string) => Promise<RpcError>,

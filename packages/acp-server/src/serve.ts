@@ -1,4 +1,4 @@
-/** One ACP connection: chooses the dialect at `initialize`, then serves that dialect's table until the peer goes. */
+/** Serves one ACP connection: chooses the dialect at `initialize`, then serves that dialect's rows until the peer leaves. */
 import {
   type Connection,
   createConnection,
@@ -17,44 +17,44 @@ import { standardDialect } from "./standard/dialect.js";
 
 export interface AcpServerOptions {
   readonly channel: LineChannel;
-  /** The sessions alone, or a function that opens them with what a client may choose for them, when the first is asked for. */
+  /** The sessions, or a function that opens them, together with the choices for clients, on the first request for a session. */
   readonly sessions: Sessions | (() => Promise<Core>);
   readonly program: ProgramInfo;
-  /** @defaultValue standard ACP alone */
+  /** The dialects that the server speaks. @defaultValue only standard ACP */
   readonly dialects?: readonly Dialect[];
-  /** The name of the program's own dialect, for clients that do not speak standard ACP. @defaultValue none */
+  /** The name of the program's own dialect, for clients that do not speak standard ACP. @defaultValue no dialect of its own */
   readonly native?: string;
-  /** `--acp-dialect`; a forced native dialect also serves requests that come before `initialize`. */
+  /** The value of `--acp-dialect`. A forced native dialect also serves requests that come before `initialize`. */
   readonly forced?: string | null;
   readonly extensions?: readonly Extension[];
   readonly keyVariables?: readonly string[];
-  /** Where a native client works that names no directory. @defaultValue / */
+  /** The directory for a native client that does not name one. @defaultValue / */
   readonly defaultCwd?: string;
-  /** Updates that a native client can go back to, per session. @defaultValue 1024 */
+  /** How many updates of a session a native client can go back. @defaultValue 1024 */
   readonly historyLimit?: number;
-  /** What the channel can do that stdio cannot, for `initialize` to say. */
+  /** Abilities of the channel that stdio does not have, which the answer to `initialize` names. */
   readonly transport?: object;
-  /** Names the peer, when it is not the session's own client; its records carry it. */
+  /** The peer's name in the log's records, for a peer other than the session's own client. */
   readonly origin?: string;
-  /** The peer reaches this session alone, with no more rights than it has. @defaultValue it may do everything */
+  /** Limits the peer to this session, with no more rights than the session has. @defaultValue no limits */
   readonly remote?: RemoteSession;
-  /** Called before any row runs, with params that fit. */
+  /** Called before each row runs, after its params were validated. */
   readonly onCall?: (method: string) => void;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
 
 export interface AcpServer {
-  /** Resolves when the peer has gone and its last line was taken. */
+  /** Resolves when the connection has closed and the channel has taken its last line. */
   readonly closed: Promise<unknown>;
   close(): Promise<void>;
-  /** Sends everything of a session after a record again, answers too: the channel lost it. */
+  /** Sends everything of a session after a record again, with the answers to prompts, after the channel lost it. */
   rewind(sessionId: string, seq: number): void;
 }
 
 const HISTORY_SIZE = 1024;
 
 /**
- * Serves one client over a channel until it goes.
+ * Serves one client over a channel until it leaves.
  *
  * @example
  * const server = serveAcp({
@@ -102,10 +102,10 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
     if (!found) throw new Error(`no dialect is called ${JSON.stringify(name)}`);
     return found;
   };
-  const own = native === undefined ? null : byName(native);
-  /** The error for a method that the spoken dialect does not have: it names another one that does, the program's own first. */
+  const ownDialect = native === undefined ? null : byName(native);
+  /** The error for a method that the chosen dialect does not have. It names a dialect that does, the program's own first. */
   const missing = async (method: string): Promise<RpcError> => {
-    for (const { name, methodNames } of own ? [own, ...dialects] : dialects) {
+    for (const { name, methodNames } of ownDialect ? [ownDialect, ...dialects] : dialects) {
       if (!(await methodNames()).includes(method)) continue;
       return new RpcError(ErrorCode.methodNotFound, "Method not found", {
         method,
@@ -129,13 +129,13 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
     const choice = chooseDialect(params, {
       forced,
       names: dialects.map(({ name }) => name),
-      native: own?.version === undefined ? null : { name: own.name, version: own.version },
+      native: ownDialect?.version === undefined ? null : { name: ownDialect.name, version: ownDialect.version },
     });
     if (!choice.ok) throw new RpcError(ErrorCode.invalidParams, choice.message, choice.data);
     return speak(choice.dialect, (params ?? {}) as Record<string, unknown>, choice.revision2);
   };
 
-  // A remote's files and terminals stay where they are.
+  // A remote may not offer its own files and terminals.
   const early = guarded({ [INITIALIZE]: { handle: initialize, remote: ["own_hands"] } }, options);
   if (forced !== null && byName(forced).version !== undefined) {
     const opened = byName(forced).open(context, {}, false);
@@ -171,7 +171,7 @@ function refuseSecond(): never {
 
 const INITIALIZE = "initialize";
 
-/** The same rows, each of which is announced, and refused to a remote that may not call it. */
+/** The same rows, with `onCall` before each call and an error for a remote that may not make it. */
 function guarded(rows: Rows, { remote, onCall }: Pick<AcpServerOptions, "remote" | "onCall">): Rows {
   const guard = ([name, row]: [string, Rows[string]]) => {
     const handle = async (params: never, context: never) => {

@@ -1,12 +1,12 @@
-/** Local errors -> JSON-RPC errors, one table per family. The other numbers are the framing's own. */
+/** Maps local errors to JSON-RPC errors, with one table for each kind of dialect. `ErrorCode` has the codes of the framing. */
 import { isStoreError } from "@chimera/event-store";
 import { ErrorCode, type MapError } from "@chimera/ndjson-rpc";
 import { isSessionError, namedError, type SessionError, type SessionErrorCode } from "@chimera/session";
 
-/** What ACP calls "resource not found". */
+/** ACP's code for "resource not found". */
 const NOT_FOUND = -32002;
 
-/** ACP binds -32000 to "log in first", so it is never used for anything else here. */
+/** In ACP the code -32000 means "log in first", so no other error may use it here. */
 const STANDARD: Partial<Record<SessionErrorCode, number>> = {
   session_not_found: NOT_FOUND,
   invalid_setting: ErrorCode.invalidParams,
@@ -24,19 +24,19 @@ const NATIVE: Partial<Record<SessionErrorCode, number>> = {
   session_not_found: ErrorCode.invalidParams,
 };
 
-/** Standard ACP: an application failure is an internal error with data. */
+/** For standard ACP: an application failure becomes an internal error with data. */
 export const standardError: MapError = (thrown) => {
   const error = named(thrown);
   const { name, message: reason } = asError(error);
   const code = numberOf(error, STANDARD) ?? ErrorCode.internalError;
-  // Clients show the message alone: it says what the number says.
+  // Clients show only the message, so it must also say what the code says.
   const message = code === NOT_FOUND ? `Session not found: ${reason}` : reason;
   const known = isSessionError(error) ? { code: error.code, ...aboutOf(error) } : { name };
-  // Clients that show one thing beside the message show `details`.
+  // Some clients show `details` beside the message and nothing else.
   return { code, message, data: { ...known, message: reason, details: reason } };
 };
 
-/** The native dialects: an application failure is -32000 and carries the error, stack too, because stdio is local. */
+/** For the native dialects: an application failure becomes -32000 and carries the error with its stack, because stdio is local. */
 export const nativeError: MapError = (thrown) => {
   const error = named(thrown);
   const { name, message, stack } = asError(error);
@@ -46,7 +46,7 @@ export const nativeError: MapError = (thrown) => {
 
 // --- internal ---
 
-/** A page cursor, or an id that no session can have, stays what it is: a mistake in the parameters. */
+/** Gives an error a session error code. A bad page cursor or session id keeps its store error, which is a mistake in the params. */
 function named(error: unknown): unknown {
   return isStoreError(error) && error.code === "invalid_id" ? error : namedError(error);
 }
@@ -55,7 +55,7 @@ function numberOf(error: unknown, table: Partial<Record<SessionErrorCode, number
   return isSessionError(error) ? table[error.code] : isStoreError(error) ? ErrorCode.invalidParams : undefined;
 }
 
-/** Nothing was begun, and the same call may succeed a moment later. */
+/** Errors of calls that began nothing and may succeed a moment later. */
 const LATER: ReadonlySet<SessionErrorCode> = new Set(["queue_full", "session_closed", "draining"]);
 
 function aboutOf({ code, sessionId, holder }: SessionError): object {

@@ -1,4 +1,4 @@
-// Sessions that another process has, as a client of this one uses them.
+// A client of this process uses sessions that another process has loaded.
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore } from "@chimera/event-store";
@@ -6,7 +6,7 @@ import { createCallAnswerer, sessionsAnywhere } from "@chimera/session/anywhere"
 import { expect, test, vi } from "vitest";
 import { connect, makeEngine, saying } from "./harness.js";
 
-/** A promise that the test settles. */
+/** A promise that the test settles by hand. */
 function settable() {
   let resolve = (): void => {};
   let reject = (_error: Error): void => {};
@@ -17,9 +17,9 @@ function settable() {
   return { promise, resolve, reject };
 }
 
-test("a prompt is answered, though its log cannot be read any more when the other process says that it took it", async () => {
+test("a prompt is answered even if the log becomes unreadable before the other process reports that it took the prompt", async () => {
   const store = createMemoryStore<SessionEvent, Summary>();
-  // Its turn goes on until somebody cancels it.
+  // Its turn lasts until it is cancelled.
   const there = makeEngine(
     async function* (_turn, { signal }) {
       yield { type: "text_delta", metadata: { text: "working" } };
@@ -30,7 +30,7 @@ test("a prompt is answered, though its log cannot be read any more when the othe
   const here = makeEngine(saying("done here"), { store });
   const answer = createCallAnswerer(there.sessions);
   const taken = settable();
-  const told = settable();
+  const reported = settable();
   const unreadable = settable();
   const sessions = sessionsAnywhere(here.sessions, {
     async ask(_id, request) {
@@ -38,7 +38,7 @@ test("a prompt is answered, though its log cannot be read any more when the othe
       const reply = await answer(call);
       if (call.method !== "prompt") return reply;
       taken.resolve();
-      await told.promise;
+      await reported.promise;
       return reply;
     },
   });
@@ -59,6 +59,6 @@ test("a prompt is answered, though its log cannot be read any more when the othe
   await taken.promise;
   unreadable.reject(new Error("the disk is gone"));
   await vi.waitUntil(() => logged.length > 0, { timeout: 10_000 });
-  told.resolve();
+  reported.resolve();
   expect((await sent.answer).result).toMatchObject({ stopReason: "cancelled" });
 });

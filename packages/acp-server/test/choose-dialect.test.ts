@@ -9,7 +9,7 @@ const auto: ChoiceContext = {
 };
 const meta = (dialect: unknown) => ({ _meta: { "chimera.dev/dialect": dialect } });
 
-describe("the seven rows", () => {
+describe("the seven rules of the choice", () => {
   test.each([
     // 1. forced
     [{ ...auto, forced: "acp" }, {}, "acp", false],
@@ -50,12 +50,12 @@ describe("the seven rows", () => {
     ["hello"],
     [7],
     [true],
-    // 3. a name nobody has
+    // 3. an unknown name
     [meta("klingon")],
     [meta(null)],
     [meta({})],
     [meta("__proto__")],
-    // 6. an ACP client that forgot the version
+    // 6. an ACP client without a version
     [{ clientCapabilities: {} }],
     [{ info: { name: "x", version: "1" } }],
     // 7. anything else
@@ -73,17 +73,17 @@ describe("the seven rows", () => {
   });
 });
 
-describe("around the choice", () => {
+describe("a connection", () => {
   const server = (options = {}) => connect(makeEngine(saying("hi")), options);
 
-  test("a refused initialize leaves the connection open, and names what is supported", async () => {
+  test("a refused initialize leaves the connection open, and its error names the supported versions", async () => {
     const client = server();
     const refused = await client.call("initialize", { protocolVersion: "2025-06-18" });
     expect(refused.error).toMatchObject({ code: -32602, data: { supported: [1], dialects: ["0.1"] } });
     expect((await client.call("initialize", { protocolVersion: 1 })).result).toMatchObject({ protocolVersion: 1 });
   });
 
-  test("requests before it get -32600, notifications nothing", async () => {
+  test("requests before initialize get -32600, notifications get no answer", async () => {
     const client = server();
     client.notify("session/cancel", { sessionId: "x" });
     expect((await client.call("session/new", { cwd: "/", mcpServers: [] })).error?.code).toBe(-32600);
@@ -109,14 +109,14 @@ describe("around the choice", () => {
     expect(error).toMatchObject({ code: -32601, data: { hint: expect.stringContaining(dialect) } });
   });
 
-  test("a forced native dialect serves requests that come first", async () => {
+  test("a forced native dialect serves requests before initialize", async () => {
     const client = server({ forced: "otter" });
     expect((await client.call("session/new", {})).result).toHaveProperty("sessionId");
     expect((await client.call("initialize", {})).result).toMatchObject({ protocolVersion: "0.1" });
   });
 
   test.each([[{}], [null], [[]], [{ protocolVersion: "x" }], [{ clientCapabilities: "all" }]])(
-    "forced standard ACP serves a client that says %j",
+    "forced standard ACP serves a client whose initialize has the params %j",
     async (hello) => {
       const client = server({ forced: "acp" });
       expect((await client.call("initialize", hello)).result).toMatchObject({ protocolVersion: 1 });

@@ -1,4 +1,4 @@
-// What clients lend to the agent, and several of them on one session.
+// Clients provide files and terminals to the agent, and several of them share one session.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentEvent } from "@chimera/acp-schema/events";
@@ -6,7 +6,7 @@ import type { Agent, AgentContext } from "@chimera/session";
 import { describe, expect, test } from "vitest";
 import { connect, type Frame, makeEngine, scratch, standardClient } from "./harness.js";
 
-/** Runs something with the agent's means and says how it went. */
+/** An agent that runs `work` and sends its result, or its error, as text. */
 const doing = (work: (context: AgentContext) => Promise<unknown>): Agent =>
   async function* (_turn, context) {
     const outcome = await work(context).catch((error: Error) => `failed: ${error.message}`);
@@ -25,7 +25,7 @@ const disk = { readText: async () => "from disk", writeText: async () => {} };
 const reading = doing(({ workspace }) => workspace.readText("/a.txt"));
 
 describe("an editor's files", () => {
-  test("are read from its buffers where it offers them", async () => {
+  test("are read from its buffers if it offers them", async () => {
     const client = await standardClient(makeEngine(reading, { disk }), { fs: { readTextFile: true } });
     client.answer(({ method, params }) => method === "fs/read_text_file" && { content: `unsaved ${params?.["path"]}` });
     await client.prompt("go");
@@ -49,14 +49,14 @@ describe("an editor's files", () => {
     expect(client.problems()).toEqual([]);
   });
 
-  test("are the disk's where it offers none", async () => {
+  test("are read from the disk if it does not offer them", async () => {
     const client = await standardClient(makeEngine(reading, { disk }), { fs: { writeTextFile: true } });
     await client.prompt("go");
     expect(said(client.frames)).toBe('"from disk"');
     expect(client.frames.filter((frame) => frame.method?.startsWith("fs/"))).toEqual([]);
   });
 
-  test("that cannot be read fail the call alone", async () => {
+  test("that cannot be read fail only the call", async () => {
     const client = await standardClient(makeEngine(reading, { disk }), { fs: { readTextFile: true } });
     client.answer(() => new Error("no such buffer"));
     expect((await client.prompt("go")).result).toMatchObject({ stopReason: "end_turn" });
@@ -66,7 +66,7 @@ describe("an editor's files", () => {
   test.each([
     ["not there", "/nowhere/a.txt", '"ENOENT"'],
     ["there and refused", import.meta.filename, "-32"],
-  ])("that are %s get their own error: a file that does not exist yet may be written", async (_, path, code) => {
+  ])("that are %s get an error of their own, because a missing file may still be written", async (_, path, code) => {
     const agent = doing(({ workspace }) => workspace.readText(path).catch((error) => error.code));
     const client = await standardClient(makeEngine(agent, { disk }), { fs: { readTextFile: true } });
     client.answer(() => new Error("Resource not found"));
@@ -74,7 +74,7 @@ describe("an editor's files", () => {
     expect(said(client.frames)).toContain(code);
   });
 
-  test("that are refused say why: the reason is where editors put it", async () => {
+  test("that are refused fail with the reason that the editor gives in `data`", async () => {
     const agent = doing(({ workspace }) => workspace.readText(import.meta.filename).catch((error) => error.message));
     const client = connect(makeEngine(agent, { disk }));
     await client.call("initialize", { protocolVersion: 1, clientCapabilities: { fs: { readTextFile: true } } });
@@ -89,7 +89,7 @@ describe("an editor's files", () => {
     expect(said(client.frames)).toContain("Internal error: the buffer is binary");
   });
 
-  test("are written into a directory that is yet to be made, by an editor that makes none", async () => {
+  test("are written into a new directory even if the editor does not make directories", async () => {
     const path = join(scratch(), "new", "deep", "a.txt");
     const agent = doing(({ workspace }) => workspace.writeText(path, "hello"));
     const client = await standardClient(makeEngine(agent, { disk }), { fs: { writeTextFile: true } });
@@ -102,16 +102,16 @@ describe("an editor's files", () => {
   });
 
   test.each([[null], [5], [[]], [{}], [{ content: null }], [{ content: ["x"] }]])(
-    "answered with %j fail the call, in words",
+    "answered with %j fail the call with an explanation",
     async (answer) => {
       const client = await standardClient(makeEngine(reading, { disk }), { fs: { readTextFile: true } });
       client.answer(() => answer);
       expect((await client.prompt("go")).result).toMatchObject({ stopReason: "end_turn" });
-      expect(said(client.frames)).toContain("failed: the editor's answer to fs/read_text_file makes no sense");
+      expect(said(client.frames)).toContain("failed: the editor's answer to fs/read_text_file is invalid");
     },
   );
 
-  test("that never come are not waited for when the turn is cancelled", async () => {
+  test("that never arrive do not delay the end of a cancelled turn", async () => {
     const client = await standardClient(makeEngine(reading, { disk }), { fs: { readTextFile: true } });
     const { sessionId } = client;
     const { answer } = client.start("session/prompt", { sessionId, prompt: [{ type: "text", text: "go" }] });
@@ -124,7 +124,7 @@ describe("an editor's files", () => {
     expect(withdrawn.map((frame) => frame.params)).toEqual([{ requestId: asked.id }]);
   });
 
-  test("of one that left are the disk's again", async () => {
+  test("are read from the disk again when it has left", async () => {
     const core = makeEngine(
       doing(async ({ workspace }) => {
         const first = await workspace.readText("/a").catch(() => "gone");
@@ -146,7 +146,7 @@ describe("an editor's files", () => {
   });
 });
 
-test("a client that left while its session was being loaded is not waited for", async () => {
+test("a client that leaves while its session is being loaded leaves nothing behind in the session", async () => {
   const core = makeEngine(reading);
   const { id } = await core.sessions.create({ cwd: "/" });
   let load = () => {};
@@ -191,24 +191,21 @@ describe("an editor's terminal", () => {
   const methods = (frames: readonly Frame[]) =>
     frames.flatMap((frame) => (frame.method?.startsWith("terminal/") ? [frame.method.slice(9)] : []));
 
-  test("is not there unless it was offered", async () => {
+  test("is absent unless the editor offers it", async () => {
     const client = await standardClient(makeEngine(doing(async ({ workspace }) => workspace.terminal === undefined)));
     await client.prompt("go");
     expect(said(client.frames)).toBe("true");
   });
 
-  test.each(["create", "wait_for_exit", "output"])(
-    "whose answer to %s makes no sense fails the call",
-    async (broken) => {
-      const client = await standardClient(makeEngine(running(60_000)), { terminal: true });
-      client.answer((frame) => (frame.method === `terminal/${broken}` ? "x" : terminal({ exitCode: 0 })(frame)));
-      expect((await client.prompt("go")).result).toMatchObject({ stopReason: "end_turn" });
-      expect(said(client.frames)).toContain(`failed: the editor's answer to terminal/${broken} makes no sense`);
-      expect(methods(client.frames).at(-1)).toBe(broken === "create" ? "create" : "release");
-    },
-  );
+  test.each(["create", "wait_for_exit", "output"])("fails the call if its answer to %s is invalid", async (broken) => {
+    const client = await standardClient(makeEngine(running(60_000)), { terminal: true });
+    client.answer((frame) => (frame.method === `terminal/${broken}` ? "x" : terminal({ exitCode: 0 })(frame)));
+    expect((await client.prompt("go")).result).toMatchObject({ stopReason: "end_turn" });
+    expect(said(client.frames)).toContain(`failed: the editor's answer to terminal/${broken} is invalid`);
+    expect(methods(client.frames).at(-1)).toBe(broken === "create" ? "create" : "release");
+  });
 
-  test("is created, waited for, read and released", async () => {
+  test("is created, awaited, read and released", async () => {
     const client = await standardClient(makeEngine(running(5000)), { terminal: true });
     client.answer(terminal({ exitCode: 2 }));
     await client.prompt("go");
@@ -229,7 +226,7 @@ describe("an editor's terminal", () => {
     expect(client.problems()).toEqual([]);
   });
 
-  test("is killed, read and released when the time is up", async () => {
+  test("is killed, read and released when the time is over", async () => {
     const client = await standardClient(makeEngine(running(30)), { terminal: true });
     client.answer(terminal(undefined));
     await client.prompt("go");
@@ -238,7 +235,7 @@ describe("an editor's terminal", () => {
     expect(client.problems()).toEqual([]);
   });
 
-  test("is released when it breaks in the middle", async () => {
+  test("is released when the wait for its exit fails", async () => {
     const client = await standardClient(makeEngine(running(5000)), { terminal: true });
     client.answer((frame) =>
       frame.method === "terminal/wait_for_exit" ? new Error("lost it") : terminal({ exitCode: 0 })(frame),
@@ -268,7 +265,7 @@ describe("two clients on one session", () => {
     return { first, second };
   }
 
-  test("see everything; the prompt is shown to the one that did not send it", async () => {
+  test("see everything, and the prompt is shown only to the one that did not send it", async () => {
     const { first, second } = await both(doing(async () => "hello"));
     await first.prompt("hi");
     await second.until((frame) => said([frame]) !== "");
@@ -279,7 +276,7 @@ describe("two clients on one session", () => {
     expect(first.updates("user_message_chunk")).toEqual([]);
   });
 
-  test("are both asked; one answers, the other's question is withdrawn", async () => {
+  test("are both asked, and when one answers the other's question is withdrawn", async () => {
     const { first, second } = await both(asking);
     second.answer(({ method }) =>
       method === "session/request_permission"
@@ -326,7 +323,7 @@ describe("two clients on one session", () => {
     expect((await reply).result).toMatchObject({ stopReason: "cancelled" });
   });
 
-  test("one that leaves leaves the question to the other; the last one's leaving denies it", async () => {
+  test("keep a question when one of them leaves, and it is denied when the last one leaves", async () => {
     const { first, second } = await both(asking);
     first.start("session/prompt", { sessionId: first.sessionId, prompt: [{ type: "text", text: "go" }] });
     await second.until((frame) => frame.method === "session/request_permission");

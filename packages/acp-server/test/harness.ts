@@ -1,4 +1,4 @@
-/** A server in this process, an agent written on the spot, and clients that keep every frame both ways. */
+/** Runs a server in this process with an agent that a test writes, and clients that keep every frame in both directions. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ export interface Frame {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: Record<string, unknown> };
 }
 
-/** An empty directory, gone with the test. */
+/** An empty directory, which is removed after the test. */
 export function scratch(): string {
   const cwd = mkdtempSync(join(tmpdir(), "acp-server-"));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
@@ -65,7 +65,7 @@ export function makeEngine(
   };
 }
 
-/** Compiling the official schema takes a second, so it is done once; a native client is judged by its own tests. */
+/** The compiled official schemas, kept because compiling one takes a second. Native clients have tests of their own. */
 const oracles = new Map<boolean, ReturnType<typeof createOracle>>();
 function oracleFor(unstable: boolean) {
   const oracle = oracles.get(unstable) ?? createOracle({ unstable, allow: ["session/set_model"] });
@@ -73,7 +73,7 @@ function oracleFor(unstable: boolean) {
   return oracle;
 }
 
-/** An agent that yields the given events, as one model step when there is none among them. */
+/** An agent that yields the given events as one model step. */
 export function yielding(...events: AgentEvent[]): Agent {
   return async function* () {
     yield { type: "step_start", metadata: { step: 0 } };
@@ -88,18 +88,18 @@ export const saying = (...texts: string[]): Agent =>
 export interface Client {
   /** Sends a request and waits for its answer. */
   call(method: string, params?: unknown): Promise<Frame>;
-  /** Sends a request and leaves it open. */
+  /** Sends a request without waiting for its answer. */
   start(method: string, params?: unknown): { id: number; answer: Promise<Frame> };
   notify(method: string, params?: unknown): void;
   send(line: string): void;
-  /** Every frame that came, in order. */
+  /** Every frame received, in order. */
   readonly frames: Frame[];
   updates(kind?: string): (Record<string, unknown> & { sessionUpdate: string })[];
-  /** Answers the server's requests; a handler that returns undefined leaves one open. */
+  /** Sets the handler that answers the server's requests. It returns undefined to leave a request unanswered. */
   answer(handler: (frame: Frame) => unknown): void;
-  /** The first frame that fits, now or later. */
+  /** Resolves with the first frame that fits, now or later. */
   until(fits: (frame: Frame) => boolean): Promise<Frame>;
-  /** Problems a strict reader of the schema finds, for a client that is judged by it. */
+  /** The violations of the schema that were found, for a client with `judged`. */
   problems(): string[];
   end(): void;
   readonly closed: Promise<unknown>;

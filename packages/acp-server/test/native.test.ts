@@ -14,7 +14,7 @@ const call: AgentEvent = {
 };
 const usage = { input: 3, output: 2, cache: 1, reasoning: 0, total_usd: 0.5, priced: true, used: 5, size: 100 };
 
-/** Event, otter's update (null: none), ferret's kind and payload (null: none). */
+/** Rows of an event, otter's update, and ferret's kind and payload; null if the dialect does not show the event. */
 const rows: [AgentEvent, object | null, object | null][] = [
   [
     { type: "text_delta", metadata: { text: 'a "b"\n\u2028' } },
@@ -60,7 +60,7 @@ const rows: [AgentEvent, object | null, object | null][] = [
 const paramsOf = (client: Client) =>
   client.frames.filter((frame) => frame.method === "session/update").map((frame) => frame.params!);
 
-/** Says a part and waits to be cancelled. */
+/** An agent that sends one part of its text and then waits until it is cancelled. */
 const partly: Agent = async function* (_turn, { signal }) {
   yield { type: "text_delta", metadata: { text: "part" } };
   await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -173,10 +173,13 @@ describe("session/resume", () => {
     [8, 2, false],
     [10, 0, false],
     [11, 0, false],
-  ])("with a history of 4, after %i of 10: %i frames, truncated %s", async (cursor, replayed, truncated) => {
-    const { resume } = await after(10, 4);
-    expect(await resume(cursor)).toMatchObject({ replayed, truncated, lastEventId: 10 });
-  });
+  ])(
+    "with a history of 4, after update %i of 10, replays %i frames, truncated %s",
+    async (cursor, replayed, truncated) => {
+      const { resume } = await after(10, 4);
+      expect(await resume(cursor)).toMatchObject({ replayed, truncated, lastEventId: 10 });
+    },
+  );
 
   test("keeps 1024 updates of 1500", async () => {
     const { resume } = await after(1500);
@@ -199,7 +202,7 @@ describe("session/resume", () => {
     return { root, start };
   };
 
-  test("ids are the same after a restart, and new updates go on from there", async () => {
+  test("ids are the same after a restart, and new updates continue from there", async () => {
     const { start } = onDisk();
     const first = start();
     const { sessionId, message, frames } = await nativeClient(first.core);
@@ -216,7 +219,7 @@ describe("session/resume", () => {
     await second.stop();
   });
 
-  test("ids of a session that another process holds count what it writes while its log is read", async () => {
+  test("ids of a session that another process holds also count the records it writes while the log is read", async () => {
     const store = createMemoryStore<SessionEvent, Summary>();
     const there = makeEngine(saying("hello"), { store });
     const session = await there.sessions.create({ cwd: "/" });
@@ -244,7 +247,7 @@ describe("session/resume", () => {
     expect(paramsOf(client).map(({ eventId }) => eventId)).toEqual([lastEventId + 1, lastEventId + 2]);
   });
 
-  test("ids after a record that cannot be read any more stay the same, also in a fork", async () => {
+  test("ids after an unreadable record stay the same, also in a fork", async () => {
     const { root, start } = onDisk();
     const first = start();
     const { sessionId, message, frames } = await nativeClient(first.core);
@@ -266,7 +269,7 @@ describe("session/resume", () => {
     );
     const before = client.frames.length;
     await client.call("session/resume", { sessionId, sinceEventId: 2 });
-    // What was lost is none of the news of a client that had it.
+    // A client that already had the lost record gets no notice of it.
     expect(client.frames.slice(before, -1).map((frame) => frame.params?.eventId)).toEqual([3, 4]);
     const fork = (await client.call("session/fork", { sessionId })).result as unknown as { sessionId: string };
     await second.stop();
@@ -280,7 +283,7 @@ describe("session/resume", () => {
     await third.stop();
   });
 
-  test("in the middle of a turn misses and doubles nothing", async () => {
+  test("in the middle of a turn neither misses nor repeats an update", async () => {
     const core = makeEngine(
       async function* (_turn, { signal }) {
         for (let i = 0; i < 200 && !signal.aborted; i++) {
@@ -304,7 +307,7 @@ describe("session/resume", () => {
 describe("a conversation", () => {
   const text = (frame: Frame) => (frame.params?.update["content"] as { text: string } | undefined)?.text;
 
-  test("two messages at once: the second waits, each has its own reply", async () => {
+  test("of two messages at once the second waits, and each has its own reply", async () => {
     const core = makeEngine((turn, context) => saying(turn.prompt.text.toUpperCase())(turn, context));
     const client = await nativeClient(core);
     const replies = await Promise.all([client.message("one"), client.message("two")]);
@@ -312,7 +315,7 @@ describe("a conversation", () => {
     expect(client.frames.map((frame) => text(frame) ?? frame.id).slice(-4)).toEqual(["ONE", 3, "TWO", 4]);
   });
 
-  test("a cancel right after its message ends it", async () => {
+  test("a cancel right after a message ends its turn", async () => {
     const core = makeEngine(partly);
     const client = await nativeClient(core);
     const { sessionId } = client;
@@ -321,7 +324,7 @@ describe("a conversation", () => {
     expect((await reply).result).toMatchObject({ stopReason: "cancelled" });
   });
 
-  test("a cancel ends with the partial text, marked, and is answered itself", async () => {
+  test("a cancelled message is answered with its partial text, and the cancel is answered too", async () => {
     const core = makeEngine(partly);
     const client = await nativeClient(core);
     const { sessionId } = client;
@@ -352,7 +355,7 @@ describe("a conversation", () => {
       (id: string, sessionId: string) => ({ sessionId, id, decision: "never" }),
       "never",
     ],
-  ] as const)("%s: a question waits for %s", async (dialect, method, answer, decision) => {
+  ] as const)("in %s, a permission request waits for %s", async (dialect, method, answer, decision) => {
     const core = makeEngine(async function* (_turn, { ask }) {
       yield call;
       const answered = await ask({ call_id: "c1", tool: "Bash", args: { command: "ls" }, risk: "high" });
@@ -461,7 +464,7 @@ test("session/get shows neither a provider's seal nor what an engine remembers",
 });
 
 test.each(["x", "語"])(
-  "session/get of a log of %s too long for a frame has the newest of it, and says so",
+  "session/get of a log of %s too long for a frame has its newest events, and says that it is truncated",
   async (letter) => {
     const text = letter.repeat(60_000 / Buffer.byteLength(letter));
     const core = makeEngine(
@@ -490,7 +493,7 @@ test.each(["x", "語"])(
   },
 );
 
-test("the list shows a session after any number that were opened and never prompted", async () => {
+test("session/list shows a session however many were opened later and never prompted", async () => {
   const core = makeEngine(saying("ok"));
   const client = await nativeClient(core);
   await client.message("hi");

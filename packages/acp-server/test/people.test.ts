@@ -10,7 +10,7 @@ function as(core: Core & { readonly sessions: Sessions }, person: Person): Core 
   return { ...core, sessions: sessionsFor(core.sessions, person) };
 }
 
-/** What each method takes besides the session, so that only who calls can be a reason to refuse. */
+/** The params of each method besides the session, so that the caller is the only possible reason to refuse it. */
 const MORE: Readonly<Record<string, object>> = {
   "session/load": { cwd: "/", mcpServers: [] },
   "session/resume": { cwd: "/", mcpServers: [] },
@@ -27,7 +27,7 @@ const MORE: Readonly<Record<string, object>> = {
   "permission/respond": { permissionId: "perm-1", id: "perm-1", decision: "allow", outcome: "allow" },
   "tool/approve": { permissionId: "perm-1", id: "perm-1", approved: true, decision: "allow" },
 };
-/** They name no session, or answer for the connection alone. */
+/** Methods that do not name a session. */
 const ABOUT_NONE = new Set(["initialize", "authenticate", "logout", "session/new", "session/list", "$/cancel_request"]);
 
 test.each([
@@ -48,7 +48,7 @@ test.each([
   expect(rows.length).toBeGreaterThan(7);
   for (const method of rows) {
     const { result, error } = await stranger.call(method, { sessionId, ...MORE[method] });
-    // A cancel of what is not there has nothing to say.
+    // A cancel or close of a missing session succeeds silently.
     const isQuiet = method === "session/cancel" || method === "session/close";
     if (!isQuiet) expect([method, result, error?.message]).toEqual([method, undefined, expect.anything()]);
   }

@@ -5,7 +5,7 @@ import { requireAllowed } from "../src/remote.js";
 import type { MethodTraits } from "../src/row.js";
 import { METHODS as STANDARD } from "../src/standard/methods.js";
 
-/** The rows of every dialect, with those that a program adds. */
+/** The rows of all dialects, with those that a program adds. */
 const rows: MethodTraits = {
   ...STANDARD,
   ...NATIVE,

@@ -3,7 +3,7 @@ import type { Traits } from "../src/index.js";
 import { METHODS } from "../src/standard/methods.js";
 import { connect, makeEngine, saying } from "./harness.js";
 
-test("initialize names the capabilities and the methods of our own that the rows have", async () => {
+test("initialize names exactly the capabilities and own methods that the rows have", async () => {
   const client = connect(makeEngine(saying("x")));
   const { result } = await client.call("initialize", { protocolVersion: 1 });
   const { sessionCapabilities, _meta } = result!["agentCapabilities"] as unknown as {
@@ -16,7 +16,7 @@ test("initialize names the capabilities and the methods of our own that the rows
   expect(_meta["chimera.dev/methods"]).toEqual(own);
 });
 
-test("a prompt more than a session takes is refused with an error that says to try again", async () => {
+test("one prompt more than a session queues is refused with a retryable error", async () => {
   const stop = new AbortController();
   const core = makeEngine(async function* () {
     await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));

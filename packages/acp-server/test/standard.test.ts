@@ -1,4 +1,4 @@
-// Standard ACP v1, method by method; every frame both ways is held to the official schema.
+// Tests standard ACP v1 method by method, and checks every frame in both directions against the official schema.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -20,7 +20,7 @@ import {
   standardClient,
 } from "./harness.js";
 
-/** An agent that keeps the turns it was given. */
+/** An agent that keeps the turns it gets. */
 function listening(...texts: string[]) {
   const turns: Turn[] = [];
   const agent: Agent = (turn, context) => {
@@ -36,7 +36,7 @@ const waiting: Agent = async function* (_turn, { signal }) {
 };
 
 describe("a prompt", () => {
-  test("is answered with stop reason and usage after its updates, none after", async () => {
+  test("is answered with stop reason and usage after all of its updates", async () => {
     const usage = { input: 7, output: 3, cache: 2, reasoning: 1, total_usd: 0.1, priced: true, used: 10, size: 100 };
     const client = await standardClient(
       makeEngine(async function* () {
@@ -69,7 +69,7 @@ describe("a prompt", () => {
     expect(client.problems()).toEqual([]);
   });
 
-  test("tells the commands once, and again when they have changed", async () => {
+  test("lists the commands once, and again when they have changed", async () => {
     const cwd = scratch();
     const core = makeEngine(saying("ok"));
     const client = await standardClient(core);
@@ -118,7 +118,7 @@ describe("a prompt", () => {
 
   test("that fails is -32603 in one line with data, and never -32000", async () => {
     const client = await standardClient(
-      // biome-ignore lint/correctness/useYield: it fails before it says anything
+      // biome-ignore lint/correctness/useYield: it fails before it yields anything
       makeEngine(async function* () {
         throw new TypeError("first line\nsecond line");
       }),
@@ -144,7 +144,7 @@ describe("a prompt", () => {
   );
 
   test.each(["session/cancel", "session/close", "session/delete"])(
-    "is cancelled by a %s right after it",
+    "is cancelled by a %s sent right after it",
     async (method) => {
       const client = await standardClient(makeEngine(waiting));
       const { sessionId } = client;
@@ -154,7 +154,7 @@ describe("a prompt", () => {
     },
   );
 
-  test("that is taken back before its session is open is never run", async () => {
+  test("that is cancelled before its session is open never runs", async () => {
     const client = await standardClient(makeEngine(waiting));
     const { sessionId } = client;
     const { id, answer } = client.start("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
@@ -183,7 +183,7 @@ describe("a prompt", () => {
     expect(turns.map(({ prompt }) => prompt.text)).toEqual(["first", "second"]);
   });
 
-  test("that waits can be withdrawn, and the running one goes on", async () => {
+  test("that waits can be cancelled while the running one continues", async () => {
     const client = await standardClient(makeEngine(waiting));
     const { sessionId } = client;
     const prompt = [{ type: "text", text: "hi" }];
@@ -196,7 +196,7 @@ describe("a prompt", () => {
     expect((await first.answer).result).toMatchObject({ stopReason: "cancelled" });
   });
 
-  test("that the log does not take is answered with the storage error, and the next one works", async () => {
+  test("that cannot be written to the log is answered with the storage error, and a later one works", async () => {
     let full = false;
     const memory: EventStore<SessionEvent, Summary> = createMemoryStore();
     const store: typeof memory = {
@@ -232,16 +232,16 @@ describe("a prompt", () => {
 });
 
 describe("settings", () => {
-  test("a change of mode is sent as a mode and as the complete list of options", async () => {
+  test("a change of mode is sent both as a mode and as the complete list of options", async () => {
     const client = await standardClient(makeEngine(saying("ok")), everything);
     const { sessionId } = client;
     expect((await client.call("session/set_mode", { sessionId, modeId: "auto" })).result).toEqual({});
     await client.until((frame) => frame.params?.update?.sessionUpdate === "config_option_update");
     expect(client.updates("current_mode_update")[0]).toMatchObject({ currentModeId: "auto" });
-    const [told] = client.updates("config_option_update");
+    const [sent] = client.updates("config_option_update");
     const values = (options: unknown) =>
       Object.fromEntries((options as { id: string; currentValue: unknown }[]).map((one) => [one.id, one.currentValue]));
-    expect(values(told?.["configOptions"])).toEqual({
+    expect(values(sent?.["configOptions"])).toEqual({
       model: "test-model",
       mode: "auto",
       agent: "build",
@@ -260,7 +260,7 @@ describe("settings", () => {
     expect(client.problems()).toEqual([]);
   });
 
-  test("booleans are for clients that show them", async () => {
+  test("booleans are sent only to clients that show them", async () => {
     const client = await standardClient(makeEngine(saying("ok")));
     const { result } = await client.call("session/new", { cwd: "/", mcpServers: [] });
     const { configOptions } = result as unknown as { configOptions: { id: string; type: string }[] };
@@ -271,7 +271,7 @@ describe("settings", () => {
     ]);
   });
 
-  test("a model by its option or by the old method reaches the agent", async () => {
+  test("a model set by its option or by the old method reaches the agent", async () => {
     const { agent, turns } = listening("ok");
     const client = await standardClient(makeEngine(agent));
     const { sessionId } = client;
@@ -337,7 +337,7 @@ describe("MCP servers", () => {
 });
 
 describe("the life of a session", () => {
-  test("one that was unloaded meanwhile is shown again, and asked about, when somebody else goes on with it", async () => {
+  test("one that was unloaded is shown again, with its questions, when another client continues it", async () => {
     let now = 0;
     const asking: Agent = async function* (_turn, { ask }) {
       yield {
@@ -368,7 +368,7 @@ describe("the life of a session", () => {
     expect(editor.updates("agent_message_chunk")).toMatchObject([{ content: { text: "allow" } }]);
   });
 
-  test("a client that joins in the middle of a message, or comes back there, sees the rest of it under its name", async () => {
+  test("a client that joins or returns in the middle of a message gets the rest under the same message id", async () => {
     let [atHalf, goOn] = [() => {}, () => {}];
     const half = new Promise<void>((resolve) => {
       atHalf = resolve;
@@ -378,7 +378,7 @@ describe("the life of a session", () => {
     });
     const core = makeEngine(async function* () {
       yield { type: "step_start", metadata: { step: 0 } };
-      // Longer than what is looked back at first.
+      // The message has more records than the server reads back first.
       for (let n = 0; n < 200; n++) {
         yield { type: "text_delta", metadata: { text: `${n} ` } };
         await new Promise((resolve) => setImmediate(resolve));
@@ -414,7 +414,7 @@ describe("the life of a session", () => {
     const first = named(editor);
     expect([...named(other)].length).toBeGreaterThan(1);
     for (const [seq, id] of named(other)) expect([seq, id]).toEqual([seq, first.get(seq)]);
-    // What was there already comes joined, under the number of its last piece and the name of its first.
+    // The part written before is joined into one record, with the number of its last delta and the message id of its first.
     await loaded.until(isLast);
     const [past] = loaded.updates("agent_message_chunk");
     expect(past).toMatchObject({ content: { text: expect.stringMatching(/^0 1 2 /) } });
@@ -429,7 +429,7 @@ describe("the life of a session", () => {
     for (const [seq, id] of named(third)) expect([seq, id]).toEqual([seq, first.get(seq)]);
   });
 
-  test("one that was unloaded is not held in memory by the connection that shows it", async () => {
+  test("one that was unloaded is not kept in memory by the connection that shows it", async () => {
     let now = 0;
     const core = makeEngine(saying("ok"), { monotonic: () => now, ttl: 60 });
     const editor = await standardClient(core);
@@ -451,7 +451,7 @@ describe("the life of a session", () => {
   });
 
   test.each(["session/load", "session/resume", "session/prompt", "session/set_mode", "session/fork"])(
-    "%s of an unknown one is -32002 with its id",
+    "%s of an unknown session is -32002 with its id",
     async (method) => {
       const client = await standardClient(makeEngine(saying("ok")));
       const sessionId = "otter-20260101T000000-deadbeef";
@@ -462,7 +462,7 @@ describe("the life of a session", () => {
     },
   );
 
-  test("what is cut short for an editor is cut between characters", async () => {
+  test("text that is cut for an editor is cut between characters", async () => {
     const faces = `x${"😀".repeat(100_000)}`;
     const silent: Agent = async function* () {
       yield {
@@ -480,11 +480,11 @@ describe("the life of a session", () => {
       Object.values(Object.assign({}, rawInput, rawOutput)).map(String),
     );
     expect(shown).toHaveLength(2);
-    // Throws where half a character is left.
+    // `encodeURIComponent` throws if half a character is left.
     for (const text of shown) expect(encodeURIComponent(text)).toMatch(/^x%F0%9F%98%80/);
   });
 
-  test("list knows titles, filters by directory and gives pages", async () => {
+  test("the list has titles, filters by directory and comes in pages", async () => {
     const cwd = scratch();
     const client = await standardClient(makeEngine(saying("Hello")));
     await client.prompt("hi");
@@ -504,12 +504,12 @@ describe("the life of a session", () => {
     expect(client.problems()).toEqual([]);
   });
 
-  test("a cursor of nobody's is the caller's mistake", async () => {
+  test("an invalid cursor is -32602", async () => {
     const client = await standardClient(makeEngine(saying("hi")));
     expect((await client.call("session/list", { cursor: "%%%" })).error?.code).toBe(-32602);
   });
 
-  test("load replays the visible conversation before it answers, resume nothing", async () => {
+  test("load replays the visible conversation before its answer, and resume replays nothing", async () => {
     const core = makeEngine((turn, context) => saying("an", "swer ", turn.prompt.text)(turn, context));
     const first = await standardClient(core);
     for (const text of ["one", "two", "/undo"]) await first.prompt(text);
@@ -549,7 +549,7 @@ describe("the life of a session", () => {
     expect(client.problems()).toEqual([]);
   });
 
-  test("lists its commands when it is opened: after new, fork and resume are answered, before load is", async () => {
+  test("lists its commands when it is opened: after the answer to new, fork and resume, before the answer to load", async () => {
     const core = makeEngine(saying("ok"));
     const client = await standardClient(core);
     const { sessionId } = client;
@@ -562,7 +562,7 @@ describe("the life of a session", () => {
       const listed = listing.params!.update["availableCommands"] as { name: string }[];
       const names = listed.map(({ name }) => name);
       expect(names).toContain("undo");
-      // A client that shows one session a thread cannot follow it.
+      // A client that shows one session per thread cannot follow this command.
       expect(names).not.toContain("new");
       return client.frames.indexOf(answer) < client.frames.indexOf(listing) ? "after" : "before";
     };
@@ -573,7 +573,7 @@ describe("the life of a session", () => {
     expect(client.problems()).toEqual([]);
   });
 
-  test("replay by cursor is every record, raw, with the ids seen live", async () => {
+  test("replay by cursor sends every record, raw, with the ids seen live", async () => {
     const client = await standardClient(makeEngine(saying("a", "b"), { coalesce: false }));
     await client.prompt("one");
     const ids = () =>
@@ -588,7 +588,7 @@ describe("the life of a session", () => {
     expect(ids()).toEqual(live);
   });
 
-  test("close in a turn ends the prompt as cancelled first, then answers", async () => {
+  test("close during a turn first ends the prompt as cancelled, then answers", async () => {
     const client = await standardClient(makeEngine(waiting));
     const { sessionId } = client;
     const prompt = client.prompt("hi");
@@ -599,7 +599,7 @@ describe("the life of a session", () => {
     expect((await client.call("session/close", { sessionId })).result).toEqual({});
   });
 
-  test("delete in a turn too, and deleting what is not there succeeds", async () => {
+  test("delete during a turn does so too, and deleting a missing session succeeds", async () => {
     const client = await standardClient(makeEngine(waiting));
     const { sessionId } = client;
     const prompt = client.prompt("hi");
@@ -610,7 +610,7 @@ describe("the life of a session", () => {
     expect((await client.call("session/load", { sessionId, cwd: "/", mcpServers: [] })).error?.code).toBe(-32002);
   });
 
-  test("a log that can be read no more answers the prompt that waits with an error, and a load shows it again", async () => {
+  test("when a log becomes unreadable its waiting prompt fails with an error, and a load shows the session again", async () => {
     const store = createMemoryStore<SessionEvent, Summary>();
     let fail: (error: Error) => void = () => {};
     const failing = new Promise<never>((_, reject) => {
@@ -658,7 +658,7 @@ describe("the life of a session", () => {
     expect((await client.call("session/new", { mcpServers: [], ...params })).error?.code).toBe(-32602);
   });
 
-  test("what clients leave out and can mean one thing only is understood", async () => {
+  test("fields that clients leave out are filled in if they can have only one value", async () => {
     const { agent, turns } = listening("ok");
     const client = await standardClient(makeEngine(agent), everything);
     const { sessionId } = client;
@@ -680,7 +680,7 @@ describe("the life of a session", () => {
     expect(unnamed.error?.code).toBe(-32602);
   });
 
-  test("set_title names a session for everybody; one that is too long is -32602", async () => {
+  test("set_title names a session for all clients, and a title that is too long is -32602", async () => {
     const client = await standardClient(makeEngine(saying("ok")));
     const { sessionId } = client;
     expect((await client.call("session/set_title", { sessionId, title: " A\n name " })).result).toEqual({
@@ -693,7 +693,7 @@ describe("the life of a session", () => {
     expect((await client.call("session/set_title", { sessionId: "nobody", title: "x" })).error?.code).toBe(-32002);
   });
 
-  test("undo and redo are methods too", async () => {
+  test("undo and redo can be called as methods", async () => {
     const client = await standardClient(makeEngine(saying("ok")));
     const { sessionId } = client;
     await client.prompt("hi");
@@ -714,7 +714,7 @@ interface Page {
   readonly nextCursor?: string;
 }
 
-test("a disk that fails has a name and says what to do", () => {
+test("the error of a failing disk has a code and says what to do", () => {
   const CONTEXT = { method: "session/prompt" };
   const io = new StoreError("io", "cannot write /a/path: EIO", { cause: { code: "EIO" } });
   const data = { code: "storage_failed", message: expect.stringMatching(/^the disk failed \(EIO\): try again/) };

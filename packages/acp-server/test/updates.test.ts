@@ -1,4 +1,4 @@
-// Record -> standard ACP updates, live and on replay.
+// Tests which standard ACP updates each record makes, live and on replay.
 import type { AgentEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Agent } from "@chimera/session";
 import { describe, expect, test } from "vitest";
@@ -162,7 +162,7 @@ describe("an update", () => {
     expect(problems).toEqual([]);
   });
 
-  test("lists an engine's commands after ours, and never in place of one", async () => {
+  test("lists an engine's commands after our own, and never in their place", async () => {
     const commands = [
       { name: "review", description: "Reviews", hint: "what" },
       { name: "undo", description: "Something else" },
@@ -176,7 +176,7 @@ describe("an update", () => {
     ]);
   });
 
-  // They used to be among the thoughts, which editors fold away and readers take for the model's.
+  // Not a thought, because editors fold thoughts away and readers take them for the model's.
   test.each([
     ["info", "notice", { level: "info", text: "Look." }, "\n\n> **Notice:** Look.\n\n"],
     ["warning", "notice", { level: "warning", text: "One.\nTwo." }, "\n\n> **Warning:** One.\n> Two.\n\n"],
@@ -187,7 +187,7 @@ describe("an update", () => {
       "\n\n> **Warning:** Bash was stopped: no\n\n",
     ],
   ])(
-    "of a notice (%s) is a message that is not the model's, where clients know no notices",
+    "of a notice (%s) is a message apart from the model's, for clients that do not know notices",
     async (_, type, metadata, text) => {
       const { live, replayed, problems } = await shown({ type, metadata } as AgentEvent, {});
       const update = {
@@ -206,7 +206,7 @@ describe("an update", () => {
     expect(live.filter(fromAgent)).toEqual([]);
   });
 
-  test("names the message it belongs to: one for text, one for thoughts, others after a call and a notice", async () => {
+  test("names its message: one for text, one for thoughts, and new ones after a call and a notice", async () => {
     const say = (value: string): AgentEvent => ({ type: "text_delta", metadata: { text: value } });
     const think: AgentEvent = { type: "thought_delta", metadata: { text: "hm" } };
     const warn: AgentEvent = { type: "notice", metadata: { level: "info", text: "Look." } };
@@ -223,19 +223,19 @@ describe("an update", () => {
     expect(client.problems()).toEqual([]);
   });
 
-  test("of usage has no noise of binary fractions", async () => {
+  test("of usage rounds away the noise of binary fractions", async () => {
     const usage = { input: 1, output: 1, cache: 0, reasoning: 0, total_usd: 0.1 + 0.2, priced: true, used: 2, size: 9 };
     const { live } = await shown({ type: "usage", metadata: usage }, {});
     expect(live[0]).toMatchObject({ cost: { amount: 0.3, currency: "USD" } });
   });
 
-  test("of a change names the line that changed", async () => {
+  test("of a file change names the changed line", async () => {
     const content = [{ type: "diff", path: "/a", old_text: "one\ntwo\nthree\n", new_text: "one\n2\nthree\n" }];
     const { live } = await shown(result({ content }), {});
     expect(live[0]).toMatchObject({ locations: [{ path: "/a", line: 2 }] });
   });
 
-  test("of a call says what it is, where it is and what it was given", async () => {
+  test("of a call has its title, name, kind, locations and arguments", async () => {
     const { live, problems } = await shown(call({ path: "/a" }), {});
     expect(live[0]).toEqual({
       sessionUpdate: "tool_call",
@@ -252,7 +252,7 @@ describe("an update", () => {
   });
 });
 
-describe("a command that runs", () => {
+describe("a running command", () => {
   const command: AgentEvent = {
     type: "tool_call",
     metadata: { call_id: "c1", tool: "Bash", args: {}, kind: "execute", title: "make", locations: [] },
@@ -262,7 +262,7 @@ describe("a command that runs", () => {
     metadata: { call_id: "c1", stream: "stdout", chunk },
   });
   const failed = result({ success: false, output: "one\ntwo", error: "Exit code 2" });
-  /** Prints line after line, and waits before it ends until the last one was shown. */
+  /** An agent whose command prints several lines and ends after `last` has resolved. */
   const printing = (last: () => Promise<unknown>): Agent =>
     async function* () {
       yield command;
@@ -273,7 +273,7 @@ describe("a command that runs", () => {
       yield failed;
     };
 
-  test("shows its newest lines while it runs, as lines, and nothing after its result", async () => {
+  test("shows its newest lines as a code block, and nothing after its result", async () => {
     const shownText = (update: Record<string, unknown> | undefined) =>
       (update?.["content"] as { content: { text: string } }[] | undefined)?.[0]?.content.text ?? "";
     const last = () => client.until(({ params }) => shownText(params?.update).includes("two"));
@@ -290,7 +290,7 @@ describe("a command that runs", () => {
     expect(client.problems()).toEqual([]);
   });
 
-  test("is drawn as a terminal by an editor that draws terminals for others", async () => {
+  test("is sent as a terminal to an editor that draws terminals for commands it did not run", async () => {
     const client = await standardClient(makeEngine(printing(async () => {})), { _meta: { terminal_output: true } });
     await client.prompt("go");
     const updates = [...client.updates("tool_call"), ...client.updates("tool_call_update")];

@@ -1,17 +1,17 @@
-/** The native dialects, otter's and ferret's: one set of rows, two projections. The rows are loaded when first called. */
+/** The native dialects, otter's and ferret's: one set of rows and two projections. The rows are loaded with the first call. */
 import type { Dialect, DialectContext } from "../dialect.js";
 import type { NativeProjection } from "../project/otter.js";
 import { nativeError } from "../wire-error.js";
 
 export interface NativeDialectOptions {
   readonly name: string;
-  /** What a client that asks for no revision is answered. */
+  /** The protocol version in the answer to a client that does not ask for revision 2. */
   readonly version: string;
   readonly projection: () => Promise<NativeProjection>;
 }
 
 /**
- * A program's own dialect: the native rows, its name and version, and how its clients are shown records.
+ * Makes a program's own dialect from the native rows, with its name, its version and its projection of records.
  *
  * @example
  * const mine = nativeDialect({ name: "mine", version: "0.1", projection: async () => projection });
@@ -50,7 +50,7 @@ export const ferretDialect: Dialect = nativeDialect({
 
 // --- internal ---
 
-/** Carries both documented capability blocks, so that a client of either description finds its own. */
+/** The answer to `initialize`. It carries both documented capability blocks, for clients written against either document. */
 function welcome({ program, extensions }: DialectContext, protocolVersion: string | number): object {
   const { name, version } = program;
   return {

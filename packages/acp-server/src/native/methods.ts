@@ -1,4 +1,4 @@
-/** The methods of the native dialects: their names are here and nowhere else. */
+/** The methods of the native dialects. Only this file has their names. */
 import type { MethodTraits } from "../row.js";
 
 export const METHODS = {

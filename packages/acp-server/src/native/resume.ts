@@ -1,4 +1,4 @@
-/** What a native client reads back of a log: updates for `session/resume`, events for `session/get`. */
+/** Reads a log back for a native client: updates for `session/resume`, events for `session/get`. */
 import { type Conversation, createUpgrade } from "@chimera/acp-schema/conversation";
 import { isLost, lostCount, lostNotice, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss } from "@chimera/acp-schema/http";
@@ -9,10 +9,10 @@ import type { SessionLogs } from "@chimera/session";
 import type { NativeProjection } from "../project/otter.js";
 import { frameHead, lostFrame, nativeFrame } from "./view.js";
 
-/** Of records. Half of the longest line that a client of this package takes. */
+/** Most bytes of records per replay: half of a client's longest line. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Sends the updates after a cursor, as far back as the history of the dialect reaches. */
+/** Sends the updates after a cursor, at most `historyLimit` of them. */
 export async function replayNative(options: {
   readonly connection: Connection;
   readonly logs: SessionLogs;
@@ -37,7 +37,7 @@ export async function replayNative(options: {
     if (from >= lastEventId) break;
     if (isLost(entry)) {
       eventId += lostCount(entry);
-      // A client that is past them had them before they were lost.
+      // A client whose cursor is later got the records before they were lost.
       if (eventId > from) connection.notifyEncoded(lostFrame(id, entry), { session: id });
       continue;
     }
@@ -53,7 +53,7 @@ export async function replayNative(options: {
   return { sessionId: id, replayed, lastEventId, truncated: lastEventId > 0 && since < oldest - 1 };
 }
 
-/** A log in one frame: all of its events, or the newest that fit, with notices in the place of those that cannot be read. */
+/** All events of a log, or the newest that fit into one frame, with notices in place of those that cannot be read. */
 export async function newestEvents(
   logs: SessionLogs,
   id: string,
@@ -61,13 +61,13 @@ export async function newestEvents(
 ): Promise<{ readonly events: (SessionRecord | Loss)[]; readonly truncated: boolean }> {
   let kept: LogEntry<SessionEvent>[] = [];
   let bytes = 0;
-  /** How many of `kept` do not fit any more. Taken away by the many: an array is not moved for each. */
+  /** How many of the first of `kept` do not fit any more. They are removed in batches, since each removal moves the array. */
   let gone = 0;
   let truncated = false;
   for await (const entry of logs.read(id, { to })) {
     kept.push(entry);
     bytes += sizeOf(entry);
-    // The newest is there whatever its size.
+    // The newest event is kept whatever its size.
     while (bytes > MOST_BYTES && gone < kept.length - 1) {
       bytes -= sizeOf(kept[gone++]!);
       truncated = true;

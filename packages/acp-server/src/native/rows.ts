@@ -1,4 +1,4 @@
-/** The rows of the native dialects. ferret's are otter's with its extensions' merged in. */
+/** The rows of the native dialects. ferret's are otter's with the rows of its extensions merged in. */
 import { resolve } from "node:path";
 import type { Mark } from "@chimera/acp-schema/conversation";
 import type { Decision } from "@chimera/acp-schema/events";
@@ -17,22 +17,22 @@ import { METHODS } from "./methods.js";
 import { newestEvents, replayNative } from "./resume.js";
 import { type NativeView, nativeView } from "./view.js";
 
-/** This list has no pages: its answer is one frame. */
+/** The native list has no pages, so its answer must fit into one frame. */
 const MOST_LISTED = 1000;
 
-/** otter's, with the wider of the two forms in which a permission is answered. */
+/** otter's shapes, with ferret's wider form of the answer to a permission. */
 const SHAPES = { ...otterMethods, "permission/respond": ferretMethods["permission/respond"] };
 
 export function nativeMethods(context: DialectContext, projection: NativeProjection): Rows {
   const { connection, historyLimit } = context;
-  const own = sessionsOf(context);
+  const clientSessions = sessionsOf(context);
   const { types } = projection;
-  /** Shows the updates of a session after its last record, or after a place, for as long as it is open here. */
+  /** Shows the updates of a session after its last record, or after a place, until the client leaves. */
   const show = (core: Core, session: Session | SessionReading, at?: Mark): void => {
     const { id } = session;
     const { seq: from, id: shown } = at ?? { seq: session.lastSeq, id: session.conversation.count(types) };
     const view = () => nativeView(id, projection, shown);
-    own.show(core, id, { from, view, isReplayed: at !== undefined, isHeld: !("prompt" in session) });
+    clientSessions.show(core, id, { from, view, isReplayed: at !== undefined, isHeld: !("prompt" in session) });
   };
   const find = async (id: string) => {
     const core = await context.core();
@@ -43,7 +43,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     show(core, session);
     return { core, session };
   };
-  /** A session to read: when another process holds it, as its log says. */
+  /** Loads a session to read it. If another process holds it, its state is read from its log. */
   const findToRead = async (id: string) => {
     const core = await context.core();
     const session = await core.sessions.load(id).catch((error) => {
@@ -58,7 +58,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     if (agents.includes(name)) return;
     throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(name.slice(0, 80))}`, { agents });
   };
-  /** Native permission ids are answered without naming the session. */
+  /** Answers a permission or question by its id; the client need not name the session. */
   const respond = async (
     permissionId: string,
     decision: Decision,
@@ -67,7 +67,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     const core = await context.core();
     const candidates = sessionId === undefined ? core.sessions.live() : [(await find(sessionId)).session];
     const asks = candidates.find(({ openQuestions }) => openQuestions.has(permissionId));
-    // Only a yes with words is an answer.
+    // Only an allow with a text answers a question.
     if (asks) await asks.answerQuestion(permissionId, decision === "allow" ? (answer ?? null) : null, context.origin);
     if (asks) return { ok: true };
     const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
@@ -109,14 +109,14 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
           title: summary.title,
           updatedAt: new Date(touched).toISOString(),
           model: summary.model,
-          // One that another process runs is not loaded here.
+          // A session that another process runs is not loaded here.
           state: sessions.find(id)?.state ?? (summary.state === "idle" ? null : "running"),
         })),
       };
     },
     "session/get": async ({ sessionId }) => {
       const { core, session } = await find(sessionId);
-      // All as of one moment; the log may go on while it is read.
+      // Take everything at one moment, because the log may grow while it is read.
       const { state, lastSeq: event_count } = session;
       const summary = { ...session.summary() };
       const step_count = session.conversation.facts.steps;
@@ -124,18 +124,18 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       return { sessionId, session_id: sessionId, summary, events, state, step_count, event_count, truncated };
     },
     "session/message": (params, request) =>
-      own.prompt(params.sessionId, request, async () => {
+      clientSessions.prompt(params.sessionId, request, async () => {
         const { session } = await open(params.sessionId);
         return { session, input: messageInput(params) };
       }),
     "session/turn": ({ sessionId, prompt: text }, request) =>
-      own.prompt(sessionId, request, async () => {
+      clientSessions.prompt(sessionId, request, async () => {
         const { session } = await open(sessionId);
-        (own.view(sessionId) as NativeView | undefined)?.useTurnNotifications();
+        (clientSessions.view(sessionId) as NativeView | undefined)?.useTurnNotifications();
         return { session, input: { text } };
       }),
     "session/cancel": async ({ sessionId }) => {
-      await own.arrived(sessionId);
+      await clientSessions.arrived(sessionId);
       const { session } = await find(sessionId);
       return { sessionId, cancelled: await session.cancel() };
     },

@@ -1,23 +1,23 @@
-/** One session as a native dialect shows it: counted updates, or bare records for clients of `session/turn`. */
+/** Shows one session in a native dialect: counted updates, or plain records for clients of `session/turn`. */
 import { describeLost, isLost, type Lost, lostCount, type SessionRecord } from "@chimera/acp-schema/events";
 import { turnNotifications } from "@chimera/acp-schema/otter";
 import type { NativeProjection } from "../project/otter.js";
 import type { SessionView } from "../session-view.js";
 
-/** Record type -> the notification a client of `session/turn` gets in place of `session/update`. */
+/** By record type: the notification that a client of `session/turn` gets instead of `session/update`. */
 const TURN_METHODS: ReadonlyMap<string, string> = new Map(
   Object.entries(turnNotifications).map(([method, type]) => [type, method]),
 );
 
-/** What such a client is asked comes as an update all the same: there is no other way to ask it. */
+/** Such a client gets questions as updates all the same, because there is no other way to ask it. */
 const ASKING: ReadonlySet<string> = new Set(["permission_request", "question_asked"]);
 
 export interface NativeView extends SessionView {
-  /** From here on this client gets camelCase notifications for this session. */
+  /** From now on this client gets camelCase notifications for this session. */
   useTurnNotifications(): void;
 }
 
-/** `shown` is how many updates the client is past when the view begins. */
+/** @param shown - How many updates of the session the client has when the view begins. */
 export function nativeView(id: string, projection: NativeProjection, shown: number): NativeView {
   const head = frameHead(id);
   let eventId = shown;
@@ -35,7 +35,7 @@ export function nativeView(id: string, projection: NativeProjection, shown: numb
       if (projection.types.has(entry.type)) eventId++;
       if (turnClient && !ASKING.has(entry.type)) {
         const method = TURN_METHODS.get(entry.type);
-        // The record's own line is the payload; only the session's id joins it.
+        // The params are the record's own line with the session's id added.
         return method
           ? [
               `{"jsonrpc":"2.0","method":"${method}","params":{"sessionId":${JSON.stringify(id)},${entry.line.slice(1)}}`,
@@ -62,7 +62,7 @@ export function nativeFrame(
   return `${head}${eventId},${JSON.stringify(projection.params(record)).slice(1)}}`;
 }
 
-/** What a client gets in the place of records that cannot be read: a notification it may ignore, without an id. */
+/** The notification that replaces records that cannot be read. It has no event id, and a client may ignore it. */
 export function lostFrame(sessionId: string, lost: Lost): string {
   const params = { sessionId, level: "error", text: describeLost(lost) };
   return JSON.stringify({ jsonrpc: "2.0", method: "_chimera.dev/session/notice", params });

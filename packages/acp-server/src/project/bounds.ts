@@ -1,4 +1,4 @@
-/** What one frame may carry: under one MiB, even with every character escaped. Editors choke on more; the log has all. */
+/** Keeps a frame under one MiB, even with every character escaped. Editors cannot handle more; the log has everything. */
 import { startOf } from "@chimera/acp-schema/text";
 
 const TEXT_CHARS = 48 * 1024;
@@ -9,7 +9,7 @@ export function cutText(text: string): string {
   return text.length <= TEXT_CHARS ? text : `${startOf(text, TEXT_CHARS)}\n[cut here; the session's log has the rest]`;
 }
 
-/** Arguments with their long texts cut; none at all when that is not enough. */
+/** Arguments with their long texts cut, or only a note when that is not enough. */
 export function cutArgs(args: Record<string, unknown>): Record<string, unknown> {
   if (JSON.stringify(args).length <= ARGS_CHARS) return args;
   const shorten = (_: string, value: unknown) =>

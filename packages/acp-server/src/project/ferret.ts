@@ -1,4 +1,4 @@
-/** Record -> the update of native ferret: flat, distinguished by `kind`, with otter's `update` beside it. */
+/** Maps records to the updates of native ferret: flat, distinguished by `kind`, with otter's `update` beside it. */
 import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
 import { type NativeProjection, otterUpdate } from "./otter.js";
 

@@ -1,10 +1,10 @@
-/** Record -> the update of native otter. Which types notify is frozen: an event id is how many of them there are so far. */
+/** Maps records to the updates of native otter. The types that notify are fixed, because an event id counts the updates so far. */
 import type { Decision, RecordOf, SessionRecord } from "@chimera/acp-schema/events";
 import type { SessionUpdate } from "@chimera/acp-schema/otter";
 
-/** How a native dialect shows records: which of them, and the params of each beside the session and event id. */
+/** Which records a native dialect shows, and the params of each besides the session and event id. */
 export interface NativeProjection {
-  /** The record types that notify, one update each. */
+  /** The record types that notify. Each such record makes one update. */
   readonly types: ReadonlySet<string>;
   params(record: SessionRecord): object;
 }
@@ -52,7 +52,7 @@ const updates: { [T in Notifying]: (record: RecordOf<T>) => SessionUpdate } = {
     options: metadata.options.filter(isReply),
     ...(metadata.shown !== undefined && { shown: metadata.shown }),
   }),
-  // This dialect asks for nothing but permission, so that a question is one: the answer is a word beside the yes.
+  // This dialect can only ask for permission, so a question is sent as one; the answer is a text beside the allow.
   question_asked: ({ metadata: { question_id, question, options } }) => ({
     sessionUpdate: "permission_request",
     requestId: question_id,
@@ -72,7 +72,7 @@ export const otterProjection: NativeProjection = {
   params: (record) => ({ update: otterUpdate(record) }),
 };
 
-/** Null for a record that notifies nothing. */
+/** otter's update for a record; null for a record that does not notify. */
 export function otterUpdate(record: SessionRecord): SessionUpdate | null {
   const project = Object.hasOwn(updates, record.type) ? updates[record.type as Notifying] : undefined;
   return (project as ((record: SessionRecord) => SessionUpdate) | undefined)?.(record) ?? null;

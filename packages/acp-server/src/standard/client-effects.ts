@@ -1,4 +1,4 @@
-/** The editor's files and terminal in the place of this machine's, for what the client said it offers. */
+/** Uses the editor's files and terminal instead of this machine's, as far as the client offers them. */
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -15,7 +15,7 @@ import { type Connection, isConnectionError, isRpcError, RpcError } from "@chime
 import type { ClientEffects, ClientTerminal } from "@chimera/session";
 import * as v from "valibot";
 
-/** What a terminal keeps of its output, at the client. */
+/** How much of its output the client keeps for a terminal. */
 const OUTPUT_BYTES = 1024 * 1024;
 
 export function clientEffects(
@@ -31,7 +31,7 @@ export function clientEffects(
       throw isRpcError(error) ? withDetails(error) : error;
     });
     const { success, output, issues } = v.safeParse(answer, given);
-    if (!success) throw new Error(`the editor's answer to ${method} makes no sense: ${issues[0].message}`);
+    if (!success) throw new Error(`the editor's answer to ${method} is invalid: ${issues[0].message}`);
     return output;
   };
   if (fs?.readTextFile) {
@@ -45,7 +45,7 @@ export function clientEffects(
   }
   if (fs?.writeTextFile) {
     effects.writeText = async (path, content) => {
-      // Most editors write a file where its directory is, and make none. Where it cannot be made, the editor says why.
+      // Most editors do not make the directory of a file. If this fails to make it, the editor's error says why.
       await mkdir(dirname(path), { recursive: true }).catch(() => {});
       await ask("fs/write_text_file", Anything, { path, content });
     };
@@ -63,7 +63,7 @@ type Ask = <S extends v.GenericSchema>(
   options?: { readonly signal?: AbortSignal },
 ) => Promise<v.InferOutput<S>>;
 
-/** Editors refuse a file that is yet to be made, each with a number of its own; code that makes one looks for this. */
+/** The error for a missing file. Each editor refuses one with its own code, and code that makes files looks for `ENOENT`. */
 function notThere(path: string, refusal: Error): Error {
   return Object.assign(new Error(`${path} was not found: ${refusal.message}`, { cause: refusal }), {
     code: "ENOENT",
@@ -71,7 +71,7 @@ function notThere(path: string, refusal: Error): Error {
   });
 }
 
-/** Many editors say "Internal error", and why in `data`. */
+/** Adds the reason to the message: many editors say "Internal error" and put the reason in `data`. */
 function withDetails(error: RpcError): RpcError {
   const { data, code, message } = error;
   const details = typeof data === "string" ? data : (data as { details?: unknown } | null | undefined)?.details;
@@ -81,7 +81,7 @@ function withDetails(error: RpcError): RpcError {
 
 const LONGEST_REASON = 1000;
 
-/** Where the answer says nothing but that it was done; some clients send null. */
+/** For answers without content; some clients send null. */
 const Anything = v.unknown();
 
 function clientTerminal(ask: Ask): ClientTerminal {
@@ -122,7 +122,7 @@ function clientTerminal(ask: Ask): ClientTerminal {
   };
 }
 
-/** Aborts with the signal or after the time; a timer of our own, because a garbage collection can lose the built-in one. */
+/** Aborts with the signal or after the time. Not `AbortSignal.timeout`, because a garbage collection can lose its timer. */
 function limited(signal: AbortSignal, ms: number): { readonly signal: AbortSignal; dispose(): void } {
   const limit = new AbortController();
   const stop = () => limit.abort();

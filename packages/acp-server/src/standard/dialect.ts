@@ -1,4 +1,4 @@
-/** Standard ACP v1: what editors speak. The rows are loaded after the answer to `initialize`. */
+/** Standard ACP v1, the protocol of editors. The rows are loaded after the answer to `initialize`. */
 import { STANDARD } from "../choose-dialect.js";
 import type { Dialect, DialectContext } from "../dialect.js";
 import { standardError } from "../wire-error.js";
@@ -9,7 +9,7 @@ export const standardDialect: Dialect = {
   name: STANDARD,
   methodNames: async () => Object.keys((await import("./methods.js")).METHODS),
   open(context, hello) {
-    // A client that initializes asks for a session next. Should this fail, that call says why.
+    // The client's next call needs the rows, so load them now. If that fails, the call reports the error.
     setImmediate(() => void import("./rows.js").catch(() => {}));
     return {
       welcome: welcome(context),
@@ -21,7 +21,7 @@ export const standardDialect: Dialect = {
 
 // --- internal ---
 
-/** As the rows say: what they are called is known before they are loaded. */
+/** The project's own methods. Their names are repeated here because the rows are not loaded yet. */
 const OWN_METHODS = ["replay", "undo", "redo"].map((name) => `_chimera.dev/session/${name}`);
 
 function welcome({ program, keyVariables, transport }: DialectContext): object {

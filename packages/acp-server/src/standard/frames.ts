@@ -1,4 +1,4 @@
-/** Records of one session -> lines of standard ACP, the same live and on replay; what they share is encoded once. */
+/** Turns records of one session into lines of standard ACP, the same live and on replay. The parts that lines share are encoded once. */
 import type { ClientCapabilities, SessionUpdate, ToolCallContent } from "@chimera/acp-schema";
 import type { JoinedRecord } from "@chimera/acp-schema/conversation";
 import {
@@ -17,7 +17,7 @@ import { createRunningCalls, progressOf } from "./running-calls.js";
 
 export type Frames = ReturnType<typeof createFrames>;
 
-/** `send` takes what a client is sent between records, live: the newest output of a running command. */
+/** @param send - Sends the client updates between records, such as the newest output of a running command; absent on replay. */
 export function createFrames(
   sessionId: string,
   capabilities: ClientCapabilities,
@@ -28,7 +28,7 @@ export function createFrames(
   const shows = { notices: shown?.notices != null, compaction: shown?.compaction != null };
   const head = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":${JSON.stringify(sessionId)},"update":`;
   const messages = createMessages(head);
-  /** What the client sees of a record. */
+  /** The updates for a record, before its call adds to them. */
   const projected = (record: JoinedRecord): SessionUpdate[] => {
     if (endsMessage(record)) messages.end();
     const { seq, began = seq } = record;
@@ -38,12 +38,12 @@ export function createFrames(
 
   return {
     updates,
-    /** What comes next goes on with the messages that these records left open, and with no other. */
-    goOn(before: readonly (SessionRecord | Lost)[]) {
+    /** Continues the messages these records left unfinished. */
+    continueMessages(before: readonly (SessionRecord | Lost)[]) {
       messages.end();
       for (const record of before) isLost(record) ? messages.end() : projected(record);
     },
-    /** A line for each update; by default, for those of the record. */
+    /** One line for each update, by default for those of the record. */
     of(record: JoinedRecord, shownOf: readonly SessionUpdate[] = updates(record)) {
       const { seq, origin } = record;
       const meta = JSON.stringify({
@@ -52,12 +52,12 @@ export function createFrames(
       });
       return shownOf.map((update) => `${head}${JSON.stringify(update)},"_meta":${meta}}}`);
     },
-    /** The line of a text delta, cut from that of its record; null for every other type. */
+    /** The line of a text delta, whose text is copied from the record's line; null for every other type. */
     delta({ type, seq, line }: Entry<SessionEvent>) {
       if (type !== "text_delta" && type !== "thought_delta") return null;
       return `${messages.headOf(CHUNKS[type], seq)}${encodedText(line)}}},"_meta":{"chimera.dev/eventId":${seq}}}}`;
     },
-    /** The line in place of records that cannot be read. */
+    /** The line that replaces records that cannot be read. */
     lost(records: Lost) {
       messages.end();
       const update = noticeUpdate({ severity: "error", title: describeLost(records) }, records.seq, shows.notices);
@@ -76,7 +76,7 @@ export function commandsUpdate(commands: RecordOf<"commands_changed">["metadata"
   return { sessionUpdate: "available_commands_update", availableCommands };
 }
 
-/** What a tool shows, or a question about it. */
+/** The content that a tool, or a question about its call, shows. */
 export function shownContent(item: ToolContent): ToolCallContent {
   switch (item.type) {
     case "diff":
@@ -92,7 +92,7 @@ export function shownContent(item: ToolContent): ToolCallContent {
   }
 }
 
-/** Where the files of a change were changed: the first line that differs, counted from 1. Null without a change to show. */
+/** The changed files, each with the first line that differs, counted from 1. Null if the content has no diff. */
 export function changedPlaces(content: readonly ToolContent[] | undefined): Location[] | null {
   const places = (content ?? []).flatMap((item) =>
     item.type === "diff" ? [{ path: item.path, line: firstChange(item.old_text ?? "", item.new_text) }] : [],
@@ -100,9 +100,9 @@ export function changedPlaces(content: readonly ToolContent[] | undefined): Loca
   return places.length > 0 ? places : null;
 }
 
-/** Whether the agent begins another message after it. */
+/** Whether the agent begins another message after the record. */
 export function endsMessage({ type, metadata }: SessionRecord): boolean {
-  // The end of a text that another text may follow at once, and must not grow.
+  // The end of a text part ends the message too, so that a following text starts a new message.
   return ENDS_MESSAGE.has(type) || (type === "part_end" && metadata.kind !== "call" && metadata.seal === undefined);
 }
 
@@ -121,7 +121,7 @@ const ENDS_MESSAGE: ReadonlySet<string> = new Set([
   "sandbox_violation",
 ]);
 
-/** The messages that the agent is writing, one of each kind, named by the record that began it; what their pieces share is encoded once. */
+/** The messages that the agent is writing, one of each kind, named after the record that began it. Their common head is encoded once. */
 function createMessages(head: string) {
   const open = new Map<Chunk, { readonly id: string; readonly head: string }>();
   const openOf = (chunk: Chunk, seq: number) => {
@@ -149,20 +149,20 @@ function firstChange(before: string, after: string): number {
 const BEFORE_TEXT = '"metadata":{"text":';
 
 /**
- * The JSON string literal of a delta's text, quotes included, cut from its record's line: the text is encoded once for the disk and
- * every client. The line's layout is fixed by the store: `…"metadata":{"text":"…"},…"ts":"…"}`.
+ * The JSON string literal of a delta's text with its quotes, copied from its record's line, so that the text is encoded once for the
+ * disk and every client. The store fixes the layout of the line: `…"metadata":{"text":"…"},…"ts":"…"}`.
  */
 function encodedText(line: string): string {
   const start = line.indexOf(BEFORE_TEXT) + BEFORE_TEXT.length;
-  // Inside a JSON string a quote is escaped, so the last `"},"` closes the text.
+  // Quotes inside a JSON string are escaped, so the last `"},"` closes the text.
   return line.slice(start, line.lastIndexOf('"},"') + 1);
 }
 
-/** What the client said it can show. */
+/** The updates that the client can show, and the ids of its messages. */
 interface ClientShows {
   readonly notices: boolean;
   readonly compaction: boolean;
-  /** The message that a piece belongs to. */
+  /** The id of the message that a chunk belongs to. */
   messageId(chunk: Chunk): string;
 }
 
@@ -170,7 +170,7 @@ type Notice = Pick<Extract<SessionUpdate, { sessionUpdate: "notice" }>, "severit
 
 const NOTICE_WORDS: Readonly<Record<string, string>> = { info: "Notice", warning: "Warning", error: "Error" };
 
-/** A client that knows no notices shows a quotation among the answers: a message of its own, which is not the model's. */
+/** A client that does not know notices gets a quotation instead, in a message of its own, apart from the model's messages. */
 function noticeUpdate(notice: Notice, seq: number, isKnown: boolean): SessionUpdate {
   if (isKnown) return { sessionUpdate: "notice", ...notice };
   const { severity, title, description } = notice;
@@ -236,7 +236,7 @@ const projectors: Projectors = {
     const output = { stream: "stdout", chunk: `${chunk}\n` };
     return [{ ...progressOf(call_id), _meta: { "chimera.dev/output": output, "chimera.dev/task": event } }];
   },
-  // A job outlives its call, so clients see it as a call of its own.
+  // A job outlives its call, so clients get it as a call of its own.
   job_started: ({ metadata: { job_id, command } }) => [
     {
       sessionUpdate: "tool_call",
@@ -264,7 +264,7 @@ const projectors: Projectors = {
       sessionUpdate: "usage_update",
       used: metadata.used,
       size: metadata.size,
-      // A sum of prices carries the noise of binary fractions; a millionth of a dollar is as exact as prices are.
+      // Round away the noise that summing binary fractions leaves; prices are not more exact than a millionth of a dollar.
       cost: { amount: Math.round(metadata.total_usd * 1e6) / 1e6, currency: "USD" },
     },
   ],
@@ -294,7 +294,7 @@ const projectors: Projectors = {
 };
 
 function projectAcp(record: SessionRecord, shows: ClientShows): SessionUpdate[] {
-  // Anybody may put a line into a log, also one whose type every object has.
+  // A log may hold a type such as `constructor`, which every object inherits.
   if (!Object.hasOwn(projectors, record.type)) return [];
   const project = projectors[record.type] as (record: SessionRecord, shows: ClientShows) => SessionUpdate[];
   return project(record, shows);
@@ -312,7 +312,7 @@ function placesOf(content: readonly ToolContent[] | undefined): { locations?: Lo
 function resultContent(metadata: RecordOf<"tool_result">["metadata"]): ToolCallContent[] {
   const shown = (metadata.content ?? []).map(shownContent);
   const { output, error } = metadata;
-  // Most failures say in their output what went wrong.
+  // The output of most failed calls already contains the error.
   const text = metadata.success || !error || output.includes(error) ? output : `${output}\n${error}`.trimStart();
   if (shown.length === 0 && text) shown.push({ type: "content", content: { type: "text", text: cutText(text) } });
   return shown;

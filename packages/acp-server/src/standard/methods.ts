@@ -1,4 +1,4 @@
-/** The methods of standard ACP, and our own beside them, which `dialect.ts` names too: clients see them before this is loaded. */
+/** The methods of standard ACP and our own. `dialect.ts` repeats the names of our own, because `initialize` needs them first. */
 import type { MethodTraits } from "../row.js";
 
 export const METHODS = {

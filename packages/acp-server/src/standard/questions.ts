@@ -1,4 +1,4 @@
-/** What a person is asked, as ACP asks it: tied to the record that put the question, and withdrawn by the one that settles it. */
+/** Asks the client's person through ACP. One record of the log asks a question, and the record that settles it withdraws the question. */
 import type {
   ClientCapabilities,
   CreateElicitationResponse,
@@ -19,13 +19,13 @@ const OPTIONS: Readonly<Record<Decision, PermissionOption>> = {
   never: { optionId: "reject_always", name: "Always reject exactly this call here", kind: "reject_always" },
 };
 
-/** Whether a call may run. */
+/** Asks whether a call may run. */
 export function createPermissionPrompts(
   connection: Connection,
   session: { readonly id: string; find(): Session | undefined },
   origin: string | undefined,
 ) {
-  /** The call as it was announced, so that a client shows the question under the same words. */
+  /** The call with the title it was announced with, so that a client shows the question under the same title. */
   function toolCallOf({ call_id, tool, args, content = [] }: OpenPermission): object {
     const call = session.find()?.conversation.openCalls.get(call_id);
     const locations = changedPlaces(content) ?? call?.locations;
@@ -43,7 +43,7 @@ export function createPermissionPrompts(
       const params = {
         sessionId: session.id,
         toolCall: toolCallOf(permission),
-        // An engine's own answers go by their own names: two may be of one kind.
+        // An engine's own choices keep their own ids, because two of them may be of one kind.
         options:
           choices?.map(({ id, name, kind }) => ({ optionId: id, name, kind })) ?? options.map((one) => OPTIONS[one]),
         _meta: { "chimera.dev/risk": risk, ...(shown !== undefined && { [SHOWN]: shown }) },
@@ -52,7 +52,7 @@ export function createPermissionPrompts(
         connection
           .request("session/request_permission", params, { signal })
           .then((response) => decisionOf(response as RequestPermissionResponse, permission))
-          // A client that cannot answer means no; one that has gone leaves the question to the others.
+          // An error from the client means no. If the client has gone, the other clients still have the question.
           .catch((error) => (signal.aborted || isGone(error) ? undefined : ("deny" as const)))
       );
     },
@@ -60,7 +60,7 @@ export function createPermissionPrompts(
   });
 }
 
-/** What an engine wants to know: with a form where the client offers them. */
+/** Asks an engine's questions, with a form if the client supports forms. */
 export function createElicitations(
   connection: Connection,
   session: { readonly id: string; find(): Session | undefined },
@@ -85,7 +85,7 @@ export function createElicitations(
         : connection
             .request("session/request_permission", dialogOf(session.id, question), { signal })
             .then((response) => chosenOf(response as RequestPermissionResponse, question));
-      // A client that has gone, or cannot ask, leaves the question to the others.
+      // An error from the client means no answer. If the client has gone, the other clients still have the question.
       return asking.catch((error) => (signal.aborted || isConnectionError(error) ? undefined : null));
     },
     deliver: (id, answer) => session.find()?.answerQuestion(id, answer, origin),
@@ -95,8 +95,8 @@ export function createElicitations(
 // --- internal ---
 
 /**
- * Requests to the client, each sent once, and withdrawn when it is settled elsewhere. `request` resolves with the client's answer; with
- * undefined where it leaves the answer to others. `deliver` hands it to the session.
+ * Sends each question to the client once, and withdraws it when it is settled elsewhere. `request` resolves with the client's answer,
+ * or with undefined to leave the question to others. `deliver` gives the answer to the session.
  */
 function createAsked<Q, A>(options: {
   readonly id: (question: Q) => string;
@@ -109,16 +109,16 @@ function createAsked<Q, A>(options: {
     asked.set(id, abort);
     const answer = await options.request(question, abort.signal);
     asked.delete(id);
-    // Somebody may have answered in the meantime; the first answer counts.
+    // Another client may have answered meanwhile, and the first answer counts.
     if (answer !== undefined) await options.deliver(id, answer)?.catch(() => {});
   };
   return {
-    /** A record that passes again asks nothing again. */
+    /** Sends the question, unless it is already being asked: its record may pass again. */
     ask(question: Q) {
       const id = options.id(question);
       if (!asked.has(id)) void send(id, question);
     },
-    /** Takes the question back: somebody else answered, or the turn ended. */
+    /** Withdraws the question, because another client answered or the turn ended. */
     withdraw(id: string) {
       asked.get(id)?.abort();
       asked.delete(id);
@@ -134,10 +134,10 @@ function isGone(error: unknown): boolean {
   return isConnectionError(error) && error.code === "closed";
 }
 
-/** Carries the digest of what is asked for, and back that of what was shown. */
+/** The `_meta` key for digests: the request has that of the call, and the answer has that of the call the client showed. */
 const SHOWN = "chimera.dev/shown";
 
-/** An answer to something else than what is asked for is a no. */
+/** The decision of an answer. An answer about another call than the one asked about means no. */
 function decisionOf(
   { outcome, _meta }: RequestPermissionResponse,
   { options, choices, shown }: OpenPermission,
@@ -163,7 +163,7 @@ function propertyOf({ options }: Metadata<"question_asked">): object {
   };
 }
 
-/** For a client without forms: the options as answers to a permission, which every client can ask for. */
+/** For a client without forms: asks for a permission, which every client can do, with the options as its answers. */
 function dialogOf(sessionId: string, { call_id, question, options }: Metadata<"question_asked">): object {
   const named = options.map(({ name }, at) => ({ optionId: `${at}`, name, kind: "allow_once" }));
   const none = { optionId: "none", name: "No answer", kind: "reject_once" };

@@ -1,11 +1,11 @@
-/** History as updates: all of it for `session/load`, everything after a cursor for `_chimera.dev/session/replay`. */
+/** Sends history as updates: all of it for `session/load`, everything after a cursor for `_chimera.dev/session/replay`. */
 import { createUpgrade, type JoinedRecord } from "@chimera/acp-schema/conversation";
 import { isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { SessionLogs } from "@chimera/session";
 import { endsMessage, type Frames } from "./frames.js";
 
-/** Sends what the client sees of the records; returns how many updates that were. */
+/** Sends the updates of the records and returns their number. */
 export async function replay(
   connection: Connection,
   frames: Frames,
@@ -22,7 +22,7 @@ export async function replay(
   return replayed;
 }
 
-/** The records up to one, as many as say which messages are open after it. */
+/** As many records up to `to` as it takes to know which messages are unfinished after it. */
 export async function readBefore(logs: SessionLogs, id: string, to: number): Promise<(SessionRecord | Lost)[]> {
   for (let count = LOOK_BACK; ; count *= 4) {
     const from = Math.max(0, to - count);
@@ -32,10 +32,10 @@ export async function readBefore(logs: SessionLogs, id: string, to: number): Pro
   }
 }
 
-/** Most messages are shorter. */
+/** How many records are read first; most messages are shorter. */
 const LOOK_BACK = 64;
 
-/** Every record of a range, with the names of today. */
+/** Every record of a range, upgraded to the present names. */
 export async function* readRaw(
   logs: SessionLogs,
   id: string,

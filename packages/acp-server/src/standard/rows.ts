@@ -23,10 +23,10 @@ import { readBefore, readRaw, replay } from "./replay.js";
 import { configOptions, modeState, plainModes, requireMode, type SettingsShown, setConfigOption } from "./settings.js";
 import { standardView } from "./view.js";
 
-/** Rows of a page of `session/list`. */
+/** How many sessions one page of `session/list` has. */
 const LISTED_PAGE = 50;
 
-/** A client's own name for a prompt: sent again with it, the prompt is answered with the turn that it began. */
+/** The `_meta` key for a client's own id of a prompt. A prompt sent again with the same id is answered with the turn that it began. */
 const REQUEST_ID = "chimera.dev/requestId";
 const LONGEST_KEY = 255;
 
@@ -37,7 +37,7 @@ const Rewinding = v.object({
   dry_run: v.optional(v.boolean()),
 });
 
-/** What each method takes: as the specification says, with what else clients are known to send, and our own beside it. */
+/** The params of each method: the specification's, tolerant of known clients' departures from it, and those of our own methods. */
 const SHAPES = {
   ...agentMethods,
   "session/new": tolerate(agentMethods["session/new"], plainServers),
@@ -62,11 +62,11 @@ const SHAPES = {
   "_chimera.dev/session/redo": { params: Rewinding },
 };
 
-/** Built once per connection, for what its client said it can do. */
+/** Makes the rows of a connection, for the capabilities that its client has. */
 export function standardMethods(context: DialectContext, hello: Record<string, unknown>): Rows {
   const { connection, origin } = context;
-  const own = sessionsOf(context);
-  // The version was settled with the dialect, which may have been forced on a client that names none.
+  const clientSessions = sessionsOf(context);
+  // The version was settled with the dialect, which may have been forced on a client that does not name a version.
   const { clientCapabilities: capabilities } = v.parse(InitializeRequest, { ...hello, protocolVersion: 1 });
   const commands = createCommandList(context);
   const shows = createShows(context, capabilities, (session) => {
@@ -75,7 +75,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
   const offer = (session: Session): void => {
     commands.show(session).catch((error) => context.onReaderError(error, session.id));
   };
-  /** Answers with a session that was made or opened, and then lists its commands: a person may begin with one. */
+  /** Answers with a session that was made or opened, and then lists its commands, because a person may begin with one. */
   const answerOpened = (request: RequestContext, session: Session, fields: object = {}): void => {
     request.reply({ ...fields, ...shows.settingsOf(session) });
     commands.forget(session.id);
@@ -88,15 +88,15 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     show(core, session, session.lastSeq);
     return session;
   };
-  /** Shows a session that the client just made or asked for, from after a record. */
+  /** Shows the records after `from` of a session that the client has just made or asked for. */
   const show = (core: Core, session: Session, from: number, isReplayed = false): void =>
-    own.show(core, session.id, { from, isReplayed, view: () => shows.view(core, session) });
+    clientSessions.show(core, session.id, { from, isReplayed, view: () => shows.view(core, session) });
   const rewind = async (
     direction: "undo" | "redo",
     { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
   ) => (await open(sessionId))[direction]({ steps, force, dryRun: dry_run, origin });
   const close = async (sessionId: string, how: "close" | "delete") => {
-    await own.close(sessionId, how);
+    await clientSessions.close(sessionId, how);
     commands.forget(sessionId);
     shows.forget(sessionId);
   };
@@ -111,7 +111,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
         core.sessions.create({ cwd, directories: additionalDirectories ?? [] }),
         core.agents(cwd),
       ]);
-      own.lend(session.id, mcpServers.map(mcpServer));
+      clientSessions.lend(session.id, mcpServers.map(mcpServer));
       shows.set(core, session, agents);
       show(core, session, 0);
       answerOpened(request, session, { sessionId: session.id });
@@ -120,7 +120,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     "session/load": async ({ sessionId, mcpServers }, request): Promise<typeof deferred> => {
       const core = await context.core();
       const { session, head, visible } = await core.sessions.loadVisible(sessionId);
-      own.lend(sessionId, mcpServers.map(mcpServer));
+      clientSessions.lend(sessionId, mcpServers.map(mcpServer));
       await shows.settings(core, session, true);
       await replay(connection, createFrames(sessionId, capabilities), sessionId, visible);
       commands.forget(sessionId);
@@ -132,7 +132,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     },
     "session/resume": async ({ sessionId, mcpServers }, request): Promise<typeof deferred> => {
       const session = await open(sessionId);
-      if (mcpServers) own.lend(sessionId, mcpServers.map(mcpServer));
+      if (mcpServers) clientSessions.lend(sessionId, mcpServers.map(mcpServer));
       answerOpened(request, session);
       return deferred;
     },
@@ -143,7 +143,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
         ...(typeof cwd === "string" && { cwd }),
         ...(typeof cursor === "string" && { after: cursor }),
       });
-      // The protocol has no word for a session that does not say where it worked.
+      // The protocol requires a working directory, so a session without one cannot be listed.
       const rows = page.sessions.filter(({ summary }) => summary.cwd !== "");
       return {
         sessions: rows.map(({ id, summary, touched }) => ({
@@ -161,7 +161,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const index = _meta?.["chimera.dev/messageIndex"];
       const turn = typeof index === "number" && Number.isInteger(index) ? index : undefined;
       const child = await core.sessions.fork(sessionId, { turn });
-      own.lend(child.id, (mcpServers ?? []).map(mcpServer));
+      clientSessions.lend(child.id, (mcpServers ?? []).map(mcpServer));
       await shows.settings(core, child);
       show(core, child, child.lastSeq);
       answerOpened(request, child, { sessionId: child.id });
@@ -181,14 +181,14 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const opening = async () => {
         const session = await open(sessionId);
         const updates = () => commands.show(session);
-        // A prompt waits for the first list only: looking whether it changed must not stand between a prompt and its first word.
+        // A prompt waits only for the first list. Checking it for changes must not delay the first word of the answer.
         if (!commands.isShown(sessionId)) await updates();
         return { session, input: { ...promptOf(prompt), key }, updates };
       };
-      return own.prompt(sessionId, request, opening, key);
+      return clientSessions.prompt(sessionId, request, opening, key);
     },
     "session/cancel": async ({ sessionId }) => {
-      await own.arrived(sessionId);
+      await clientSessions.arrived(sessionId);
       const { sessions } = await context.core();
       await sessions.find(sessionId)?.cancel();
       return {};
@@ -222,9 +222,9 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const to = session.lastSeq;
       const from = parseCursor(sinceEventId);
       const frames = createFrames(sessionId, capabilities);
-      frames.goOn(await readBefore(logs, sessionId, Math.min(from, to)));
+      frames.continueMessages(await readBefore(logs, sessionId, Math.min(from, to)));
       const replayed = await replay(connection, frames, sessionId, readRaw(logs, sessionId, { from, to }));
-      // Opened where the replay ended: a client that starts with this call sees every record once and in order.
+      // Show the session from where the replay ended, so that a client that starts with this call gets every record once and in order.
       show(core, session, to, true);
       return { sessionId, replayed, lastEventId: to, truncated: false };
     },
@@ -235,7 +235,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
 
 // --- internal ---
 
-/** How this connection's client sees settings, by session id: the choices change with the directory and over time. */
+/** Keeps the settings that this connection's client is shown, by session id. The choices depend on the directory and change over time. */
 function createShows(
   context: DialectContext,
   capabilities: ClientCapabilities,
@@ -255,15 +255,15 @@ function createShows(
   };
   return {
     set,
-    /** Looks the choices up, unless they are known; `anew` always does. */
-    settings: async (core: Core, session: Session, anew = false): Promise<SettingsShown> =>
-      (!anew && known.get(session.id)) || set(core, session, await core.agents(session.cwd)),
+    /** The choices of a session, which are looked up if they are not known yet or with `refresh`. */
+    settings: async (core: Core, session: Session, refresh = false): Promise<SettingsShown> =>
+      (!refresh && known.get(session.id)) || set(core, session, await core.agents(session.cwd)),
     settingsOf: (session: Session) => ({
       modes: modeState(session, known.get(session.id)!),
       configOptions: configOptions(session, known.get(session.id)!),
     }),
     view: ({ sessions }: Core, session: Session) => {
-      // The view outlives what is loaded of a session, and must not hold it.
+      // The view outlives the loaded session and must not keep it in memory.
       const { id } = session;
       const shown = () => known.get(id)!;
       return standardView(session, { connection, capabilities, sessions, shown, origin, onNotice, onCommands });
@@ -272,25 +272,25 @@ function createShows(
   };
 }
 
-/** `available_commands_update`: sent when a session is opened, and with a prompt when they have changed since. */
+/** Sends `available_commands_update` when a session is opened, and with a prompt if the commands have changed since. */
 function createCommandList({ connection, core }: DialectContext) {
   const shown = new Map<string, string>();
-  /** Each text once: nearly every session is shown the same. */
+  /** Keeps each text once, because nearly all sessions have the same commands. */
   const texts = new Map<string, string>();
   return {
     async show({ id: sessionId, cwd, conversation }: Session): Promise<void> {
       const { palette } = await core();
       const custom = await palette.custom(cwd);
-      // A client of one thread cannot follow a command that opens another.
-      const own = [...palette.commands.filter(({ opensSession }) => !opensSession), ...custom];
-      // A name that is ours stays ours: `/undo` is about our log.
-      const engine = conversation.facts.engineCommands.filter(({ name }) => !own.some((one) => one.name === name));
+      // An ACP client shows one session per thread, so it cannot follow a command that opens another session.
+      const ours = [...palette.commands.filter(({ opensSession }) => !opensSession), ...custom];
+      // An engine's command must not replace ours of the same name: `/undo` is about our log.
+      const engine = conversation.facts.engineCommands.filter(({ name }) => !ours.some((one) => one.name === name));
       const key = JSON.stringify([custom, engine]);
       const known = texts.get(key) ?? key;
       texts.set(key, known);
       if (shown.get(sessionId) === known) return;
       shown.set(sessionId, known);
-      connection.notify("session/update", { sessionId, update: commandsUpdate([...own, ...engine]) });
+      connection.notify("session/update", { sessionId, update: commandsUpdate([...ours, ...engine]) });
     },
     isShown: (sessionId: string) => shown.has(sessionId),
     forget: (sessionId: string) => void shown.delete(sessionId),

@@ -1,11 +1,11 @@
-/** Calls while they run: what a command printed so far, in the way the client can show it, and text that keeps its lines. */
+/** Adds the output of running calls to their updates, in a form that the client can show, and keeps the lines of plain text. */
 import { stripVTControlCharacters } from "node:util";
 import type { ClientCapabilities, SessionUpdate, ToolCallContent } from "@chimera/acp-schema";
 import type { RecordOf, SessionRecord, ToolKind } from "@chimera/acp-schema/events";
 import { endOf } from "@chimera/acp-schema/text";
 import { startTimer, type Timer } from "@chimera/acp-schema/timer";
 
-/** Editors that draw a terminal for output they did not run say so here; `send` is absent where history is replayed. */
+/** Follows the running calls. `_meta` says whether the editor draws terminals for commands it did not run; `send` is absent on replay. */
 export function createRunningCalls({ _meta }: ClientCapabilities, send: ((update: SessionUpdate) => void) | undefined) {
   const drawsTerminals = _meta?.["terminal_output"] === true;
   const calls = new Map<string, Running>();
@@ -31,7 +31,7 @@ export function createRunningCalls({ _meta }: ClientCapabilities, send: ((update
       call.tail = endOf(call.tail + chunk, TAIL_CHARS);
       if (drawsTerminals && call.kind === "execute")
         return { _meta: { ...output, terminal_output: { terminal_id: call_id, data: chunk } } };
-      // A client gets the newest lines a few times a second, however fast a command prints.
+      // The client gets the newest lines a few times a second at most, however fast a command prints.
       call.isStale = send === undefined || call.timer !== undefined;
       if (call.isStale) return { _meta: output };
       later(call_id, call);
@@ -52,7 +52,7 @@ export function createRunningCalls({ _meta }: ClientCapabilities, send: ((update
     },
   };
   return {
-    /** The updates of a record, with what is known of its call. */
+    /** The updates of a record with the fields that its call adds. */
     shape(record: SessionRecord, updates: SessionUpdate[]): SessionUpdate[] {
       const [update] = updates;
       const shape = shaped[record.type as keyof Shapes] as
@@ -67,12 +67,12 @@ export function createRunningCalls({ _meta }: ClientCapabilities, send: ((update
   };
 }
 
-/** A call goes on. */
+/** The update of a call that is still running. */
 export function progressOf(toolCallId: string) {
   return { sessionUpdate: "tool_call_update", toolCallId, status: "in_progress" } as const;
 }
 
-/** Editors read text as Markdown, which would join lines and hide marks. */
+/** Text as a code block, because editors read text as Markdown, which would join lines and hide marks. */
 export function fenced(text: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
   const fence = "`".repeat(longest + 1);
@@ -83,9 +83,9 @@ export function fenced(text: string): string {
 
 interface Running {
   readonly kind: ToolKind;
-  /** The end of what it printed. */
+  /** The end of the call's output. */
   tail: string;
-  /** Printed since the client was sent the tail. */
+  /** Whether the call has printed since the client last got the tail. */
   isStale: boolean;
   timer: Timer | undefined;
 }
@@ -97,7 +97,7 @@ type Shapes = { readonly [T in Shaped]: (record: RecordOf<T>, update: Update) =>
 const TAIL_CHARS = 4096;
 const PAUSE_MS = 150;
 
-/** Calls whose text is what a program printed or a file holds, and not Markdown. */
+/** Kinds of calls whose text is the output of a program or the content of a file, and not Markdown. */
 const PLAIN: ReadonlySet<ToolKind> = new Set(["execute", "read", "search"]);
 
 function terminalOf(terminalId: string): ToolCallContent {
@@ -105,7 +105,7 @@ function terminalOf(terminalId: string): ToolCallContent {
 }
 
 function tailOf({ tail }: Running): ToolCallContent {
-  // A line that a program draws over again counts as it stands last.
+  // Of a line that a program draws over several times, keep the last version.
   const text = stripVTControlCharacters(tail).replace(/[^\n]*\r(?!\n)/g, "");
   return { type: "content", content: { type: "text", text: fenced(text.trimEnd()) } };
 }

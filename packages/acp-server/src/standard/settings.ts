@@ -1,4 +1,4 @@
-/** A session's modes and config options as ACP shows them; always the complete list. */
+/** Lists a session's modes and config options for ACP, always completely, and changes them. */
 import type { SessionConfigOption, SessionModeState } from "@chimera/acp-schema";
 import {
   ENGINE_OPTION,
@@ -14,19 +14,19 @@ import type { Choice, OfferedModes, SessionOption } from "../core.js";
 
 export interface SettingsShown {
   readonly models: readonly Choice[];
-  /** Models that this connection's sessions have had: one that was chosen stays on the list. */
+  /** Models that this connection's sessions have had. A model that was chosen once stays on the list. */
   readonly chosen: Set<string>;
   readonly modes: (session: Session) => OfferedModes;
   readonly agents: readonly Choice[];
-  /** Those of the core and of extensions. */
+  /** The options of the core and of extensions. */
   readonly options: readonly SessionOption[];
-  /** Boolean options may only be sent to a client that said it shows them. */
+  /** Whether the client said that it shows boolean options. Others must not get any. */
   readonly booleans: boolean;
 }
 
 const MODE_NAMES: Readonly<Record<Mode, string>> = { auto: "Auto", review: "Review", "read-only": "Read-only" };
 
-/** What the modes come to where nothing but the flags says what runs without asking. */
+/** The modes of a program where only the approval flags decide what runs without asking. */
 export function plainModes({ mode }: Session): OfferedModes {
   return {
     current: mode,
@@ -76,7 +76,7 @@ export function configOptions(session: Session, shown: SettingsShown): SessionCo
   }
   for (const option of session.conversation.facts.engineOptions) {
     const { name, description, value, choices } = option;
-    // Its category is left to our own: an editor shows one picker for models, and one for modes.
+    // An engine's option gets no category, because an editor shows one picker for models and one for modes, and those are ours.
     const head = { id: `${ENGINE_OPTION}${option.id}`, name, ...(description && { description }) };
     if (typeof value === "string") options.push(select(head, value, choices ?? []));
     else if (shown.booleans) options.push({ type: "boolean", ...head, currentValue: value });
@@ -87,7 +87,7 @@ export function configOptions(session: Session, shown: SettingsShown): SessionCo
   return options;
 }
 
-/** Applies one option; an unknown id or value is the client's fault. Resolves when the change is durable. */
+/** Changes one option and resolves when the change is durable. Throws invalid params for an unknown id or value. */
 export async function setConfigOption(
   session: Session,
   shown: SettingsShown,
@@ -119,7 +119,7 @@ export async function setConfigOption(
 
 // --- internal ---
 
-/** Models kept in a picker besides those that are suggested. */
+/** How many chosen models a picker keeps besides the suggested ones. */
 const MOST_CHOSEN = 20;
 
 function modelChoices(current: string, { models, chosen }: SettingsShown): readonly Choice[] {
@@ -157,7 +157,7 @@ function select(
     name,
     ...(description && { description }),
   }));
-  // A value set from elsewhere may be none of the known ones; a picker still has to show it.
+  // A value that was set elsewhere may be missing from the choices; a picker still has to show it.
   if (!options.some((option) => option.value === current)) options.unshift({ value: current, name: current });
   return { type: "select", ...head, currentValue: current, options };
 }

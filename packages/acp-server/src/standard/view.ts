@@ -1,4 +1,4 @@
-/** One session as standard ACP shows it. */
+/** Shows one session in standard ACP. */
 import type { ClientCapabilities, SessionUpdate } from "@chimera/acp-schema";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
@@ -27,7 +27,7 @@ const FOLLOWED_RECORDS = new Set([
   "notice",
   "sandbox_violation",
 ]);
-/** What v1 knows as an end of a turn; an error is not among them and becomes the reply's error. */
+/** The stop reasons that v1 knows. An error is not among them and becomes the error of the reply. */
 const STOP_REASONS = new Set(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]);
 
 export function standardView(
@@ -36,17 +36,17 @@ export function standardView(
     readonly connection: Connection;
     readonly capabilities: ClientCapabilities;
     readonly sessions: ReachableSessions;
-    /** What a client is shown of the settings, as of now. */
+    /** The settings that the client is shown now. */
     readonly shown: () => SettingsShown;
     readonly origin: string | undefined;
     readonly onNotice: (text: string, sessionId: string) => void;
-    /** Called when the engine offers other slash commands than before. */
+    /** Called when the engine's slash commands have changed. */
     readonly onCommands: (session: Session) => void;
   },
 ): SessionView {
   const { connection, capabilities, shown } = deps;
   const { id } = session;
-  /** The session as it is loaded now; unloaded, it has nothing to ask. */
+  /** The session if it is loaded now. An unloaded session has no questions. */
   const loaded = () => deps.sessions.find(id);
   const frames = createFrames(id, capabilities, (update) =>
     connection.notify("session/update", { sessionId: id, update }),
@@ -65,13 +65,13 @@ export function standardView(
     async begin(seq) {
       const beginning = ++beginnings;
       const before = await readBefore(deps.sessions.logs, id, seq - 1);
-      if (beginning === beginnings) frames.goOn(before);
+      if (beginning === beginnings) frames.continueMessages(before);
     },
-    frames(entry, own) {
+    frames(entry, isOwnPrompt) {
       if (isLost(entry)) return [frames.lost(entry)];
       const delta = frames.delta(entry);
       if (delta !== null) return [delta];
-      if (own && entry.type === "user_message") return [];
+      if (isOwnPrompt && entry.type === "user_message") return [];
       return frames.of(entry.event, updatesOf(entry));
     },
     after(entry) {
@@ -79,7 +79,7 @@ export function standardView(
         const now = loaded();
         if (now) deps.onCommands(now);
       }
-      // Of every other record the event need not even be put together.
+      // For every other record, leave the event undecoded.
       if (!FOLLOWED_RECORDS.has(entry.type)) return;
       const { type, metadata } = entry.event;
       if (type === "notice") deps.onNotice(metadata.text, id);
@@ -92,7 +92,7 @@ export function standardView(
       if (permission) prompts.ask(permission);
     },
     reloaded(again) {
-      // Its start settings may have changed while it was unloaded.
+      // The session's start settings may have changed while it was unloaded.
       const update = { sessionUpdate: "config_option_update", configOptions: configOptions(again, shown()) };
       connection.notify("session/update", { sessionId: id, update });
     },
@@ -124,7 +124,7 @@ export function standardView(
       configOptions: configOptions(now, shown()),
     };
     if (!MODE_RECORDS.has(entry.type)) return [...updates, options];
-    // A flag or a preset may amount to another mode, and a preset may overrule one.
+    // A flag or a preset may result in another mode, and a preset may overrule one.
     return [{ sessionUpdate: "current_mode_update", currentModeId: shown().modes(now).current }, options];
   }
 }
