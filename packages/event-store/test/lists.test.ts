@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -212,6 +221,59 @@ describe("a list", () => {
     expect((await store.list({ cwd: "/elsewhere" })).sessions).toEqual([]);
     expect((await store.list({ prompted: false })).sessions).toEqual([]);
     expect((await store.list({ closed: true })).sessions).toEqual([]);
+  });
+
+  /** Sessions that were last written a minute apart, newest first. */
+  function aged(root: string, count: number): string[] {
+    fill(root, count);
+    const ids = readdirSync(join(root, "eventlog")).toSorted();
+    for (const [i, id] of ids.entries()) {
+      const time = Date.now() / 1000 - 60 * (i + 1);
+      utimesSync(join(root, "eventlog", id, "summary.json"), time, time);
+    }
+    return ids;
+  }
+
+  it("by last write asks the disk for the first page about all sessions, and for the next ones about few", async () => {
+    const root = place();
+    aged(root, 1500);
+    const store = openStore(root, countingForm().form);
+    const options = { order: "touched", limit: 10 } as const;
+    await store.list(options);
+    const { next } = await store.list(options);
+    const costOf = async (after: object): Promise<number> => {
+      const before = process.cpuUsage();
+      for (let i = 0; i < 20; i++) await store.list({ ...options, ...after });
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const [first, second] = [await costOf({}), await costOf({ after: next })];
+    expect(second).toBeLessThan(first / 2);
+  });
+
+  it("by last write shows each session once, while others are written, made and removed", async () => {
+    const root = place();
+    const ids = aged(root, 12);
+    const store = openStore(root, countingForm().form);
+    const pathOf = (id: string) => join(root, "eventlog", id);
+    const shown: string[] = [];
+    let after: string | null = null;
+    const page = async () => {
+      const { sessions, next } = await store.list({ order: "touched", limit: 3, ...(after && { after }) });
+      shown.push(...sessions.map(({ id }) => id));
+      after = next;
+    };
+    await page();
+    // One that was shown, and one that was not, are the newest from now on; one is gone, and one is new.
+    for (const id of [ids[1]!, ids[7]!]) writeFileSync(join(pathOf(id), "summary.json"), JSON.stringify(UNASKED));
+    rmSync(pathOf(ids[5]!), { recursive: true });
+    mkdirSync(pathOf(ID));
+    writeFileSync(join(pathOf(ID), "summary.json"), JSON.stringify({ ...UNASKED, turns: 1 }));
+    while (after) await page();
+    expect(shown).toEqual(ids.filter((_, i) => i !== 5 && i !== 7));
+    shown.length = 0;
+    await page();
+    expect(shown).toEqual(expect.arrayContaining([ID, ids[1], ids[7]]));
   });
 
   it("shows, orders and filters by the rows that its caller knows", async () => {

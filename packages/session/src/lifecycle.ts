@@ -1,28 +1,17 @@
-/** Sessions from their making to their end: created, loaded, forked, closed, deleted. */
-import { type Conversation, foldConversation } from "@chimera/acp-schema/conversation";
-import { endsTurn, isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+/** Sessions from their making to their end: made, loaded, closed, torn down, deleted. */
+import type { Lost, SessionRecord } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { type EventStore, type LogWriter, makeSessionId } from "@chimera/event-store";
-import { isSessionError, namedError, notFound, SessionError } from "./errors.js";
+import { isSessionError, namedError, notFound } from "./errors.js";
 import { createHouse, type House } from "./house.js";
 import { bodyOf } from "./journal.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
+import { create, fork } from "./new-session.js";
 import { settleFiles } from "./recover.js";
 import type { OwnedSession } from "./session.js";
 import { createLogHold } from "./session-parts.js";
-import type { CreateOptions, ForkOptions, SessionReading, Sessions, SessionsDeps } from "./sessions.js";
-import {
-  changesBetween,
-  madeWith,
-  narrower,
-  ownSettings,
-  requireModelName,
-  type Settings,
-  settingsOf,
-  stricterBounds,
-} from "./settings.js";
-import { ownDirectories, readStored, refusal, rememberedBirth, summaryOf } from "./stored.js";
-import { summarize } from "./summary.js";
+import type { Sessions, SessionsDeps } from "./sessions.js";
+import { changesBetween, narrower, stricterBounds } from "./settings.js";
+import { readStored, refusal, rememberedBirth, summaryOf } from "./stored.js";
 
 /**
  * The sessions of a program: made, loaded, forked and ended here.
@@ -65,15 +54,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       house.requireWork();
       await house.quota.ready();
       if (options.prompted) house.quota.requireTurn(options.owner);
-      const name = newName(house);
-      return loaded.bringIn(name.id, async () => {
-        const asked = (await deps.admit?.(options)) ?? options;
-        if (asked.settings?.model !== undefined) requireModelName(asked.settings.model);
-        const settings = madeWith(house.start(asked.cwd), asked.settings ?? {});
-        return born(house, name, { ...asked, settings }, foldConversation(), (target, summary) =>
-          target.create(name.id, summary),
-        );
-      });
+      return create(house, options);
     },
     async load(id) {
       loaded.evictIdle();
@@ -124,8 +105,6 @@ export function createSessions(deps: SessionsDeps): Sessions {
 
 // --- internal ---
 
-type Store = EventStore<SessionEvent, Summary>;
-
 /** Loads a stored session; `take` gets each entry of its log. */
 async function bring(house: House, id: string, take?: (entry: SessionRecord | Lost) => void): Promise<OwnedSession> {
   const { store, deps } = house;
@@ -167,52 +146,6 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
   }
 }
 
-/** The id of a session to be, and the time that is in it. */
-interface Name {
-  readonly id: string;
-  readonly createdAt: number;
-}
-
-function newName({ deps, clock }: House): Name {
-  const createdAt = clock();
-  return { id: makeSessionId(deps.prefix, createdAt), createdAt };
-}
-
-/** Makes a session that was not there before. */
-async function born(
-  house: House,
-  { id, createdAt }: Name,
-  options: CreateOptions & { readonly settings: Settings; readonly parentId?: string },
-  conversation: Conversation,
-  open: (store: Store, summary: Summary) => Promise<LogWriter<SessionEvent>>,
-): Promise<OwnedSession> {
-  const { deps } = house;
-  const { cwd, settings: made, parentId, persist = true } = options;
-  // A session that is made like another one names the directories that it has anyway.
-  const directories = ownDirectories(deps, options.directories);
-  deps.requirePlace?.([cwd, ...directories]);
-  const store = persist ? house.store : house.ephemeral;
-  const facts = {
-    program: deps.prefix,
-    cwd,
-    directories: [...(deps.directories ?? []), ...directories],
-    createdAt,
-    bounds: ownSettings(made, house.start(cwd)),
-    ...(options.owner !== undefined && { owner: options.owner }),
-    ...(parentId !== undefined && { parentId }),
-  };
-  const { model } = settingsOf(made, conversation.settings);
-  const leave = house.quota.requireSession(options.owner, id, parentId);
-  const birth = { ...facts, conversation, made, persistent: persist, endedAt: null };
-  const opening = open(store, summarize({ ...facts, id, model }, conversation, null));
-  return opening
-    .then((writer) => house.open(store, { ...birth, writer: createLogHold(writer) }))
-    .finally(async () => {
-      leave();
-      await house.quota.measure({ id, owner: options.owner });
-    });
-}
-
 /** Runs in the session's lane. One that is not in memory still has the settings that its clients gave it. */
 async function close(house: House, id: string): Promise<void> {
   if (!house.loaded.find(id)) {
@@ -222,56 +155,6 @@ async function close(house: House, id: string): Promise<void> {
     });
   }
   await house.loaded.unload(id, "close");
-}
-
-/** Runs in the parent's lane. */
-async function fork(house: House, id: string, { turn: asked, owner }: ForkOptions): Promise<OwnedSession> {
-  const here = house.loaded.find(id);
-  here?.touch();
-  const parent = here ?? (await readStored(house, id));
-  const { turns } = parent.conversation;
-  const turn = asked ?? turns.findLast((candidate) => candidate.ended)?.number;
-  if (turn === undefined || !turns[turn]?.ended)
-    throw new SessionError("nothing_to_fork", `session ${id} has no finished turn ${turn ?? ""}`.trimEnd());
-  const store = parent.persistent ? house.store : house.ephemeral;
-  let at = 0;
-  const conversation = await foldLog(store, id, {
-    take: (entry) => {
-      if (!isLost(entry)) at = entry.seq;
-    },
-    until: (record) => record.turn === turn && endsTurn(record.type),
-  });
-  const wanted: CreateOptions = {
-    cwd: parent.cwd,
-    directories: parent.directories,
-    persist: parent.persistent,
-    settings: parent.settings,
-    ...(owner !== undefined && { owner }),
-  };
-  const admitted = (await house.deps.admit?.(wanted)) ?? wanted;
-  const settings = { ...parent.settings, ...admitted.settings };
-  const { maxSteps, maxCostUsd, allowedTools } = settings;
-  // Made with the settings of its parent, so that closing the child resets it to no more than closing the parent would.
-  const { bounds = {} } = here?.summary() ?? (parent as SessionReading);
-  const made = madeWith(house.start(admitted.cwd), { ...bounds, maxSteps, maxCostUsd, allowedTools });
-  // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything, whenever it is cut off.
-  const added = [
-    { type: "forked", metadata: { from: id, at } } as const,
-    ...changesBetween(settingsOf(made, conversation.settings), settings),
-    // Being allowed to read the parent does not allow reading the child.
-    ...(conversation.facts.isShared ? [{ type: "sharing_changed", metadata: { shared: false } } as const] : []),
-  ].map((event) => bodyOf(event, { turn: null }));
-  for (const event of added) conversation.apply(event);
-  const name = newName(house);
-  const child = await born(
-    house,
-    name,
-    { ...admitted, settings: made, parentId: id },
-    conversation,
-    (target, summary) => target.copy(id, name.id, { upTo: at, summary, added }),
-  );
-  await child.durable(child.lastSeq);
-  return child;
 }
 
 /** Ends a session for good, with its log and its snapshots. Runs in the session's lane. */

@@ -60,14 +60,20 @@ export function rememberedBirth(summary: Summary, start: Settings): Omit<Session
   };
 }
 
-/** A session as its log says, for a process that does not hold it. */
-export async function readStored(house: StoredDeps, id: string): Promise<SessionReading> {
+/** A session as its log says, for a process that does not hold it; `take` gets each entry of the log. */
+export async function readStored(
+  house: StoredDeps,
+  id: string,
+  take: (entry: SessionRecord | Lost) => void = () => {},
+): Promise<SessionReading> {
   const summary = await summaryOf(house, id);
   let lastSeq = 0;
-  const take = (entry: SessionRecord | Lost) => {
-    lastSeq = isLost(entry) ? entry.last : entry.seq;
-  };
-  const conversation = await foldLog(house.store, id, { take }).catch(refusal(house, id));
+  const conversation = await foldLog(house.store, id, {
+    take(entry) {
+      lastSeq = isLost(entry) ? entry.last : entry.seq;
+      take(entry);
+    },
+  }).catch(refusal(house, id));
   if (conversation.facts.isTornDown) throw notFound(id);
   const start = house.start(summary.cwd);
   const { made, cwd, directories, createdAt, bounds = {}, owner = null } = rememberedBirth(summary, start);

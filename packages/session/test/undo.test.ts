@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { createFileStore } from "@chimera/event-store";
+import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Agent, Session } from "../src/index.js";
-import { makeSessions, recordsOf, runPrompt, typesOf, until, untilHeard } from "./fixture.js";
+import { makeSessions, recordsOf, runPrompt, speaking, typesOf, until, untilCancelled, untilHeard } from "./fixture.js";
 
 /**
  * Writes its prompt into the file of its turn; a prompt `stop` waits to be cancelled before its first step, and `silent` after
@@ -340,6 +340,42 @@ describe("a fork", () => {
     expect(said(session.conversation)).toEqual(["one"]);
     await child.undo({ steps: 2 });
     expect([file("0.txt"), file("1.txt"), said(child.conversation)]).toEqual(["one", null, []]);
+  });
+
+  test("reads the log of a session that is only stored once, and takes what came after the turn into account", async () => {
+    const store = createMemoryStore<SessionEvent, Summary>();
+    const before = makeSessions(speaking("hi"), { store });
+    const parent = await before.create({ cwd: "/" });
+    for (const text of ["one", "two"]) await runPrompt(before, parent.id, text);
+    await parent.set({ mode: "read-only" });
+    await before.shutdown();
+    let reads = 0;
+    const read: typeof store.read = (...range) => {
+      reads++;
+      return store.read(...range);
+    };
+    const sessions = makeSessions(speaking("hi"), { store: { ...store, read } });
+    for (const [turn, texts] of [
+      [0, ["one"]],
+      [undefined, ["one", "two"]],
+    ] as const) {
+      reads = 0;
+      const child = await sessions.fork(parent.id, { turn });
+      expect([reads, said(child.conversation), child.mode]).toEqual([1, texts, "read-only"]);
+    }
+  });
+
+  test("goes up to the last end, whichever turn ended last", async () => {
+    const sessions = makeSessions(untilCancelled("part"));
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "one" });
+    session.prompt({ text: "two" });
+    await untilHeard(session);
+    await session.cancel(1);
+    await session.cancel(0);
+    await session.idle();
+    const child = await sessions.fork(session.id);
+    expect(child.conversation.turns.map(({ result }) => result?.cancelled)).toEqual([true, true]);
   });
 
   test("keeps the parent's settings and leaves out what is not finished", async () => {

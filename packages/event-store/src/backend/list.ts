@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError } from "../errors.js";
 import { sessionPrefix, sessionTime } from "../session-id.js";
 import type { ListedSession, ListFilter, ListOptions } from "../types.js";
@@ -34,7 +35,9 @@ export async function pageOf<S extends object>(
   keyed.sort(comparePlaces);
   const sessions: ListedSession<S>[] = [];
   let last: PageEnd | null = null;
-  for (const place of keyed) {
+  for (const [at, place] of keyed.entries()) {
+    // A filter that fits few sessions looks up many.
+    if (at % SLICE === SLICE - 1) await nextTurn();
     const found = known?.get(place[1]) ?? source.row(place[1]);
     const row = found instanceof Promise ? await found : found;
     if (row === null || !matches(row.summary, options)) continue;
@@ -82,6 +85,9 @@ export function parsePageEnd(text: string): PageEnd {
 }
 
 // --- internal ---
+
+/** Rows looked up between two turns of the event loop: about a millisecond of work. */
+const SLICE = 200;
 
 function matches(summary: object, { cwd, model, state, prompted, visibleTo, closed }: ListFilter): boolean {
   const fields = summary as Readonly<Record<string, unknown>>;

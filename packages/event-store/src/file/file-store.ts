@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Backend, Held } from "../backend/backend.js";
 import { createStore, type StoreOptions } from "../backend/create-store.js";
-import { isPrompted, pageOf, type RowSource } from "../backend/list.js";
+import { isPrompted, pageOf, parsePageEnd, type RowSource } from "../backend/list.js";
 import { type Claim, claim, isHeld } from "../claim/claim.js";
 import { createHeartbeat } from "../claim/heartbeat.js";
 import { StoreError } from "../errors.js";
@@ -190,20 +190,24 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     },
     async list(listOptions) {
       const ids = index.ids();
+      const { limit, order, after, onUnreadable } = listOptions;
       // A page ordered by id needs to check only its own rows.
-      const refreshed = listOptions.limit === undefined || listOptions.order === "touched";
-      if (refreshed) await index.refresh(ids);
+      const checked = limit === undefined || order === "touched";
+      const start = order === "touched" && after !== undefined ? parsePageEnd(after)[0] : Number.POSITIVE_INFINITY;
+      // Whatever was written since the last refresh stands before this page, which checks its own rows one by one.
+      const isSettled = index.isSettled(start);
+      if (checked && !isSettled) await index.refresh(ids);
       const latest = (id: string, time: number): number => Math.max(time, holds.get(id)?.touched ?? 0);
-      const { onUnreadable } = listOptions;
-      const work: ListWork = { checked: refreshed, logBytes: LIMITS.derivedBytes, onUnreadable };
+      const work: ListWork = { checked, logBytes: LIMITS.derivedBytes, onUnreadable };
       const listed = (row: ListedSession<S> | null): ListedSession<S> | null =>
         row && { id: row.id, summary: shown(row), touched: latest(row.id, row.touched) };
       const source: RowSource<S> = {
         touched(id) {
-          const time = index.touched(id, refreshed);
+          const time = index.touched(id, checked);
           return time === null ? null : latest(id, time);
         },
         row(id) {
+          if (isSettled && (index.touched(id, false) ?? Number.POSITIVE_INFINITY) > start) return null;
           const row = index.row(id, work);
           return row instanceof Promise ? row.then(listed) : listed(row);
         },

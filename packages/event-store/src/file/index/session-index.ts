@@ -15,7 +15,7 @@ import { asObject, parseSummary, shapedBy } from "./summaries.js";
 
 /** The work that one list may do. */
 export interface ListWork {
-  /** True when the rows were just refreshed, so that none is checked again. */
+  /** True when the rows were refreshed, so that none is checked again. */
   readonly checked: boolean;
   /** How many bytes of logs the list may still read. */
   logBytes: number;
@@ -40,6 +40,8 @@ type LogMark = readonly [bytes: number, mtimeMs: number];
 const INDEX_NAME = "index.ndjson";
 /** Rows checked between two turns of the event loop: about a millisecond of work. */
 const SLICE = 200;
+/** How far the time of a fresh write may be behind the clock of this process. */
+const LAG_MS = 1000;
 /** The program's own summaries are far smaller. A larger file is parsed and shaped at once, so that its text is not kept. */
 const SMALL = 16 * 1024;
 const LOG_FILE = /^event-.*\.(nd)?json$/;
@@ -58,6 +60,8 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
   const path = join(directory, INDEX_NAME);
   let rows: Map<string, Row<S>> | null = null;
   let changed = 0;
+  /** Whatever was written after the last refresh is newer than this. */
+  let settled = 0;
   const names = createDirectoryView(directory, () =>
     readdirSync(directory, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && isStorableId(entry.name))
@@ -145,7 +149,8 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
     }
   };
 
-  const find = (id: string, checked: boolean): Row<S> | undefined => (checked ? loaded().get(id) : current(id));
+  const find = (id: string, checked: boolean): Row<S> | undefined =>
+    (checked ? loaded().get(id) : undefined) ?? current(id);
 
   return {
     /** Every session directory. */
@@ -175,15 +180,22 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
       const row = current(id);
       return row === undefined ? null : derived(id, row, { checked: false, logBytes: Number.POSITIVE_INFINITY });
     },
+    /** True when the last refresh knows all sessions that were last written before this time, except those removed or written since. */
+    isSettled: (time: number) => time < settled,
     /** Brings the rows of all sessions up to date, giving way to other work in between, and saves them when much changed. */
     async refresh(ids: readonly string[]) {
       // Done before the first wait: a session made after that is not among the ids, and its row must stay.
       const known = new Set(ids);
+      const begun = Date.now() - LAG_MS;
       for (const id of loaded().keys()) if (!known.has(id)) loaded().delete(id);
       for (let i = 0; i < ids.length; i += SLICE) {
         for (const id of ids.slice(i, i + SLICE)) current(id);
         await nextTurn();
       }
+      let newest = 0;
+      for (const row of loaded().values()) newest = Math.max(newest, touchedOf(row));
+      // The files may be of another machine, whose clock is behind.
+      settled = Math.min(begun, newest);
       save();
     },
   };
