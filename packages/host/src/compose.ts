@@ -1,4 +1,4 @@
-/** The composition root: stores, agent and sessions from flags, environment and paths. Loaded when the first session is. */
+/** The composition root: makes stores, agent and sessions from flags, environment and paths. Loaded with the first session. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
@@ -52,32 +52,32 @@ export interface CoreOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly config: Config;
   readonly extensions: readonly StartedExtension[];
-  /** Makes what answers HTTP requests of other nodes for a process that serves none of its own. */
+  /** Makes the handler of other nodes' HTTP requests, for a process that has no HTTP server. */
   readonly answerAlone: (core: RunningCore) => Promise<AnswerRequest>;
-  /** @defaultValue nothing is traced to the turn it was done for */
+  /** @defaultValue no work is traced to its turn */
   readonly trace?: Trace;
-  /** While a workspace is read for the first time: how many of its files are known; null when it is done. */
+  /** Called while a workspace is read for the first time, with the number of files so far; null when it is done. */
   readonly onIndexing?: (files: number | null) => void;
-  /** How long a turn waits for MCP servers that are new to it. @defaultValue a moment */
+  /** How long a turn waits for MCP servers that have not started yet. @defaultValue the pool's own, short time */
   readonly mcpPatienceMs?: number;
 }
 
 export interface RunningCore extends Core {
   readonly sessions: Sessions;
   readonly palette: SlashPalette;
-  /** Every tool of the program, but for those of MCP servers. */
+  /** Every tool of the program except those of MCP servers. */
   tools(): Promise<readonly Tool[]>;
-  /** Those that a session without an editor gets, unless it asks for fewer. */
+  /** The tools of a session without an editor, unless it asks for fewer. */
   offered(): Promise<readonly Tool[]>;
-  /** What the files of a directory ask for and do not get, while the person was not asked whether they trust it. */
+  /** What the files of a directory want and do not get; empty once the person has said whether they trust the directory. */
   untrusted(cwd: string): Promise<readonly string[]>;
   readonly engines: Engines;
-  /** What `GET /providers` says. */
+  /** The answer of `GET /providers`. */
   providers(): {
     active: { provider: string; model: string };
     available: { name: string; configured: boolean }[];
   };
-  /** What `GET /models` says: the models that are suggested, with what is known of each. */
+  /** The models of `GET /models`: the suggested ones with their known facts. */
   knownModels(): Promise<ModelsReply["models"]>;
   /** What the nodes of a database share; null with files. */
   readonly shared: Storage["shared"];
@@ -113,11 +113,11 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     log,
     confine: async () => (await parts.get()).confine,
   });
-  // Without a key there is no model to ask that the table lists.
+  // Without a key, no model of the table can be used, so the table is not loaded.
   const facts = hasListedModels(env) ? await import("@chimera/agent/facts") : null;
   let asked: { readonly model: string; readonly thinks: boolean | undefined } | null = null;
   const effort = createEffort((model) => {
-    // Every new session asks, and mostly of the same model.
+    // Every new session asks, mostly about the same model.
     if (facts && asked?.model !== model)
       asked = { model, thinks: canThink(model, facts, (name) => routeOf(name, env, chain)) };
     return asked?.thinks;
@@ -212,11 +212,11 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     const attach = () => sessions.attach(session.id, { transport: "bridge", approves: true });
     for (const extension of extensions) extension.onLoad?.(session, { acp, attach });
   });
-  // An undo that a crash interrupted is repaired although nobody loads its session.
+  // Repair undos that a crash interrupted even when no client loads their session.
   const repairing = existsSync(paths.snapshots)
     ? setTimeout(() => void snapshots.load().catch(() => {}), REPAIR_MS).unref()
     : undefined;
-  /** What the person who started the program lets any session have: a session may ask for less of it. */
+  /** The tools that the person who started the program allows; a session may ask for fewer. */
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
   const nodes =
     shared && (await import("./join-nodes.js")).joinNodes(shared, sessions, () => options.answerAlone(core), log);
@@ -230,7 +230,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     options: [effort.option, engines.option],
     engines,
     models: () => {
-      // Every new session asks, and the environment stays what it is.
+      // Cached, because every new session asks and the environment does not change.
       models ??= suggestModels(env, chain, facts?.listedModels ?? (() => [])).map((id) => ({
         id,
         name: id,
@@ -245,7 +245,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
         ...(description && { description }),
       })),
     tools: turns.tools,
-    // Most directories have none of these folders, and the agent's code is half of the program: do not load it for nothing.
+    // Most directories have none of these folders, and the agent's code is half of the program: load it only where one exists.
     untrusted: async (cwd) =>
       config.trust.isAnswered(cwd) || ![".opencode", ".chimera", ".claude"].some((name) => existsSync(join(cwd, name)))
         ? []
@@ -281,7 +281,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
 
 type Facts = typeof import("@chimera/agent/facts");
 
-/** undefined where nothing is known of the model, or no provider can be reached for it. */
+/** Whether a model can think; undefined when the table does not have it or no provider serves it. */
 function canThink(model: string, { factsOf }: Facts, route: (model: string) => Route): boolean | undefined {
   try {
     const { provider, served } = route(model);
@@ -297,7 +297,7 @@ function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, row
     const { provider } = packagedModel(model, rows) ?? routeOf(model, env, chain);
     return { provider: provider as string, model };
   } catch {
-    // A model whose key is missing is named all the same: the first prompt says what is wrong.
+    // Name a model whose key is missing, too: the first prompt reports the missing key.
     return { provider: "", model };
   }
 }
@@ -319,7 +319,7 @@ async function openCodingAgent(
     resolveModel: createModels({ env, chain: profile.chain, packages }),
     home: paths.home,
     env,
-    // Named for this start, or for a session in place of what it started with.
+    // The model was named for this start, or the session has changed it since.
     isNamed: (model) => isModelNamed || model !== standard,
     trust: { file: paths.trusted, isGiven: trust.isTrusted, leftOut: (cwd) => under(cwd).untrusted, how: HOW_TO_TRUST },
     problems,
@@ -333,7 +333,7 @@ async function openCodingAgent(
   });
 }
 
-/** All parts as one: each narrows the result of those before it. */
+/** Joins the parts of all extensions: each narrows the policy that those before it made. */
 async function joinAgentParts(extensions: readonly StartedExtension[]): Promise<AgentParts> {
   const parts = await Promise.all(
     extensions.map(async (extension): Promise<AgentParts> => (await extension.agent?.()) ?? {}),

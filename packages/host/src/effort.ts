@@ -1,4 +1,4 @@
-/** How hard the model of a session thinks: an option for clients of standard ACP, a slash command for everybody. */
+/** How hard a session's model thinks: an option for clients of standard ACP, and a slash command for all others. */
 import type { SessionOption } from "@chimera/acp-server";
 import type { SlashCommand } from "@chimera/session";
 
@@ -12,7 +12,7 @@ const TEXT = {
 export type EffortLevel = keyof typeof TEXT;
 export const EFFORT_LEVELS = Object.keys(TEXT) as EffortLevel[];
 
-/** `thinks` says whether a model can; undefined where nobody knows. */
+/** @param thinks whether a model can think; undefined when that is not known. */
 export function createEffort(thinks: (model: string) => boolean | undefined) {
   const current = ({ settings }: Pick<Parameters<SessionOption["current"]>[0], "settings">): EffortLevel =>
     EFFORT_LEVELS.find((level) => level === settings.options["effort"]) ?? "default";

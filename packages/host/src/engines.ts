@@ -21,23 +21,23 @@ export interface EngineRow {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Variables of this process that it gets besides those that every command gets: keys of its model. */
+  /** Variables of this process that the agent gets besides those that every command gets, such as its model's key. */
   readonly passEnv: readonly string[];
-  /** The way to log in, of those that it names. */
+  /** The one to use of the ways to log in that it offers. */
   readonly auth: string | null;
-  /** Where it keeps its own state, which a sandbox leaves to it. */
+  /** The directory of its own state, which a sandbox lets it write. */
   readonly state: string | null;
 }
 
-/** The name of the engine that is part of the program. */
+/** The name of the built-in engine. */
 export const BUILT_IN = "chimera";
-/** The name of one that `--engine-command` gives. */
+/** The name of the engine that `--engine-command` gives. */
 const UNNAMED = "command";
 
-/** A row, and the package of npm that brings its command. */
+/** A row, and the npm package that installs its command. */
 type Preset = Partial<EngineRow> & Pick<EngineRow, "command"> & { readonly package?: string };
 
-/** Well-known agents, as they are started where they are installed. */
+/** How to start well-known agents where they are installed. */
 const PRESETS: Readonly<Record<string, Preset>> = {
   codex: {
     package: "@zed-industries/codex-acp",
@@ -81,14 +81,14 @@ export interface EngineFacts extends EngineRow {
 }
 
 export interface Engines {
-  /** What clients and people are shown: the built-in engine first. */
+  /** The engines for clients and people, the built-in one first. */
   list(): EnginesReply["engines"];
-  /** The choice as clients see it: open until the first prompt. */
+  /** The choice of an engine as an option; it can be changed until the first prompt. */
   readonly option: SessionOption;
   /** Sends each turn to the engine of its session. */
   route(builtIn: Agent): Agent;
   set(sessionId: string, id: string, value: string | boolean): Promise<void>;
-  /** The engine of that name. Throws a UsageError with the names there are. */
+  /** The engine of that name. Throws a UsageError that lists the valid names. */
   open(name: string): Promise<AcpEngine>;
   closeSession(sessionId: string): Promise<void>;
   close(): Promise<void>;
@@ -100,7 +100,7 @@ export function createEngines(options: {
   readonly home: string;
   readonly profile: Profile;
   readonly log: Log;
-  /** The bounds of a program's extensions, loaded with the first engine. */
+  /** The confinement of a program's extensions, loaded with the first engine. */
   readonly confine: () => Promise<Confine | undefined>;
 }): Engines {
   const { values, env, home, profile, log } = options;
@@ -112,7 +112,7 @@ export function createEngines(options: {
     if (!row) throw new UsageError(`there is no engine ${JSON.stringify(name)}; ${namesOf(rows)}`);
     const engine = opened.get(name) ?? openEngine(row, options);
     opened.set(name, engine);
-    // What could not be loaded is tried again with the next turn.
+    // After a failure, the next turn tries again.
     engine.catch(() => opened.delete(name));
     return engine;
   };
@@ -165,12 +165,12 @@ export function createEngines(options: {
   };
 }
 
-/** The engine that sessions start with: a command that was given is meant to be used. */
+/** The engine of new sessions: a given command is used unless an engine was named. */
 export function chosenEngine({ engine, engine_command }: Pick<ConfigValues, "engine" | "engine_command">): string {
   return engine === BUILT_IN && engine_command !== null ? UNNAMED : engine;
 }
 
-/** The names that a person may choose from. */
+/** The engine names that a person may choose from. */
 export function engineNames(values: Pick<ConfigValues, "engines" | "engine_command">): string[] {
   return [BUILT_IN, ...programsOf(values).keys()];
 }
@@ -205,7 +205,7 @@ function namesOf(rows: readonly EngineFacts[]): string {
 }
 
 function isInstalled(command: string, path: string): boolean {
-  // Asked when a session is made, of every engine and every directory: nothing is thrown, or tidied, for what is not there.
+  // Every new session checks every engine in every directory, so `existsSync` comes first: it does not throw for missing files.
   const places = command.includes("/")
     ? [command]
     : path.split(delimiter).map((directory) => `${directory}/${command}`);
@@ -240,7 +240,7 @@ async function openEngine(
     onTrouble: (text) => log.info("an engine says", { engine: row.name, text }),
     async start(program) {
       const line = [program.command, ...program.args].map(quoteWord).join(" ");
-      // A sandbox can give it only a directory that is there.
+      // A sandbox can open only an existing directory to the agent.
       if (bounds && row.state !== null) mkdirSync(row.state, { recursive: true, mode: 0o700 });
       const workspace = { cwd: program.cwd, directories: [], ...(row.state !== null && { own: row.state }) };
       const within = await bounds?.({

@@ -1,4 +1,4 @@
-/** Everything this package throws, besides usage errors. */
+/** The code of every error that this package throws, except usage errors. */
 export type HostErrorCode = "already_running";
 
 const BRAND = Symbol.for("@chimera/host/error");

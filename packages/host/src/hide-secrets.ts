@@ -1,6 +1,6 @@
 /**
- * What this process was started with stays readable for every program of the same user, in /proc, after a variable is deleted: its
- * commands are such programs. On Linux the secrets in it are moved elsewhere, for this process alone, and overwritten where they were.
+ * Every program of the same user, and so every command of this process, can read in /proc with which arguments and environment it was
+ * started, even after a variable was deleted. On Linux this moves the secrets elsewhere in memory and overwrites the originals.
  */
 
 import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
@@ -9,7 +9,7 @@ import type { Invocation } from "./command/command.js";
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|_PAT$|_DSN$/i;
 const SECRET_ADDRESS = /:\/\/[^/@]*:[^/@]*@/;
 
-/** False when something secret could not be overwritten. Without secrets nothing is opened. */
+/** Returns false when a secret could not be overwritten. Without secrets it opens no file. */
 export function hideSecrets({ flags, process }: Pick<Invocation, "flags" | "process">): boolean {
   const { env, platform } = process;
   const typed = Object.entries(flags).flatMap(([name, value]) => (/token$/.test(name) ? String(value) : []));
@@ -17,11 +17,11 @@ export function hideSecrets({ flags, process }: Pick<Invocation, "flags" | "proc
   const found = Object.entries(env).filter((entry) => isSecret(...entry));
   if (found.length === 0 && typed.length === 0) return true;
   if (platform !== "linux") return false;
-  // Setting a variable gives it a new place.
+  // Setting a variable moves its value to new memory.
   for (const [name, value] of found) env[name] = value;
   let memory: number | undefined;
   try {
-    // Field numbers as in proc(5); the name of the program, which comes first, may hold anything.
+    // Field numbers as in proc(5). Split after the last parenthesis, because the program's name may hold any character.
     const stat = readFileSync("/proc/self/stat", "latin1");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const [argStart, argEnd, envStart, envEnd] = [48, 49, 50, 51].map((field) => Number(fields[field - 3]));
@@ -40,7 +40,7 @@ export function hideSecrets({ flags, process }: Pick<Invocation, "flags" | "proc
 
 // --- internal ---
 
-/** @param keeps how many characters of an entry may stay; null: all. Names are ASCII, and entries end with NUL. */
+/** @param keeps how many characters of an entry may stay; null for all. Names are ASCII, and entries end with NUL. */
 function overwrite(
   memory: number,
   start: number,

@@ -1,4 +1,4 @@
-/** This process as one node of several on a database: it settles sessions of nodes that died, and does what others ask of its own. */
+/** Makes this process one of several nodes on a database: it settles the sessions of dead nodes, and answers requests for its own. */
 import { isSessionError, type Sessions } from "@chimera/session";
 import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
@@ -6,10 +6,10 @@ import type { Storage } from "./storage.js";
 
 export type JoinedNodes = ReturnType<typeof joinNodes>;
 
-/** Does what a request of another node says; both are text. */
+/** Handles a request of another node; request and answer are text. */
 export type AnswerRequest = (request: string) => Promise<string>;
 
-/** @param answerAlone makes the handler of HTTP requests for a process that serves none of its own. */
+/** @param answerAlone makes the handler of HTTP requests for a process that has no HTTP server. */
 export function joinNodes(
   { inbox, onOrphan }: NonNullable<Storage["shared"]>,
   sessions: Sessions,
@@ -27,7 +27,7 @@ export function joinNodes(
   answering.catch((error: unknown) => log.warn("other nodes cannot ask this one", { error: String(error) }));
   const stopSettling = onOrphan((id) => sessions.settle(id).catch(unlessQuicker));
   return {
-    /** What other nodes ask as whole HTTP requests goes to this handler from now on, and this node is one that lasts. */
+    /** Sends other nodes' HTTP requests to this handler from now on, and marks this node as a server, not a one-off process. */
     async serve(handle: AnswerRequest) {
       served = handle;
       await answering;
@@ -42,7 +42,7 @@ export function joinNodes(
 
 // --- internal ---
 
-/** Another node settled the session first. */
+/** Ignores the error that means that another node settled the session first. */
 function unlessQuicker(error: unknown): void {
   if (!isSessionError(error) || error.code !== "session_claimed") throw error;
 }

@@ -1,4 +1,4 @@
-/** The models that a person may choose here, with what is known of each. Loaded when somebody asks: the facts are a long list. */
+/** The models that a person may choose here, with their known facts. Loaded on the first request, because the list of facts is long. */
 import type { ModelsReply } from "@chimera/acp-schema/http";
 import { factsOf, listedModels } from "@chimera/agent/facts";
 import { type Chain, type ProviderPackages, packagedModel, routeOf, suggestModels } from "@chimera/agent/providers";
@@ -8,13 +8,13 @@ export function describeModels(program: {
   readonly env: NodeJS.ProcessEnv;
   readonly chain: Chain;
   readonly packages: ProviderPackages["rows"];
-  /** What new sessions get. */
+  /** The model of new sessions. */
   readonly active: string;
 }): ModelsReply["models"] {
   const { env, chain, packages, active } = program;
   return [...new Set([active, ...suggestModels(env, chain, listedModels)])].map((id) => {
     const packaged = packagedModel(id, packages);
-    // Null for a model whose key is missing.
+    // `routeOf` throws for a model whose key is missing.
     const route = packaged ? null : orElse(() => routeOf(id, env, chain), null);
     const known = route && factsOf(route.provider, route.served);
     const price = known?.price;

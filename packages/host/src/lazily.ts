@@ -1,4 +1,4 @@
-/** Opens on first use. After a failure the next caller tries again: what was missing may be there by then. */
+/** Opens a value on first use. After a failure the next caller tries again, because the cause may be gone by then. */
 export function lazily<T>(open: () => Promise<T>) {
   let opening: Promise<T> | undefined;
   return {

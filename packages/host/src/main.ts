@@ -1,4 +1,4 @@
-/** From a program to a process: argv in, exit code out. */
+/** Runs a program as a process: takes argv and sets the exit code. */
 import { closeSync } from "node:fs";
 import { type Command, type Program, wholeProgram } from "./command/command.js";
 import { commandHelp, completeCommand, programHelp } from "./command/help.js";
@@ -24,7 +24,7 @@ export function createMain(program: Program) {
 
 // --- internal ---
 
-/** A command that has several programs, as `chimera` has, puts its own name and the program's in the place of the script's path. */
+/** How the person called the program. A command with several programs, such as `chimera`, sets argv[1] to its own name and the program's. */
 function callOf({ profile: { name } }: Program, { argv: [, script = ""] }: NodeJS.Process): string {
   return script.endsWith(` ${name}`) ? script : name;
 }
@@ -57,7 +57,7 @@ async function runOther(
   }
   const command = commands.find((candidate) => candidate.name === name);
   if (command) return runCommand(program, calledAs, command, rest, process);
-  // No command has a space in its name: several words are something to say.
+  // No command has a space in its name, so a word with spaces is a prompt.
   if (fallback && (name === undefined || name.startsWith("-") || /\s/.test(name))) {
     return runCommand(program, calledAs, fallback, argv, process);
   }
@@ -99,15 +99,15 @@ async function runCommand(
 }
 
 function surviveClosedPipes(name: string, process: NodeJS.Process): void {
-  // The program goes on when nobody reads its stderr.
+  // The program continues when its stderr is closed.
   process.stderr.on("error", () => {});
   process.on("uncaughtException", async (error: NodeJS.ErrnoException) => {
-    // The reader of a pipe, as in `… | head`, has closed it.
+    // EPIPE: the reader of a pipe, as in `… | head`, has closed it.
     process.exit(error.code === "EPIPE" ? 0 : await report(name, error, process));
   });
 }
 
-/** Node 20 aborts at its end when it cannot restore the terminal that it was started on. It leaves alone what is closed. */
+/** Closes stdio that is not a terminal any more: Node 20 aborts at exit when it cannot restore the terminal that it was started on. */
 function leaveDeadTerminal(): void {
   const { isatty } = process.getBuiltinModule("node:tty");
   for (const fd of [0, 1, 2]) if (!isatty(fd)) orElse(() => closeSync(fd), undefined);
@@ -124,13 +124,13 @@ async function report(where: string, error: unknown, process: NodeJS.Process): P
     return 2;
   }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
-  // An error of the system (a missing directory, a full disk) is not a fault in the program.
+  // An error of the system, such as a missing directory or a full disk, is not a bug in the program.
   const isRefusal = error instanceof Error && "syscall" in error;
   process.stderr.write(`${where}: ${isRefusal ? message : (stack ?? message)}\n`);
   return isRefusal ? 1 : 70;
 }
 
-/** A bare exit drops what a pipe has not taken yet; waits for it, two seconds at most. */
+/** Waits, for two seconds at most, until a stream is written: `process.exit` drops what a pipe has not taken yet. */
 function drained(stream: NodeJS.WriteStream): Promise<void> {
   if (stream.writableLength === 0) return Promise.resolve();
   return new Promise((resolve) => {

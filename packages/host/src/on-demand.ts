@@ -1,4 +1,4 @@
-/** The agent and the snapshots of a program: half and a fifth of its code, loaded with the first turn, because no session needs them to open. */
+/** The agent and the snapshots of a program. They are half and a fifth of its code, and are loaded with the first turn, since opening a session needs neither. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Agent } from "@chimera/acp-schema/agent";
@@ -22,7 +22,7 @@ export function createTurnAgent(open: () => Promise<CodingAgent>) {
   };
 }
 
-/** @param open loads the code and repairs what a crash interrupted in the store at `root`. */
+/** @param open loads the code and repairs restores that a crash interrupted in the store at `root`. */
 export function createLazySnapshots(root: string, open: () => Promise<SnapshotStore>): LazySnapshots {
   const store = lazily(open);
   const isKept = (id: string) => existsSync(join(root, id));
@@ -52,7 +52,7 @@ export function createLazySnapshots(root: string, open: () => Promise<SnapshotSt
 
 /** The snapshots of a program's sessions, loaded with the first turn, undo or load that needs their code. */
 interface LazySnapshots extends Omit<SnapshotStore, "gc" | "unfinished"> {
-  /** Loads the code and repairs what was interrupted. */
+  /** Loads the code and repairs interrupted restores. */
   load(): Promise<unknown>;
   /** Waits for a repair that has begun. */
   close(): Promise<void>;
@@ -64,7 +64,7 @@ function lazySession(open: () => Promise<SessionSnapshots>, isKept: () => boolea
   const isNeeded = async () => isKept() || (await opened()) !== undefined;
   return {
     settle: async () => ((await isNeeded()) ? (await get()).settle() : null),
-    // The next call says why the code could not be loaded.
+    // The next call reports why the code could not be loaded.
     beginTurn: (turn) =>
       void get().then(
         (snapshots) => snapshots.beginTurn(turn),

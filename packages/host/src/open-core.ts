@@ -1,4 +1,4 @@
-/** From what was typed, the environment and the config files to a core in this process. The core itself is loaded on first use. */
+/** Opens a core in this process from flags, the environment and the config files. The core's code is loaded on first use. */
 import { statSync } from "node:fs";
 import { UsageError } from "./command/usage-error.js";
 import type { CoreOptions, RunningCore } from "./compose.js";
@@ -13,7 +13,7 @@ import { noteOtherStore, requireWritable } from "./paths.js";
 import type { ExtensionContext, StartedExtension } from "./profile.js";
 import type { AppAbout } from "./serve/load-app.js";
 
-/** For commands that a person waits for: logs only warnings and errors, and keeps the session loaded however long they think. */
+/** Defaults of commands that a person waits for: log only warnings and errors, and keep the session loaded while the person thinks. */
 const IN_PROCESS = { log_level: "warn", session_ttl: 0, session_hold: 0 } as const;
 
 export interface OpenCore {
@@ -23,9 +23,9 @@ export interface OpenCore {
 }
 
 /**
- * The caller closes `core`, which ends turns, writes their ends down and leaves no child behind.
+ * The caller closes `core`. Closing ends turns, records their ends and ends every child process.
  *
- * @param more what a person who waits wants to hear of, and how long they wait.
+ * @param more progress for the person who waits, and how long a turn waits for MCP servers.
  */
 export async function openCore(
   source: ConfigSource,
@@ -37,7 +37,7 @@ export async function openCore(
   const log = openLog(source, config.values);
   warnOf(source, config.problems, log);
   const extensions = startExtensions(source, config, log);
-  // Loaded here, so that a program which only says its version does not carry it.
+  // Loaded here, so that a program which only prints its version does not load it.
   const { createCore } = await import("./compose.js");
   const { profile, process } = source;
   const answerAlone = answersOf({ profile, extensions, cwd: config.cwd, log });
@@ -45,7 +45,7 @@ export async function openCore(
   return { core, config, log };
 }
 
-/** What is wrong with the configuration: a sentence each for somebody who watches, entries of the log otherwise. */
+/** Reports problems of the configuration: on a terminal a sentence each, otherwise as warnings in the log. */
 export function warnOf({ profile, process }: ConfigSource, problems: readonly string[], log: Log): void {
   for (const problem of problems)
     if (process.stderr.isTTY) process.stderr.write(`[${profile.name}] ${problem}\n`);
@@ -67,12 +67,12 @@ export function startExtensions(
   return started;
 }
 
-/** How a process that listens nowhere answers HTTP requests of other nodes: the code is loaded with the first of them. */
+/** Answers HTTP requests of other nodes in a process without an HTTP server. The first request loads the code. */
 export function answersOf(about: AppAbout): CoreOptions["answerAlone"] {
   return async (core) => (await import("./serve/load-app.js")).answerRequests(core, about);
 }
 
-/** What was typed or configured by name must be there: a mistake is reported before anything starts. */
+/** Checks that named agents, tools, files and directories exist, so that a mistake is reported before anything starts. */
 export async function requireNamed(config: Config): Promise<void> {
   const { agent, allowed_tools, mcp, workspace_root, engine } = config.values;
   const missing = workspace_root.find((root) => !statSync(root, { throwIfNoEntry: false })?.isDirectory());
@@ -84,18 +84,18 @@ export async function requireNamed(config: Config): Promise<void> {
   await requireNames(config);
 }
 
-/** Sessions that are kept need a place: what cannot be written is said before anything starts. A store elsewhere has its own. */
+/** Checks that the data directory is writable when sessions are kept in it, so that the error comes before anything starts. */
 export function requireHome({ paths, values }: Pick<Config, "paths" | "values">): void {
   if (!values.save) return;
   if (values.store === null) requireWritable(paths.root);
-  // Where nothing can be written, nothing is kept for the sessions of that store.
+  // If the data directory is not writable, no snapshots are kept for the sessions of that other store.
   else if (paths.isStoreElsewhere) orElse(() => noteOtherStore(paths), undefined);
 }
 
 // --- internal ---
 
 function requireJson(source: string, path: string): void {
-  // A pipe can be read only once, and the agent reads it. What stat refuses cannot be read either, which says why.
+  // A pipe can be read only once, and the agent reads it. If `stat` fails, so does the read below, with its reason.
   if (orElse(() => statSync(path).isFIFO(), false)) return;
   const text = readNamedFile(source, path);
   try {

@@ -1,4 +1,4 @@
-/** What a call gives, or something else where it throws. */
+/** The result of a call, or another value when it throws. */
 export function orElse<T, U>(call: () => T, otherwise: U): T | U {
   try {
     return call();

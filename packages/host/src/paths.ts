@@ -1,11 +1,11 @@
-/** Where this product keeps things. `$CHIMERA_HOME` moves all of it, `$CHIMERA_SNAPSHOT_ROOT` the snapshots alone, `--store` what a store holds. */
+/** The paths of this product's data. `$CHIMERA_HOME` moves all of them, `$CHIMERA_SNAPSHOT_ROOT` the snapshots, `--store` those of the store. */
 import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
 export type Paths = Readonly<ReturnType<typeof resolvePaths>>;
 
-/** @param store the address of a store in place of the one below the data directory. */
+/** @param store the address of a store that replaces the one below the data directory. */
 export function resolvePaths(env: NodeJS.ProcessEnv, store: string | null = null) {
   // An empty HOME would make the current directory the home.
   const home = homedir() || userInfo().homedir;
@@ -21,7 +21,7 @@ export function resolvePaths(env: NodeJS.ProcessEnv, store: string | null = null
     run,
     shares: join(root, "shares"),
     outputs,
-    /** What is kept of all sessions, which no tool may touch. */
+    /** The directories with data of all sessions, which no tool may touch. */
     hidden: [snapshots, run, outputs, ...Object.values(stored)],
     permissions: resolve(env["CHIMERA_PERMISSIONS_FILE"] || join(root, "permissions.json")),
     /** The directories that the person trusts. */
@@ -47,13 +47,13 @@ export function storeDirectory(address: string, home: string): string | null {
   return path === undefined ? null : resolve(path.replace(/^~(?=\/|$)/, home));
 }
 
-/** What a store of files keeps below its directory. */
+/** The directories that a store of files has below its own. */
 export function storedIn(directory: string) {
   const [eventlog, heartbeats] = [join(directory, "eventlog"), join(directory, "run")];
   return { eventlog, heartbeats, audit: join(directory, "audit"), remembered: join(directory, "remembered") };
 }
 
-/** Makes the data directory, or throws one sentence that says why nothing can be kept there. Called before anything starts. */
+/** Makes the data directory, or throws an error that says why it is not writable. Called before anything starts. */
 export function requireWritable(root: string): void {
   try {
     makeDirectory(root);
@@ -61,7 +61,7 @@ export function requireWritable(root: string): void {
   } catch (cause) {
     const { code = "" } = cause as NodeJS.ErrnoException;
     const message = `cannot write to ${root} (${code}); set CHIMERA_HOME to a directory that you can write to`;
-    // As what the system itself refuses: exit code 1, no stack.
+    // With `syscall` it is reported like an error of the system: exit code 1 and no stack.
     throw Object.assign(new Error(message, { cause }), { code, syscall: "access" });
   }
 }
@@ -71,7 +71,7 @@ export function noteOtherStore({ root, otherStores }: Pick<Paths, "root" | "othe
   writeFileSync(otherStores, "");
 }
 
-/** One level at a time: the recursive call of Node never returns where a file system takes no directories, as `/proc`. */
+/** Makes one level at a time: Node's recursive `mkdir` never returns on a file system that takes no directories, such as `/proc`. */
 export function makeDirectory(path: string): void {
   if (existsSync(path)) return;
   if (dirname(path) !== path) makeDirectory(dirname(path));

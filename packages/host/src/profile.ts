@@ -1,4 +1,4 @@
-/** What makes a program: its name, its defaults and what it adds. otter and ferret differ in nothing else. */
+/** What makes a program: its name, its defaults and its extensions. otter and ferret differ in nothing else. */
 import type { Flags as ApprovalFlags } from "@chimera/acp-schema/conversation";
 import type { AcpServer, AcpServerOptions, Dialect, Extension } from "@chimera/acp-server";
 import type { CodingAgentOptions } from "@chimera/agent/agents";
@@ -23,13 +23,13 @@ export interface Profile {
   readonly dialects: readonly [Dialect, ...Dialect[]];
   /** The order in which model keys are looked for when no model is named. */
   readonly chain: Chain;
-  /** Settings of its extensions: rows like those that every program has, by their name in a config file. */
+  /** The settings of its extensions, by their name in a config file: rows like those that every program has. */
   readonly settings: Readonly<Record<string, ConfigKey<string>>>;
-  /** Flags of its extensions besides settings; every command that starts sessions takes them. */
+  /** The flags of its extensions that are not settings. Every command that starts sessions takes them. */
   readonly flags: Flags;
-  /** The files of the page that its HTTP server shows to browsers, loaded when one asks. @defaultValue it has no page */
+  /** The files of the page that its HTTP server shows to browsers, loaded on the first request. @defaultValue no page */
   readonly page?: () => Promise<readonly PageFile[]>;
-  /** Started by the commands that start sessions. */
+  /** The extensions, which every command that starts sessions starts. */
   readonly extensions: readonly ProgramExtension[];
 }
 
@@ -38,18 +38,18 @@ export function envName(profile: Profile, suffix: string): string {
   return `${profile.name.toUpperCase()}_${suffix}`;
 }
 
-/** What a program adds to the core: settings, a part in the agent, rows of the protocol, slash commands. */
+/** A program's addition to the core: settings, parts of the agent, rows of the protocol, slash commands. */
 export interface ProgramExtension {
   readonly name: string;
-  /** Throws a UsageError for flags that make no sense. Runs before `initialize` is answered: be light. */
+  /** Throws a UsageError for invalid flags. It runs before `initialize` is answered, so it must be fast. */
   start(context: ExtensionContext): StartedExtension;
 }
 
 export interface ExtensionContext {
   readonly flags: FlagValues;
-  /** Every setting, the profile's own among them. */
+  /** Every setting, including the profile's own. */
   readonly values: ResolvedConfig["values"];
-  /** The same in the directory of a session, narrowed by its project; null ignores every project. */
+  /** The settings in a session's directory, narrowed by its project; null ignores every project. */
   under(cwd: string | null): ResolvedConfig;
   readonly cwd: string;
   readonly paths: Paths;
@@ -58,31 +58,31 @@ export interface ExtensionContext {
 }
 
 export interface StartedExtension {
-  /** Said on stderr before anything else happens. */
+  /** Printed on stderr before anything else happens. */
   readonly warnings?: readonly string[];
-  /** Why HTTP requests must carry a token: one is made where none is set. */
+  /** Why HTTP requests must carry a token. The server then makes one if none is set. */
   readonly needsToken?: string;
-  /** Options that every session starts with. */
+  /** The first options of every session. */
   readonly options?: Settings["options"];
-  /** The values of those options from the strictest on: a session that is loaded keeps the stricter of its log and of these. */
+  /** The values of those options, the strictest first: a loaded session gets the stricter of its logged value and the option here. */
   readonly orders?: OptionOrders;
-  /** The approval flags that a session opens with where nobody names a mode, in place of those of `safety`. */
+  /** The approval flags of a new session when no mode is named; they replace those of `safety`. */
   readonly flags?: ApprovalFlags;
   /** Directories that every session has besides its own. */
   readonly directories?: readonly string[];
   readonly protocol?: Extension;
   readonly commands?: readonly SlashCommand[];
-  /** Its part in the agent; what is heavy is loaded here, with the core. */
+  /** Its parts of the agent. Load heavy code here, with the core. */
   agent?(): Promise<AgentParts>;
-  /** Called with every session that is loaded. */
+  /** Called with every loaded session. */
   onLoad?(session: OwnedSession, program: ServingProgram): void;
-  /** Called when one was unloaded, and waited for: what was started for it ends here. */
+  /** Called when a session was unloaded, and awaited: end here what was started for it. */
   onUnload?(sessionId: string): Promise<void>;
 }
 
-/** What a transport of an extension is made of. */
+/** What an extension needs to make a transport. */
 export interface ServingProgram {
-  /** How to serve ACP as this program does, on any channel. */
+  /** Returns a function that serves ACP as this program does, on any channel. */
   acp(): Promise<(peer: AcpPeer) => AcpServer>;
   /** Adds an approver to the session, until it is detached. */
   attach(): { detach(): void };
@@ -94,6 +94,6 @@ export type AcpPeer = Pick<AcpServerOptions, "channel" | "origin" | "remote" | "
 export interface AgentParts extends Pick<CodingAgentOptions, "confine" | "mcpNetwork" | "tools"> {
   /** Judges command lines, for the rules of every engine. @defaultValue `classifyCommand` of `@chimera/policy` */
   readonly classify?: Classify;
-  /** The last word on permissions, for presets that narrow what the rules say. */
+  /** Makes the final policy: presets use it to narrow what the rules allow. */
   readonly narrow?: (policy: Policy) => Policy;
 }

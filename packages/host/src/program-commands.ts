@@ -11,7 +11,7 @@ export function programCommands(deps: {
   readonly trust: Trust;
   /** The agents of a directory. */
   readonly agents: (cwd: string) => Promise<readonly { readonly id: string }[]>;
-  /** The names that the provider of a model lists; null when it cannot be asked. */
+  /** The names that the provider of a model lists; null when it has no list or does not answer. */
   readonly served: (model: string) => Promise<readonly string[] | null>;
 }): SlashCommand[] {
   return [
@@ -58,7 +58,7 @@ export function programCommands(deps: {
 
 // --- internal ---
 
-/** Shows a setting or changes it, to one of the names there are where those are known. */
+/** A command that shows or changes a setting. Where the valid names are known, it accepts only those. */
 function switching(
   name: "agent" | "model",
   namesFor: (cwd: string, wanted: string) => Promise<readonly string[] | null>,

@@ -1,4 +1,4 @@
-/** What the config file of a session's own directory says: a model for new sessions, and limits on every turn. */
+/** Applies the config file of a session's directory: a model for new sessions, and limits on every turn. */
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
 import { type Flags, MODE_FLAGS } from "@chimera/acp-schema/conversation";
@@ -10,7 +10,7 @@ import { type ResolvedConfig, settingOf } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
 import { orElse } from "./or-else.js";
 
-/** `own` are the approval flags of a program that has more to say about them than `safety`. */
+/** @param own a program's own approval flags, which replace those of `safety`. */
 export function createProjectRules(config: Config, log: Log, own?: Flags) {
   const plain = config.under(null);
   const named = new Set(config.problems);
@@ -24,9 +24,9 @@ export function createProjectRules(config: Config, log: Log, own?: Flags) {
   };
   const requirePlace = createRequirePlace(config);
   return {
-    /** Throws `forbidden_directory` for one that is not below a root the user named; links are followed. */
+    /** Throws `forbidden_directory` for a directory whose real path is not below a root that the user named. */
     requirePlace,
-    /** Completes what a client asked for when it made a session; its own words win. */
+    /** Completes a client's request for a new session with the project's settings; those of the client win. */
     admit(asked: CreateOptions) {
       const project = read(asked.cwd);
       const { model, save } = project.values;
@@ -37,18 +37,18 @@ export function createProjectRules(config: Config, log: Log, own?: Flags) {
         settings: { ...(isTheirs && model !== null && { model }), ...asked.settings },
       };
     },
-    /** The approval flags that a session in this directory opens with. A file that makes no sense leaves the least. */
+    /** The approval flags of a new session in this directory; read-only when the project's file is not valid. */
     flags(cwd: string) {
       try {
         return startFlags(read(cwd), own);
       } catch {
-        // The session still opens, so that it can be read and undone; its next turn says what is wrong with the file.
+        // The session still opens, so that it can be read and undone; its next turn reports what is wrong with the file.
         return MODE_FLAGS["read-only"];
       }
     },
     /** The settings of a turn within the limits of its project, whether the session was made or loaded. */
     bound(settings: TurnSettings, cwd: string): TurnSettings {
-      // A link may lead elsewhere since the session was opened.
+      // A link may lead to another directory since the session was opened.
       requirePlace([cwd]);
       const project = read(cwd);
       return project === plain ? settings : { ...settings, ...limitsOf(project, settings) };
@@ -58,7 +58,7 @@ export function createProjectRules(config: Config, log: Log, own?: Flags) {
 
 // --- internal ---
 
-/** Directories that the user gave every session (`--add-dir`) are not the caller's, and pass. */
+/** Checks the directories of a caller. Those that the user gave every session (`--add-dir`) are not checked. */
 function createRequirePlace({ values }: Config): (directories: readonly string[]) => void {
   const roots = values.workspace_root.map((root) => realOf(root) ?? root);
   if (roots.length === 0) return () => {};
@@ -77,7 +77,7 @@ function realOf(path: string): string | null {
   return orElse(() => realpathSync(path), null);
 }
 
-/** A mode that was typed or is in the environment holds as it is; one in the user's file only takes away from what `safety` allows. */
+/** A mode from a flag or the environment applies unchanged; one from the user's file can only narrow what `safety` allows. */
 function startFlags(config: ResolvedConfig, own: Flags | undefined): Flags {
   const { mode } = config.values;
   const allowed = safetyFlags(config.values, own);
@@ -92,7 +92,7 @@ function startFlags(config: ResolvedConfig, own: Flags | undefined): Flags {
   };
 }
 
-/** Read-only wins: then nothing is approved in advance, whatever the other two say. */
+/** Read-only wins: with it nothing is approved in advance, whatever the other two settings are. */
 function safetyFlags(values: ConfigValues, own: Flags | undefined): Flags {
   if (values["safety.read_only"]) return MODE_FLAGS["read-only"];
   return (

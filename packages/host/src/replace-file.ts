@@ -1,8 +1,8 @@
-/** Small files that are replaced whole, for their owner alone: a reader sees the old one or the new one. */
+/** Replaces small files that only their owner can read; a reader sees the old file or the new one. */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** It is not synced: after a crash of the machine, the old file may be there. */
+/** The file is not synced: after a crash of the machine the old one may be back. */
 export function replaceFile(path: string, text: string): void {
   const draft = `${path}.tmp-${crypto.randomUUID().slice(-12)}`;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -17,7 +17,7 @@ export function replaceFile(path: string, text: string): void {
 
 // --- internal ---
 
-/** On Windows a process that reads the file at the same moment makes this fail. */
+/** Tries again on Windows, where renaming fails while another process reads the file. */
 function rename(from: string, to: string): void {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,4 +1,4 @@
-/** Agents, engines and tools that somebody named must be there. Loaded with the agent's code, which knows them. */
+/** Checks that named agents, engines and tools exist. Loaded with the agent's code, which has their lists. */
 import type { Tool } from "@chimera/agent";
 import { loadAgents } from "@chimera/agent/agents";
 import { resolveTools } from "@chimera/agent/tools";
@@ -9,7 +9,7 @@ import type { Config } from "./config/read-config.js";
 import { settingOf } from "./config/resolve.js";
 import { engineNames } from "./engines.js";
 
-/** What a program is started with. Throws a UsageError that says where the name stands. */
+/** Checks the names with which a program is started. Throws a UsageError with the flag, variable or file of a wrong one. */
 export async function requireNames({ settings, values, cwd, paths: { home } }: Config): Promise<void> {
   const refuse = (name: ConfigName, why: string): never => {
     throw new UsageError(`${settingOf({ settings }, name)?.from || name}: ${why}`);
@@ -23,7 +23,7 @@ export async function requireNames({ settings, values, cwd, paths: { home } }: C
     refuse("agent", `there is no agent ${JSON.stringify(values.agent)}; one of ${known.join(", ")}`);
   }
   if (values.allowed_tools === null) return;
-  // The tools themselves are half of the agent: no other session waits for them.
+  // The tools are half of the agent's code, so only sessions that name some wait for it.
   const { builtinTools } = await import("@chimera/agent/tools");
   try {
     resolveTools(values.allowed_tools, builtinTools());
@@ -32,7 +32,7 @@ export async function requireNames({ settings, values, cwd, paths: { home } }: C
   }
 }
 
-/** A session that is limited to a tool which does not exist would have no tools, and would not say why. */
+/** Throws for tools that do not exist: a session limited to those would have no tools, without saying why. */
 export function requireTools(
   names: readonly string[],
   tools: readonly Tool[],
@@ -44,7 +44,7 @@ export function requireTools(
     throw new SessionError("invalid_setting", (cause as Error).message, { cause });
   }
   if (permitted === null) return;
-  // Tools of MCP servers are known by name alone.
+  // Of MCP servers' tools only the names are known here.
   const isPermitted = (name: string) => permitted.some((one) => one.toLowerCase() === name.toLowerCase());
   const beyond = names.find((name) => name.toLowerCase().startsWith("mcp__") && !isPermitted(name));
   if (beyond)

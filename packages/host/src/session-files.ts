@@ -1,4 +1,4 @@
-/** What is kept on disk for a session. */
+/** The files of a session on disk. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { outputsIn } from "@chimera/agent/agents";
@@ -6,7 +6,7 @@ import type { SessionFiles } from "@chimera/session";
 import type { Paths } from "./paths.js";
 import { bytesBelow, type Storage } from "./storage.js";
 
-/** @param sizeOf what its log takes where sessions are stored. */
+/** @param sizeOf the size of a session's log in its store. */
 export function sessionFiles(paths: Pick<Paths, "snapshots" | "outputs">, sizeOf: Storage["sizeOf"]): SessionFiles {
   const outputs = (id: string) => outputsIn(paths.outputs, id);
   return {

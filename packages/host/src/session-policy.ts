@@ -15,12 +15,12 @@ export interface SessionPolicyDeps {
 }
 
 export interface SessionPolicy extends Policy {
-  /** What is wrong with the files of rules that count in a directory. */
+  /** The problems in the rule files that apply to a directory. */
   problems(cwd: string): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** Its code is loaded with the first call that it is asked about. */
+/** Makes the policy. Its code is loaded with the first call to decide. */
 export function createSessionPolicy({ paths, kept, agents, parts }: SessionPolicyDeps): SessionPolicy {
   const opened = lazily(async () => {
     const {
@@ -35,7 +35,7 @@ export function createSessionPolicy({ paths, kept, agents, parts }: SessionPolic
     const { classify = classifyCommand, narrow } = await parts();
     const { answers, audit: chain } = await kept();
     const read = whileUnchanged<Awaited<ReturnType<typeof loadRuleset>>>();
-    // Read at every call: rules that change while a turn runs count from then on.
+    // Checked at every call, so that a change of the rules applies even during a turn.
     const rules = () =>
       read(
         "",

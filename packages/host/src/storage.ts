@@ -18,28 +18,28 @@ export interface Storage {
   readonly shared: PostgresStorage<SessionEvent, Summary> | null;
   /** Remembered answers and chains of decisions. Their code is loaded here. */
   kept(): Promise<Kept>;
-  /** Where a session is kept, for people: the directory of its log, or a place in a database. */
+  /** Where a session is stored, for people: the directory of its log, or a place in a database. */
   pathOf(id: string): string;
-  /** What a session takes there, in bytes. */
+  /** The size of a session there, in bytes. */
   sizeOf(id: string): Promise<number>;
 }
 
 export interface Kept {
   readonly answers: AnswerLines;
-  /** What this process decides. */
+  /** The chain of this process's decisions. */
   readonly audit: AuditChain;
-  /** That chain, and those of other processes. */
+  /** That chain and those of other processes. */
   readonly chains: AuditChains;
 }
 
 export type StorageOptions = Pick<Config, "paths" | "values"> & {
   readonly program: string;
-  /** In place of the setting. */
+  /** Replaces the setting. */
   readonly address?: string;
   readonly log?: Pick<Log, "warn">;
 };
 
-/** Files are opened at once; the driver of a database is loaded when one is named. */
+/** Opens the store. The driver of a database is loaded only when one is named. */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { paths, values, program, log } = options;
   const address = options.address ?? values.store ?? `file:${paths.root}`;
@@ -70,7 +70,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   };
 }
 
-/** To be called before anything waits for a file. The first use of the threads reads how many there are to be; children need not see it. */
+/** Call before any file I/O: libuv reads the pool size on first use. The variable is removed again, because children must not inherit it. */
 export function startFileThreads(env: NodeJS.ProcessEnv): void {
   if (env[SIZE] !== undefined) return;
   env[SIZE] = String(THREADS);
@@ -78,7 +78,7 @@ export function startFileThreads(env: NodeJS.ProcessEnv): void {
   delete env[SIZE];
 }
 
-/** What the files below a directory take; one that goes meanwhile takes nothing. */
+/** The size of all files below a directory. A file that is removed meanwhile counts 0. */
 export async function bytesBelow(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = entries.filter((entry) => !entry.isDirectory());
@@ -113,7 +113,7 @@ async function openDatabase(address: string, { values, program, log }: StorageOp
   };
 }
 
-/** Measured with 500 sessions that write: eight syncs at once take half the time of two, and reads still find four threads. */
+/** Measured with 500 writing sessions: eight syncs at once take half the time of two, and leave four threads for reads. */
 const THREADS = 12;
 const SYNCS_IN_FLIGHT = THREADS - 4;
 

@@ -1,4 +1,4 @@
-/** Which directories a person trusts: one small file of the home, by real path. What trust means: docs/decisions/0056. */
+/** The directories that a person trusts, by real path, in one small file of the home. See docs/decisions/0056 for what trust means. */
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { orElse } from "./or-else.js";
@@ -6,7 +6,7 @@ import { replaceFile } from "./replace-file.js";
 
 export type Trust = ReturnType<typeof createTrust>;
 
-/** How a person trusts a directory, for every place that says that something was left out. */
+/** Tells a person how to trust a directory, for every message that says that something was left out. */
 export const HOW_TO_TRUST = "To use it, enter /trust, or start with --trust";
 
 export function createTrust(file: string, home: string) {
@@ -16,14 +16,14 @@ export function createTrust(file: string, home: string) {
       const path = real(cwd);
       return read(file)[path] === true || path === real(home);
     },
-    /** Whether the person was asked about it before, whatever they said. */
+    /** Whether the person has answered for the directory before, with yes or no. */
     isAnswered: (cwd: string) => read(file)[real(cwd)] !== undefined,
     /** The real paths of the trusted directories. */
     list() {
       const answers = read(file);
       return Object.keys(answers).filter((path) => answers[path] === true);
     },
-    /** Keeps an answer until another one is given. */
+    /** Stores an answer, which applies until the next one. */
     answer(cwd: string, trusted: boolean) {
       const directories = { ...read(file), [real(cwd)]: trusted };
       replaceFile(file, `${JSON.stringify({ version: VERSION, directories }, null, 2)}\n`);
@@ -38,7 +38,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 type Answers = Readonly<Record<string, boolean>>;
 
-/** A file that others may write says nothing, and neither does one that cannot be understood. */
+/** The stored answers; none from a file that other users can write, or that is not valid. */
 function read(file: string): Answers {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found?.isFile()) return {};

@@ -1,7 +1,7 @@
-/** `--version`, printed before the program is loaded: it takes hardly longer than Node itself. */
+/** Prints `--version` before the program is loaded, so that it takes hardly longer than Node itself. */
 import { writeSync } from "node:fs";
 
-/** True when that was all that was asked for. */
+/** Returns true when it printed the version and the process is done. */
 export function tellVersion(
   about: { readonly name: string; readonly version: string },
   process: NodeJS.Process,
@@ -9,10 +9,10 @@ export function tellVersion(
   if (process.argv[2] !== "--version" && process.argv[2] !== "-V") return false;
   const line = `${about.name} ${about.version}\n`;
   try {
-    // To open stdout as a stream takes longer than all the rest.
+    // Opening stdout as a stream would take longer than all the rest.
     writeSync(STDOUT, line);
   } catch (error) {
-    // A pipe that is full just now; a reader that closed it needs no answer.
+    // The pipe is full for now. A reader that closed it needs no answer.
     if ((error as NodeJS.ErrnoException).code === "EAGAIN") process.stdout.write(line);
   }
   return true;

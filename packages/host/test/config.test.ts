@@ -30,7 +30,7 @@ function resolveOne(name: ConfigName, layers: Partial<ConfigLayers>) {
   return resolveConfig({ ...NOTHING, ...layers }).settings.find((setting) => setting.name === name);
 }
 
-describe("where a value comes from", () => {
+describe("the source of a value", () => {
   const layers: Partial<ConfigLayers> = {
     flags: { model: "by-flag" },
     env: { OTTER_MODEL: "by-variable" },
@@ -39,7 +39,7 @@ describe("where a value comes from", () => {
     user: user({ model: "by-user" }),
   };
 
-  it("is not the project's while the person does not trust it", () => {
+  it("is not the project while the person does not trust it", () => {
     const { project } = layers;
     const resolved = resolveConfig({ ...NOTHING, project: project ?? null, user: user({ model: "by-user" }) });
     expect(settingOf(resolved, "model")).toMatchObject({ value: "by-user", layer: "user" });
@@ -66,18 +66,18 @@ describe("where a value comes from", () => {
     expect(resolveOne("model", {})).toMatchObject({ value: null, layer: "default", from: "" });
   });
 
-  it("is given for every key, and a variable or null left empty sets nothing", () => {
+  it("is known for every key, and an empty variable or a null sets nothing", () => {
     const { settings } = resolveConfig({ ...NOTHING, env: { OTTER_MODEL: "" }, user: user({ model: null }) });
     expect(settings.map(({ name }) => name)).toEqual(Object.keys(CONFIG_KEYS));
     expect(settings.every(({ layer }) => layer === "default")).toBe(true);
   });
 
-  it("knows the variables by the program's name", () => {
+  it("is a variable that begins with the program's name", () => {
     expect(variableOf("port", "ferret")).toBe("FERRET_PORT");
     expect(variableOf("log_level", "ferret")).toBe("CHIMERA_LOG_LEVEL");
   });
 
-  it("resolves paths where they stand: beside the file, or where the program was started", () => {
+  it("decides where relative paths start: beside the file, or where the program was started", () => {
     expect(resolveOne("mcp", { user: user({ mcp: "servers.json" }) })?.value).toBe("/home/.chimera/servers.json");
     expect(resolveOne("mcp", { flags: { mcp: "servers.json" } })?.value).toBe("/start/servers.json");
   });
@@ -109,7 +109,7 @@ describe("a project's file", () => {
     expect(resolved).toMatchObject({ value: left, limit: theirs });
   });
 
-  it("cannot set what belongs to the user, and a warning says so", () => {
+  it("cannot set the user's own settings, and a warning says so", () => {
     const forbidden = {
       host: "0.0.0.0",
       mcp: "evil.json",
@@ -129,7 +129,7 @@ describe("a project's file", () => {
     expect(problems[0]).toContain("a project may not set host");
   });
 
-  it("gives way to what was typed", () => {
+  it("is overridden by flags", () => {
     const layers = { flags: { "allowed-tools": "Bash" }, project: project({ allowed_tools: ["Read"] }) };
     expect(resolveOne("allowed_tools", layers)?.value).toEqual(["Bash"]);
   });
@@ -170,8 +170,8 @@ describe("a group", () => {
   });
 });
 
-describe("what makes no sense", () => {
-  it("unknown keys are named, with the nearest known one", () => {
+describe("invalid configuration", () => {
+  it("is reported for unknown keys, with the nearest known one", () => {
     const { problems } = resolveConfig({ ...NOTHING, user: user({ modle: "x" }), project: project({ __proto__x: 1 }) });
     expect(problems).toEqual([
       '/home/.chimera/config.json: unknown setting "modle"; did you mean model?',
@@ -207,7 +207,7 @@ describe("what makes no sense", () => {
     expect(attempt).toThrow(`/home/.chimera/config.json: ${name} takes`);
   });
 
-  it("prints neither the options of a provider nor what stands in place of them", () => {
+  it("is reported without the options of a provider or the value in their place", () => {
     const providers = { shop: { package: "p", options: { apiKey: "hush-hush" } } };
     const { values, settings } = resolveConfig({ ...NOTHING, user: user({ providers }) });
     expect(values.providers).toEqual({ shop: { ...providers.shop, contextWindow: null } });
@@ -237,7 +237,7 @@ describe("config files", () => {
     await writeFile(join(folder, ".chimera", "config.json"), text);
   };
 
-  it("of the user and of the directory are read; another directory's on request", async () => {
+  it("of the user and of the directory are read, and those of another directory on request", async () => {
     const home = await makeHome();
     const [one, two] = [join(home, "one"), join(home, "two")];
     await write(home, '\uFEFF{"max_steps": 20}');
@@ -268,7 +268,7 @@ describe("config files", () => {
     expect(() => read(home, home)).toThrow(message);
   });
 
-  it("that are not files are refused, and missing ones are empty", async () => {
+  it("that are not regular files are refused, and missing ones count as empty", async () => {
     const home = await makeHome();
     expect(read(home, home).problems).toEqual([]);
     await mkdir(join(home, ".chimera", "config.json"), { recursive: true });
@@ -308,7 +308,7 @@ describe("a program's own settings", () => {
     expect(problems({ rows, user: user({ wall: "strict" }) })).toEqual([]);
   });
 
-  it("that make no sense are refused with the values they take", () => {
+  it("with an invalid value are refused with the values they take", () => {
     expect(() => wall({ flags: { wall: "open" } })).toThrow(/--wall takes strict or loose/);
   });
 });

@@ -1,4 +1,4 @@
-// `--listen`: every place is served by one program on one set of sessions, and the short forms are places too.
+// `--listen`: one program serves every address with the same sessions, also the addresses of the short flags.
 import { existsSync, lstatSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { connect, createServer } from "node:net";
@@ -21,7 +21,7 @@ function overSocket(path: string, target: string, method = "GET", headers: Recor
   });
 }
 
-/** Says lines to a socket and hears its first line. */
+/** Sends lines to a socket and returns its first line. */
 function speak(path: string, ...messages: object[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(path, () => socket.write(messages.map((each) => `${JSON.stringify(each)}\n`).join("")));
@@ -40,8 +40,8 @@ async function urlsOf(server: Running, count: number): Promise<string[]> {
   return found();
 }
 
-describe("several places", { timeout: 60_000 }, () => {
-  it("share their sessions, are listed each, and stop with one signal", async () => {
+describe("several addresses", { timeout: 60_000 }, () => {
+  it("share their sessions, are each listed, and stop with one signal", async () => {
     const home = await makeHome();
     const path = join(home, "o.sock");
     const places = ["stdio:", "http://127.0.0.1:0", `unix:${path}`, "http://127.0.0.1:0"];
@@ -72,7 +72,7 @@ describe("several places", { timeout: 60_000 }, () => {
     expect((await run(home, ["serve", "status"])).stdout).toBe("");
   });
 
-  it("end together when one of them is taken", async () => {
+  it("all fail when one of them is in use", async () => {
     const home = await makeHome();
     const path = join(home, "o.sock");
     const taken = createServer();
@@ -94,7 +94,7 @@ describe("several places", { timeout: 60_000 }, () => {
 });
 
 describe("a Unix socket", { timeout: 60_000 }, () => {
-  it("asks its own user for no token, takes narrower ones, and speaks ACP in lines", async () => {
+  it("needs no token from its own user, checks one that is sent, and speaks ACP in lines", async () => {
     const home = await makeHome();
     const path = join(home, "o.sock");
     const server = start(home, ["serve", "--listen", `unix:${path}`], { env: { OTTER_SERVER_TOKEN: "secret" } });
@@ -105,7 +105,7 @@ describe("a Unix socket", { timeout: 60_000 }, () => {
     });
     expect(await overSocket(path, "/sessions", "GET", { host: "evil.example" })).toMatchObject({ status: 403 });
     expect(JSON.parse(await speak(path, hello))).toMatchObject({ id: 1, result: { agentInfo: { name: "otter" } } });
-    // What comes in two pieces, the first byte alone.
+    // Send the request in two pieces, the first byte alone.
     const slow = new Promise<string>((resolve, reject) => {
       const socket = connect(path, () => {
         socket.write("{");
@@ -117,7 +117,7 @@ describe("a Unix socket", { timeout: 60_000 }, () => {
     expect(await slow).toContain('"id":1,"result"');
   });
 
-  it("that a killed server left is replaced; one that answers, and any other file, is not", async () => {
+  it("left by a killed server is replaced; one that answers, or any other file, is not", async () => {
     const home = await makeHome();
     const path = join(home, "o.sock");
     const first = start(home, ["serve", "--listen", `unix:${path}`]);
@@ -128,7 +128,7 @@ describe("a Unix socket", { timeout: 60_000 }, () => {
     const second = start(home, ["serve", "--listen", `unix:${path}`]);
     await urlsOf(second, 1);
     expect(await overSocket(path, "/healthz")).toMatchObject({ status: 200 });
-    // A server of another home knows no pidfile of the first.
+    // A server of another home does not see the pidfile of the first.
     const third = await run(await makeHome(), ["serve", "--listen", `unix:${path}`]);
     expect(third).toMatchObject({ code: 1, stderr: expect.stringContaining(`another program listens on ${path}`) });
     const same = await run(home, ["serve", "--listen", `unix:${path}`]);
@@ -142,7 +142,7 @@ describe("a Unix socket", { timeout: 60_000 }, () => {
   });
 });
 
-describe("an address that makes no sense", () => {
+describe("an invalid address", () => {
   it.each([
     [["--listen", "ftp://x:1"], "--listen takes stdio:, http://host:port, https://host:port or unix:/path"],
     [["--listen", "http://127.0.0.1"], "--listen takes"],

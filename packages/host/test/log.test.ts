@@ -19,7 +19,7 @@ function collect(options: Collecting = {}) {
 }
 
 describe("lines", () => {
-  it("are one JSON object each, with the ids they were given", () => {
+  it("are one JSON object each, with the given ids", () => {
     const { lines, log } = collect();
     log.info("hello\nworld", { session: "otter-1", request: "r1", level: "forged" });
     expect(lines).toEqual([
@@ -27,7 +27,7 @@ describe("lines", () => {
     ]);
   });
 
-  it("all say what they have in common, also those whose own fields are lost", () => {
+  it("all have the common fields, also when their own fields cannot be written", () => {
     const common = { launched_by: "zed\n" };
     const { lines, log } = collect({ common });
     log.info("a", { launched_by: "forged", n: 1 });
@@ -53,7 +53,7 @@ describe("lines", () => {
     expect(silent.lines).toEqual([]);
   });
 
-  it("for a person are words that cannot move the cursor or start a line of their own", () => {
+  it("for a person are plain text that can neither move the cursor nor start a new line", () => {
     const { lines, log } = collect({ pretty: true });
     log.warn("careful", { path: "a\u001b[2J\nb\u009b" });
     expect(lines).toEqual(["00:00:00 warn  careful path=a [2J b \n"]);
@@ -71,7 +71,7 @@ describe("lines", () => {
 });
 
 describe("secrets", () => {
-  it("are hidden by the name of a field, however deep", () => {
+  it("are hidden by the name of their field at any depth", () => {
     const { lines, log } = collect();
     log.info("in", {
       authToken: "abc",
@@ -87,7 +87,7 @@ describe("secrets", () => {
     });
   });
 
-  it("are hidden by their value, wherever it stands", () => {
+  it("are hidden by their value anywhere in a line", () => {
     for (const pretty of [true, false]) {
       const { lines, log } = collect({ pretty, secrets: ['s3cret"value', "short"] });
       log.info('a s3cret"value here', { url: 'https://x/?s3cret"value', short: "short" });
@@ -98,7 +98,7 @@ describe("secrets", () => {
 });
 
 describe("a log file", () => {
-  it("is rotated at its bound, and so many old ones are kept", async () => {
+  it("is rotated at its limit, and a fixed number of old ones is kept", async () => {
     const path = join(await makeHome(), "logs", "otter.log");
     const file = createLogFile(path, { maxBytes: 100, keep: 2 });
     for (let number = 1; number <= 9; number++) file.write(`${String(number).repeat(40)}\n`);
@@ -109,7 +109,7 @@ describe("a log file", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it("is shared: what another process moved away is not moved twice", async () => {
+  it("can be shared: when another process has moved it away, it is not moved twice", async () => {
     const path = join(await makeHome(), "otter.log");
     const [one, two] = [createLogFile(path, { maxBytes: 100 }), createLogFile(path, { maxBytes: 100 })];
     one.write(`${"a".repeat(90)}\n`);
@@ -121,18 +121,18 @@ describe("a log file", () => {
     two.close();
   });
 
-  it("is not begun where something else is, or would be moved away", async () => {
+  it("is refused when its path, or the path of an old one, holds another file", async () => {
     for (const name of ["notes.txt", "notes.txt.2"]) {
       const home = await makeHome();
       writeFileSync(join(home, name), "dear diary\n");
-      expect(() => createLogFile(join(home, "notes.txt"))).toThrow(/notes.* holds something else than a log/);
+      expect(() => createLogFile(join(home, "notes.txt"))).toThrow(/notes.* is not a log file/);
     }
     const path = join(await makeHome(), "otter.log");
     writeFileSync(path, '{"ts":"2026-11-17T00:00:00.000Z"}\n');
     createLogFile(path).close();
   });
 
-  it("that cannot be written costs lines, not the program", async () => {
+  it("that cannot be written loses lines and does not stop the program", async () => {
     const home = await makeHome();
     const path = join(home, "otter.log");
     const file = createLogFile(path, { maxBytes: 10 });

@@ -18,8 +18,8 @@ function tiny(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   });
 }
 
-describe("what is typed", () => {
-  it("runs the command it names", async () => {
+describe("the command line", () => {
+  it("runs the named command", async () => {
     const { code, stdout } = await tiny(["walk", "far"]);
     expect({ code, said: JSON.parse(stdout) }).toEqual({
       code: 0,
@@ -27,7 +27,7 @@ describe("what is typed", () => {
     });
   });
 
-  it("without a command runs the one for that, with options first or nothing at all", async () => {
+  it("without a command runs the program's fallback, also when options come first", async () => {
     expect(JSON.parse((await tiny([])).stdout)).toEqual({ name: "", flags: {}, operands: [] });
     expect(JSON.parse((await tiny(["-p", "hello"])).stdout)).toMatchObject({ flags: { print: "hello" } });
     expect((await tiny([], { NO_FALLBACK: "1" })).stdout).toContain("Usage: tiny <command>");
@@ -48,7 +48,7 @@ describe("what is typed", () => {
     expect(await tiny(args)).toEqual({ code: 2, stdout: "", stderr: `${line}\n` });
   });
 
-  it("asks for help or the version", async () => {
+  it("shows help or the version", async () => {
     expect((await tiny(["--version"])).stdout).toBe("tiny 1.2.3\n");
     const { stdout } = await tiny(["--help"]);
     expect(stdout).toContain("-p, --print <prompt>");
@@ -59,8 +59,8 @@ describe("what is typed", () => {
   });
 });
 
-describe("the end", () => {
-  it("waits for a reader to take what was said", async () => {
+describe("the end of the process", () => {
+  it("waits until a reader has taken the output", async () => {
     expect((await tiny(["walk", "--long"])).stdout.length).toBeGreaterThan(2_000_000);
   });
 

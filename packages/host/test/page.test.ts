@@ -29,7 +29,7 @@ async function statusOf(url: string, token?: string): Promise<number> {
   return (await fetch(url, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } })).status;
 }
 
-it("prints the address of the page with a code that signs in once, and the token is not in it", async () => {
+it("prints the page's address with a code that signs in once, and without the token", async () => {
   const server = await serve(["--auth-token", "a-token-of-our-own"]);
   await server.until("#code=");
   const { stderr } = server.said();
@@ -43,7 +43,7 @@ it("prints the address of the page with a code that signs in once, and the token
   expect((await exchange(server.url, codeIn(stderr))).status).toBe(401);
 });
 
-it("has no code where no token is set, and the page calls as it is", async () => {
+it("prints no code when no token is set, and the page can call without one", async () => {
   const server = await serve([]);
   expect(await statusOf(server.url)).toBe(200);
   expect(await statusOf(`${server.url}/sessions`)).toBe(200);
@@ -57,7 +57,7 @@ it("--no-page serves the API alone", async () => {
   expect(server.said().stderr).not.toContain("#code=");
 });
 
-it("--open gives the address to a browser, whose code is for the user who started the server", async () => {
+it("--open opens a browser with the address and a code for the user who started the server", async () => {
   const home = await makeHome();
   const opened = join(home, "opened");
   writeFileSync(join(home, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${opened}\n`);
@@ -69,7 +69,7 @@ it("--open gives the address to a browser, whose code is for the user who starte
   expect((await exchange(server.url, codeIn(address))).status).toBe(201);
 });
 
-it("says what to open where there is no browser, and refuses --open without a page", async () => {
+it("--open prints the address when there is no browser, and is refused without a page", async () => {
   const home = await makeHome();
   writeFileSync(join(home, "sh"), "#!/bin/false\n");
   chmodSync(join(home, "sh"), 0o755);

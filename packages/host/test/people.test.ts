@@ -25,7 +25,7 @@ async function call(
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-it("notices a list that was made after it was read and before anybody watched it", async () => {
+it("notices a list that was created after the read and before the watch", async () => {
   const list = fileList(join(await makeHome(), "people.json"));
   expect(await list.read()).toBeNull();
   await addPerson(list, { name: "ann@example.com", role: "user" });
@@ -33,7 +33,7 @@ it("notices a list that was made after it was read and before anybody watched it
   expect(parsePeople(await list.read())).toMatchObject([{ name: "ann@example.com" }]);
 });
 
-it("gives a person a token that only its digest is kept of, and lets them in while the server runs", async () => {
+it("gives a person a token, stores only its digest, and admits them to the running server", async () => {
   const home = await makeHome();
   const port = await freePort();
   await startServer(home, port, ...MASTER);
@@ -47,7 +47,7 @@ it("gives a person a token that only its digest is kept of, and lets them in whi
     .toMatchObject({ status: 200, body: { name: "ann@example.com", role: "user", by: "user" } });
 });
 
-/** Asks, and resolves with the connection once the answer has begun: `closed` is the time at which the server ended it. */
+/** Sends a request and resolves when the answer begins; `closed` resolves with the time at which the server ended the connection. */
 async function hold(port: number, path: string, headers: Record<string, string>) {
   const asked = request({ port, path, headers, agent: false }).end();
   const [answer, socket = answer.socket] = await Promise.race([once(asked, "response"), once(asked, "upgrade")]);
@@ -55,17 +55,17 @@ async function hold(port: number, path: string, headers: Record<string, string>)
   return { status: answer.statusCode as number, closed: once(socket, "close").then(() => Date.now()) };
 }
 
-it("cuts what is open with a token within a second after it is revoked: streams, ACP, WebSockets and pages", async () => {
+it("cuts the streams, ACP connections, WebSockets and pages of a token within a second after it is revoked", async () => {
   const home = await makeHome();
   const port = await freePort();
   await startServer(home, port, ...MASTER);
-  // A busy machine may be late once.
+  // On a busy machine, one attempt may be late.
   let slowest = Number.POSITIVE_INFINITY;
   for (let n = 0; n < 3 && slowest >= 1000; n++) slowest = await timeToCut(home, port, `ann${n}`);
   expect(slowest).toBeLessThan(1000);
 });
 
-/** Opens everything that a person's token opens, revokes it, and resolves with the milliseconds until the last of it was cut. */
+/** Opens every kind of connection with a person's token, revokes it, and resolves with the milliseconds until the last was cut. */
 async function timeToCut(home: string, port: number, name: string): Promise<number> {
   const token = await add(home, name);
   await expect.poll(async () => (await call(port, "/me", bearer(token))).status, { timeout: 5000 }).toBe(200);
@@ -116,7 +116,7 @@ async function timeToCut(home: string, port: number, name: string): Promise<numb
   return Math.max(...cut) - revoked;
 }
 
-it("needs no master token where people are listed, and says what it does not understand", async () => {
+it("needs no master token where people are listed, and reports a list that it cannot read", async () => {
   const home = await makeHome();
   const port = await freePort();
   const token = await add(home, "ada", "--role", "admin");
@@ -138,12 +138,12 @@ it("needs no master token where people are listed, and says what it does not und
   expect(await run(home, ["token", "add", "bob", "--role", "king"])).toMatchObject({ code: 2 });
   writeFileSync(join(home, ".chimera", "people.json"), "{}");
   expect(await run(home, ["token", "list"])).toMatchObject({ code: 2, stderr: expect.stringContaining("version 1") });
-  // A list that cannot be read changes nothing for a server that runs.
+  // A list that cannot be read changes nothing for a running server.
   await new Promise((resolve) => setTimeout(resolve, 1000));
   expect((await call(port, "/sessions", bearer(token))).status).toBe(200);
 });
 
-it("loses nobody when many are added at once", async () => {
+it("loses no person when many are added at once", async () => {
   const home = await makeHome();
   await Promise.all(Array.from({ length: 6 }, (_, at) => add(home, `p${at}`)));
   const { stdout } = await run(home, ["token", "list", "--json"]);
@@ -154,7 +154,7 @@ it("loses nobody when many are added at once", async () => {
   ).toEqual(["p0", "p1", "p2", "p3", "p4", "p5"]);
 });
 
-it("believes a proxy that calls from its network with the secret, and nobody else", async () => {
+it("trusts a proxy that calls from its network with the secret, and no other caller", async () => {
   const home = await makeHome();
   const port = await freePort();
   const secret = join(home, "secret");

@@ -7,7 +7,7 @@ import { makeHome } from "./program.js";
 
 const ABOUT = { prefix: "otter", port: 5173, host: "127.0.0.1" };
 
-/** A process that has nothing to do with us. */
+/** An unrelated process. */
 function bystander(): ChildProcess {
   const child = spawn("sleep", ["60"], { stdio: "ignore" });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -72,7 +72,7 @@ describe("a pidfile", () => {
     elsewhere.remove();
   });
 
-  it("that somebody else has replaced is not removed", async () => {
+  it("that another process has replaced is not removed", async () => {
     const directory = await makeHome();
     const pidfile = await writePidfile({ ...ABOUT, directory });
     writeFileSync(pidfile.path, JSON.stringify(recordOf(4242, 0)));
@@ -105,7 +105,7 @@ it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, "5"])("a wait of %s stops not
 });
 
 describe("a process that did not write the record", () => {
-  it("is never signalled when it got a dead server's number", async () => {
+  it("is never signalled when it has a dead server's pid", async () => {
     const other = bystander();
     const { directory, path } = await withRecord(recordOf(other.pid!, Date.now() / 1000 - 3600));
     expect(listPidfiles({ prefix: "otter", directory })).toMatchObject([{ pid: other.pid, alive: false }]);
@@ -124,7 +124,7 @@ describe("a process that did not write the record", () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it("is never signalled when the claim tells another start", async () => {
+  it("is never signalled when the claim has another start time", async () => {
     const other = bystander();
     const { directory } = await withRecord(recordOf(other.pid!, Date.now() / 1000));
     const claim = { instance: "gone", pid: other.pid, start: "1", boot: bootId(), pidns: null, host: "here" };
@@ -136,7 +136,7 @@ describe("a process that did not write the record", () => {
     expect(isAlive(other)).toBe(true);
   });
 
-  it("is left alone when it runs in another container or on another machine", async () => {
+  it("is not signalled when it runs in another container or on another machine", async () => {
     const other = bystander();
     const { directory, path } = await withRecord(recordOf(other.pid!, Date.now() / 1000));
     const holder = { instance: "far", pid: other.pid, start: "1", boot: "far", pidns: "pid:[1]", host: "far" };
@@ -150,7 +150,7 @@ describe("a process that did not write the record", () => {
     expect(existsSync(path)).toBe(true);
   });
 
-  it("that is the first one of its container is known, and never signalled", async () => {
+  it("that is the first one of its container is recognized, and never signalled", async () => {
     const { directory, path } = await withRecord(recordOf(1, Date.now() / 1000));
     const start = readFileSync("/proc/1/stat", "latin1").split(") ")[1]?.split(" ")[19];
     const holder = { instance: "init", pid: 1, start, boot: bootId(), pidns: pidns(), host: hostname() };
@@ -176,7 +176,7 @@ describe("a process that did not write the record", () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it("a directory in place of the record does no harm", async () => {
+  it("a directory in the record's place causes no error", async () => {
     const directory = await makeHome();
     mkdirSync(join(directory, "otter-5173.pid"));
     expect(await stopAll({ prefix: "otter", directory })).toMatchObject([{ pid: 0, pidfile_removed: false }]);

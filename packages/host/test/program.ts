@@ -1,4 +1,4 @@
-/** The built program in a home of its own, and what it said. */
+/** Runs the built program in a home of its own and collects its output. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -19,9 +19,9 @@ export interface Ended {
 export interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** What has come out so far. */
+  /** The output so far. */
   said(): { stdout: string; stderr: string };
-  /** Resolves when stderr holds the text. */
+  /** Resolves when stderr contains the text. */
   until(text: string): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export function run(
   return running.ended;
 }
 
-/** A server that answers. */
+/** A server that answers requests. */
 export async function startServer(home: string, port: number, ...flags: readonly string[]): Promise<Running> {
   const server = start(home, ["serve", "--port", String(port), ...flags]);
   await server.until("listening on");

@@ -14,7 +14,7 @@ async function statusOf(port: number, token: string): Promise<number> {
   return (await fetch(`http://127.0.0.1:${port}/sessions`, { headers: { authorization: `Bearer ${token}` } })).status;
 }
 
-it("reads its token again on a hang-up, goes on in a new log file, and does not end", async () => {
+it("reads its token again on a hang-up, opens a new log file, and does not end", async () => {
   const home = await makeHome();
   const port = await freePort();
   const [token, log] = [join(home, "token"), join(home, "log.ndjson")];
@@ -42,7 +42,7 @@ it("reads its token again on a hang-up, goes on in a new log file, and does not 
   expect(server.child.exitCode).toBeNull();
 });
 
-it("keeps a token that the environment set, whatever the file says that its configuration names", async () => {
+it("keeps a token from the environment, whatever the configured token file contains", async () => {
   const home = await makeHome();
   const port = await freePort();
   const file = join(home, "token");
@@ -57,7 +57,7 @@ it("keeps a token that the environment set, whatever the file says that its conf
   expect(await statusOf(port, "the-token-of-the-file")).toBe(401);
 });
 
-it("serves numbers on a port of their own, without a token", async () => {
+it("serves metrics on their own port without a token", async () => {
   const home = await makeHome();
   const [port, metrics] = [await freePort(), await freePort()];
   await startServer(home, port, "--auth-token", "a-token-of-our-own", "--metrics-port", String(metrics));
@@ -67,7 +67,7 @@ it("serves numbers on a port of their own, without a token", async () => {
   expect((await fetch(`http://127.0.0.1:${metrics}/sessions`)).status).toBe(404);
 });
 
-it("answers probes whatever name they use, and nothing else", async () => {
+it("answers probes under any host name, and no other requests", async () => {
   const home = await makeHome();
   const port = await freePort();
   await startServer(home, port);
@@ -96,7 +96,7 @@ for _ in sys.stdin:
     print(child.wait(), flush=True)
 `;
 
-/** Asks on a connection of its own, as a proxy without kept connections does. */
+/** Sends a request on a new connection, as a proxy without keep-alive does. */
 function askOnce(port: number, method: string, path: string, body?: unknown) {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies freely.
   return new Promise<{ status: number; body: any }>((resolve, reject) => {
@@ -115,7 +115,7 @@ function askOnce(port: number, method: string, path: string, body?: unknown) {
   });
 }
 
-it("takes a socket that a service manager holds: of the requests during 20 restarts none is refused, cut or turned away", {
+it("serves a service manager's socket: during 20 restarts no request is refused, cut or rejected", {
   timeout: 300_000,
   tags: ["needs-python3"],
 }, async () => {
@@ -136,7 +136,7 @@ it("takes a socket that a service manager holds: of the requests during 20 resta
     try {
       if (pid > 0) process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended.
+      // The server has ended.
     }
   });
   const lost: string[] = [];
@@ -176,7 +176,7 @@ it("takes a socket that a service manager holds: of the requests during 20 resta
   expect(lost).toEqual([]);
 });
 
-it("lets every turn end that was accepted before it was asked to stop, whatever comes meanwhile", {
+it("finishes every turn that was accepted before the request to stop, whatever comes meanwhile", {
   timeout: 120_000,
 }, async () => {
   const home = await makeHome();

@@ -38,7 +38,7 @@ describe("serve status and stop", () => {
     expect(server.said().stderr).not.toContain("a-token-of-our-own");
   });
 
-  it("calls a killed server stale, and the next one takes its place", async () => {
+  it("reports a killed server as stale, and the next one replaces its record", async () => {
     const home = await makeHome();
     const port = await freePort();
     const first = await startServer(home, port);
@@ -68,7 +68,7 @@ describe("serve status and stop", () => {
     expect(JSON.parse((await run(home, ["serve", "status", "--json"])).stdout)).toEqual({ servers: [] });
   });
 
-  it("reaps a stale record without signalling anybody", async () => {
+  it("removes a stale record without signalling any process", async () => {
     const home = await makeHome();
     const port = await freePort();
     const server = await startServer(home, port);
@@ -79,7 +79,7 @@ describe("serve status and stop", () => {
     expect(existsSync(pidfileOf(home, port))).toBe(false);
   });
 
-  it("asks which one when several run, and --all stops them together", async () => {
+  it("asks for a port when several servers run, and --all stops them together", async () => {
     const home = await makeHome();
     const ports = [await freePort(), await freePort()];
     const servers = await Promise.all(ports.map((port) => startServer(home, port)));
@@ -92,7 +92,7 @@ describe("serve status and stop", () => {
     expect((await Promise.all(servers.map(({ ended }) => ended))).map(({ code }) => code)).toEqual([0, 0]);
   });
 
-  it("kills a server that does not end when it is asked to", async () => {
+  it("kills a server that does not end after SIGTERM", async () => {
     const home = await makeHome();
     const port = await freePort();
     const server = await startServer(home, port);
@@ -115,7 +115,7 @@ describe("serve status and stop", () => {
 });
 
 describe("a home that cannot be used", () => {
-  it("is one line of status, and does not keep a server from serving", async () => {
+  it("is reported in one line by status, and does not stop a server from serving", async () => {
     const home = await makeHome();
     mkdirSync(join(home, ".chimera"));
     writeFileSync(join(home, ".chimera", "run"), "");
@@ -127,7 +127,7 @@ describe("a home that cannot be used", () => {
   });
 });
 
-describe("a port that is taken", () => {
+describe("a port in use", () => {
   it("by another server of this program is reported with its pid, exit 2", async () => {
     const home = await makeHome();
     const port = await freePort();
@@ -174,7 +174,7 @@ describe("bad flags", () => {
   });
 });
 
-it("says which flags wait for an HTTP server that was not asked for", async () => {
+it("names the flags that have no effect without --http", async () => {
   const home = await makeHome();
   const { code, stdout, stderr } = await run(home, ["acp", "--port", "5173", "--cors", "https://app.example"]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
@@ -182,7 +182,7 @@ it("says which flags wait for an HTTP server that was not asked for", async () =
 });
 
 describe("secrets", () => {
-  it("are taken only from a file nobody else can read", async () => {
+  it("are read only from a file that no other user can read", async () => {
     const home = await makeHome();
     const path = join(home, "token");
     writeFileSync(path, "from-the-file\n", { mode: 0o644 });
@@ -203,13 +203,13 @@ describe("secrets", () => {
     });
     expect(await Promise.all(statuses)).toEqual([401, 200]);
     await server.until('"method":"GET","path":"/sessions","status":200');
-    // By the id that the caller was given.
+    // Find it by the id that the caller got.
     expect(server.said().stderr).toMatch(/"message":"request","request":"[0-9a-f]{8}","method":"GET"/);
     expect(server.said().stderr).not.toContain("from-the-file");
   });
 });
 
-describe("a fault nobody caught", () => {
+describe("an uncaught error", () => {
   it("is logged; the server closes and exits 70", async () => {
     const home = await makeHome();
     const port = await freePort();
@@ -233,7 +233,7 @@ describe("signals", () => {
     const home = await makeHome();
     const port = await freePort();
     const server = await startServer(home, port);
-    // Half a request keeps the graceful end waiting.
+    // The graceful end waits for half a request.
     const socket = connect(port, "127.0.0.1");
     onTestFinished(() => void socket.destroy());
     socket.on("error", () => {});
@@ -258,7 +258,7 @@ describe("signals", () => {
   });
 });
 
-it("a place for files that is not there yet keeps no session from opening, and is asked for again with the next turn", async () => {
+it("a session opens although the snapshot directory cannot be made, and the next turn tries again", async () => {
   const home = await makeHome();
   const disk = join(home, "disk");
   writeFileSync(disk, "");

@@ -46,7 +46,7 @@ async function makeProject(home: string, config: unknown): Promise<string> {
 
 const logsOf = ({ paths }: Config) => (existsSync(paths.eventlog) ? readdirSync(paths.eventlog) : []);
 
-/** Runs a prompt and gives the types and texts of what came of it. */
+/** Runs a prompt and returns the types and texts of its records. */
 async function ask(opened: Awaited<ReturnType<typeof open>>, cwd: string, text: string): Promise<string> {
   const session = await opened.core.sessions.create({ cwd });
   session.prompt({ text });
@@ -104,7 +104,7 @@ describe("sessions in this process", () => {
     return journal;
   }
 
-  it("are hidden from each other, audited and counted where --store keeps them", async () => {
+  it("are hidden from each other, audited and counted in the directory of --store", async () => {
     const home = await makeHome();
     await mkdir(join(home, ".chimera"), { recursive: true });
     await writeFile(join(home, ".chimera", "config.json"), JSON.stringify({ limits: { all: { disk_bytes: 1e9 } } }));
@@ -118,7 +118,7 @@ describe("sessions in this process", () => {
     expect(readdirSync(join(home, ".chimera"))).not.toContain("audit");
   });
 
-  it("are undone by their holder: an undo that runs in another process does not count as interrupted", async () => {
+  it("are undone by their holder: an undo that another process is running does not count as interrupted", async () => {
     const home = await makeHome();
     const first = await open(home);
     const { id } = await first.core.sessions.create({ cwd: home });
@@ -130,7 +130,7 @@ describe("sessions in this process", () => {
     await expect.poll(() => existsSync(journal), { timeout: 10_000 }).toBe(false);
   });
 
-  it("are left alone also when they are in another's memory only, until nothing was done to them for long", async () => {
+  it("are not repaired while another process may have them in memory, until they have been unchanged for long", async () => {
     const home = await makeHome();
     const first = await open(home);
     const { id } = await first.core.sessions.create({ cwd: home, persist: false });
@@ -153,7 +153,7 @@ describe("sessions in this process", () => {
     await expect(open(home, { mcp })).rejects.toThrow(`--mcp: cannot read ${mcp}: ${code}`);
   });
 
-  it("outlive an agent that cannot be loaded: the turn says why, the next one tries again", async () => {
+  it("survive an agent that cannot be loaded: the turn reports why, and the next one tries again", async () => {
     const home = await makeHome();
     const failures = ["the first", "the last"].map((name) => new Error(`${name} key is not there`));
     const agent = async () => {
@@ -172,7 +172,7 @@ describe("sessions in this process", () => {
     expect(outcomes).toEqual(["the first key is not there", "the last key is not there", null]);
   });
 
-  it("are let go when the program ends, though its agent never came to be", async () => {
+  it("are released when the program ends, also when its agent was never loaded", async () => {
     const home = await makeHome();
     const agent = async () => Promise.reject(new Error("no agent"));
     const first = await open(home, {}, [{ name: "never", start: () => ({ agent }) }]);
@@ -190,7 +190,7 @@ describe("sessions in this process", () => {
     expect(logsOf(opened.config).filter((name) => name.startsWith("otter-"))).toEqual([]);
   });
 
-  it("are held to the limits of their own directory", async () => {
+  it("are bound by the limits of their own directory", async () => {
     const home = await makeHome();
     const cwd = await makeProject(home, { allowed_tools: ["Read"], model: "offline", save: false });
     await writeFile(join(cwd, "secret-name.txt"), "");
@@ -200,7 +200,7 @@ describe("sessions in this process", () => {
     expect(logsOf(opened.config).filter((name) => name.startsWith("otter-"))).toHaveLength(1);
   });
 
-  it("are held to them also when a client asks for more", async () => {
+  it("are bound by those limits also when a client asks for more", async () => {
     const home = await makeHome();
     const cwd = await makeProject(home, { allowed_tools: ["Read", "list_files"] });
     const opened = await open(home);
@@ -213,7 +213,7 @@ describe("sessions in this process", () => {
     expect([home, cwd].map((directory) => existsSync(join(directory, "a.txt")))).toEqual([true, false]);
   });
 
-  it("are refused in a directory whose config makes no sense", async () => {
+  it("are refused in a directory with an invalid config", async () => {
     const home = await makeHome();
     const cwd = await makeProject(home, '{"max_steps": "many"}');
     const opened = await open(home);
@@ -225,7 +225,7 @@ describe("sessions in this process", () => {
 });
 
 describe("a stopped server", () => {
-  it("has cancelled its turns, written their ends down and left no child", async () => {
+  it("has cancelled its turns, recorded their ends and left no child process", async () => {
     const home = await makeHome();
     await mkdir(join(home, ".chimera"), { recursive: true });
     const rules = { version: 1, default: "ask", rules: [{ tool: "bash", action: "allow" }] };
@@ -252,7 +252,7 @@ describe("a stopped server", () => {
   });
 });
 
-/** Processes whose command line holds the text. */
+/** Processes whose command line contains the text. */
 function commandsWith(text: string): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

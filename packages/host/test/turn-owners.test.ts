@@ -6,7 +6,7 @@ import { makeHome, start } from "./program.js";
 
 const LEAKY = fileURLToPath(new URL("fixtures/leaky.mjs", import.meta.url));
 
-/** A server, and models for its sessions: one whose first turn leaks, one that talks for a second, one that never ends. */
+/** A server with three models: one whose first turn leaks a rejection, one that talks for a second, one that never ends. */
 async function startLeaky(leak: { after: number; takes: number }) {
   const home = await makeHome();
   const script = (name: string, turns: unknown[]) => {
@@ -35,7 +35,7 @@ async function startLeaky(leak: { after: number; takes: number }) {
     begin: async (model: keyof typeof models) =>
       (await post("/sessions", { prompt: "go", model: models[model] })).session_id,
     goOn: (id: string) => post(`/sessions/${id}/turns`, { prompt: "and now" }),
-    /** The records of a session up to the end of what runs. */
+    /** The records of a session up to the end of its running turn. */
     async records(id: string): Promise<{ type: string; metadata: Record<string, unknown> }[]> {
       const text = await (await fetch(`${url}/sessions/${id}/events`)).text();
       return [...text.matchAll(/^data: (.*"seq".*)$/gm)].map(([, line]) => JSON.parse(line!));
@@ -43,7 +43,7 @@ async function startLeaky(leak: { after: number; takes: number }) {
   };
 }
 
-test("a rejection that a turn left to nobody ends that turn, and nothing else", async () => {
+test("an unhandled rejection of a turn ends that turn only", async () => {
   const { server, begin, goOn, records } = await startLeaky({ after: 50, takes: 10_000 });
   const other = await begin("talking");
   const id = await begin("leaking");
@@ -60,7 +60,7 @@ test("a rejection that a turn left to nobody ends that turn, and nothing else", 
   expect((await records(other)).at(-1)).toMatchObject({ type: "agent_result", metadata: { success: true } });
 });
 
-test("one whose turn is over has no owner: running turns are ended and journaled, and the exit code is 70", async () => {
+test("an unhandled rejection after its turn ends the process: running turns are ended and recorded, and the exit code is 70", async () => {
   const { server, begin, records } = await startLeaky({ after: 400, takes: 0 });
   const other = await begin("stalled");
   const id = await begin("leaking");

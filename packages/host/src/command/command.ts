@@ -1,29 +1,29 @@
-/** A subcommand is a row: what it is called, what it takes, and where its code is, loaded when it is used. */
+/** A subcommand is a row: its name, its flags and operands, and how to load its code, which happens on use. */
 import type { Profile } from "../profile.js";
 import type { Flags, FlagValues } from "./flag.js";
 
 export interface Command {
-  /** What is typed; empty for the command that runs when none is named. */
+  /** The word to type; empty for the command that runs when none is named. */
   readonly name: string;
   readonly summary: string;
   /** Words after the name, for the usage line: `[status | stop]`. */
   readonly operands?: string;
   readonly flags: Flags;
-  /** It starts sessions, so it also takes the flags of the program's extensions. */
+  /** True when the command starts sessions, so that it also takes the flags of the program's extensions. */
   readonly startsSessions?: boolean;
   readonly example: string;
-  /** How many operands it takes at most. @defaultValue 0 */
+  /** The most operands it takes. @defaultValue 0 */
   readonly maxOperands?: number;
   load(): Promise<RunCommand>;
 }
 
-/** A program as a value: what makes it different from the others, and all that can be typed. */
+/** A program as a value: its profile, which makes it different from the others, and its commands. */
 export interface Program {
   readonly profile: Profile;
   readonly commands: readonly Command[];
-  /** What else can be typed. It is loaded when the first word is none of `commands`, so that a server starts without it. */
+  /** The other commands. They are loaded when the first word is not one of `commands`, so that a server starts without them. */
   readonly others?: () => Promise<Pick<Program, "commands" | "fallback">>;
-  /** Runs when no command is named: nothing was typed, or options come first, as in `otter -p PROMPT`. Help otherwise. */
+  /** Runs when no command is named: without arguments, or when options come first, as in `otter -p PROMPT`. @defaultValue help */
   readonly fallback?: Command;
 }
 
@@ -35,14 +35,14 @@ export interface Invocation {
   readonly profile: Profile;
   /** How a person calls the program: `otter`, or `chimera otter`. */
   readonly calledAs: string;
-  /** What was called, as every complaint begins: `otter serve`. */
+  /** The program and command as typed, with which every error message begins: `otter serve`. */
   readonly where: string;
   readonly flags: FlagValues;
   readonly operands: readonly string[];
   readonly process: NodeJS.Process;
 }
 
-/** The program with every command that can be typed. */
+/** The program with all of its commands loaded. */
 export async function wholeProgram({ others, ...program }: Program): Promise<Program> {
   const more = await others?.();
   return more ? { ...program, ...more, commands: [...program.commands, ...more.commands] } : program;

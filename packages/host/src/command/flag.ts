@@ -1,9 +1,9 @@
-/** An option of a command, as a row; and what was typed for it. */
+/** An option of a command, as a row, and the values that were typed for options. */
 export interface Flag {
   readonly type: "string" | "boolean";
   readonly short?: string;
   readonly multiple?: boolean;
-  /** What the value is, in the help text: `<port>`. In brackets, `[<id>]`, it may be left out, and then is the empty text. */
+  /** The name of the value in the help text: `<port>`. A value in brackets, `[<id>]`, may be left out and is then the empty text. */
   readonly value?: string;
   readonly help: string;
 }

@@ -1,4 +1,4 @@
-/** Every command with its flags, and help texts drawn from the same rows that parse the flags. */
+/** The help texts, made from the same rows that parse the flags. */
 import { flagsOf } from "../config/flags.js";
 import type { Profile } from "../profile.js";
 import { type Command, type Program, wholeProgram } from "./command.js";
@@ -40,7 +40,7 @@ export function commandHelp(profile: Profile, command: Command, calledAs: string
   ].join("\n");
 }
 
-/** Commands with the flags of the program's extensions, where they take them. */
+/** A command with the flags of the program's extensions, if it starts sessions. */
 export function completeCommand({ settings, flags }: Profile, row: Command): Command {
   return row.startsSessions ? { ...row, flags: { ...row.flags, ...flagsOf(settings), ...flags } } : row;
 }
@@ -53,7 +53,7 @@ export async function completeCommands(program: Program): Promise<Command[]> {
 
 // --- internal ---
 
-/** A row's example begins with the program's name; what is shown can be pasted, however the program was called. */
+/** A row's example begins with the program's name; the shown one begins as the program was called, so that it can be pasted. */
 function exampleOf({ name }: Profile, { example }: Command, calledAs: string): string {
   return `Example: ${example.startsWith(`${name} `) ? calledAs + example.slice(name.length) : example}`;
 }

@@ -1,4 +1,4 @@
-/** argv -> flags and operands of a command; anything unknown is a usage error that names the nearest known thing. */
+/** Parses argv into flags and operands of a command. An unknown option is a usage error that names the nearest known one. */
 import { parseArgs } from "node:util";
 import type { Command } from "./command.js";
 import type { Flags, FlagValues } from "./flag.js";
@@ -27,7 +27,7 @@ export function parseCommand(command: Command, argv: readonly string[]) {
 
 // --- internal ---
 
-/** A flag whose value may be left out, which its row says in brackets, and nothing follows that could be one. */
+/** True for a flag whose value is optional (in brackets in its row) when no value follows. */
 function isBare(flags: Flags, word: string, next: string | undefined): boolean {
   const flag = word.startsWith("--") ? flags[word.slice(2)] : undefined;
   return flag?.value?.startsWith("[") === true && (next === undefined || next.startsWith("-"));

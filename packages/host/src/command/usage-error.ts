@@ -1,7 +1,7 @@
-/** Mistakes in what was typed, and what was perhaps meant. */
+/** Errors for mistyped command lines, and suggestions of what was meant. */
 const BRAND = Symbol.for("@chimera/host/usage-error");
 
-/** One line, exit code 2. What was called is put in front of it when it is reported. */
+/** A mistake of the person: one line, exit code 2. The report puts the program and command in front of the message. */
 export class UsageError extends Error {
   readonly [BRAND] = true;
 
@@ -15,7 +15,7 @@ export function isUsageError(error: unknown): error is UsageError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-/** The known word closest to a mistyped one, if it is close at all. */
+/** The known word nearest to a mistyped one; undefined when none is near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const scored = known.map((candidate) => ({ candidate, distance: distance(word, candidate) }));
   const best = scored.sort((a, b) => a.distance - b.distance)[0];
@@ -24,7 +24,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
 
 // --- internal ---
 
-/** How many letters differ; two that changed places are one mistake. */
+/** How many letters differ; two swapped letters count as one. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,4 +1,4 @@
-/** Flags drawn from the rows of the settings they set. */
+/** The flags of settings, made from the rows of those settings. */
 import type { Flag, Flags } from "../command/flag.js";
 import { CONFIG_KEYS, type ConfigKey, type ConfigName } from "./keys.js";
 
@@ -6,7 +6,7 @@ export function configFlags(...names: readonly ConfigName[]): Flags {
   return flagsOf(Object.fromEntries(names.map((name) => [name, CONFIG_KEYS[name]])));
 }
 
-/** The flags of any rows that have one, by the names they are typed under. */
+/** The flags of those rows that have one, by the name to type. */
 export function flagsOf(rows: Readonly<Record<string, FlagRow>>): Flags {
   const typed = Object.values(rows).flatMap((row) =>
     row.flag === undefined ? [] : [[row.flag, flagOf(row)] as const],

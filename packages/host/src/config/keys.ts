@@ -1,4 +1,4 @@
-/** Every setting of the programs: one row says how it is typed, which variable and key it has, and what a project may do. */
+/** Every setting of the programs. One row gives its flag, variable, key and kind, and says what a project may do with it. */
 import { MODES, type Mode } from "@chimera/acp-schema/conversation";
 import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Durability } from "@chimera/event-store";
@@ -28,21 +28,21 @@ export interface ConfigKey<T> {
   readonly kind: Kind<T>;
   readonly default: T;
   readonly help: string;
-  /** Without dashes. Of a toggle, the flag takes no value and means the opposite of the default. @defaultValue none */
+  /** The flag without dashes. A toggle's flag takes no value and means the opposite of the default. @defaultValue none */
   readonly flag?: string;
-  /** What its value is called in the help text. */
+  /** The name of its value in the help text. */
   readonly value?: string;
-  /** The flag may be given several times. */
+  /** True when the flag may be given several times. */
   readonly repeatable?: boolean;
-  /** What may be printed of a value that can hold a secret. @defaultValue all of it */
+  /** The printable form of a value that can hold a secret. @defaultValue the value */
   readonly show?: (value: T) => unknown;
   /** `*` stands for the program's name: `*_MODEL` is `OTTER_MODEL`. */
   readonly env: string;
-  /** What a project's `.chimera/config.json` may do with it: set it once the person trusts the directory, or take away from it. */
+  /** What a project's `.chimera/config.json` may do: nothing, set the value once the person trusts the directory, or narrow it. */
   readonly project: "nothing" | "set" | { readonly narrow: (ours: T, theirs: T) => T };
 }
 
-/** By name; one with a dot is written inside its group: `"safety": { "read_only": true }`. */
+/** The settings by name. In a file, a name with a dot is written inside its group: `"safety": { "read_only": true }`. */
 export const CONFIG_KEYS = complete({
   port: key({
     kind: number({ whole: true, max: 65535 }),
@@ -314,7 +314,7 @@ export function narrow<Name extends ConfigName>(
 
 // --- internal ---
 
-/** A row as it is written: what follows from its name is left out. */
+/** A row as written above, without the fields that `complete` derives from its name. */
 interface Row<T> extends Omit<ConfigKey<T>, "kind" | "flag" | "env" | "project"> {
   /** A default of null means "not set", which no kind can read. */
   readonly kind: Kind<NonNullable<T>>;

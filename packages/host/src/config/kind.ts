@@ -1,11 +1,11 @@
-/** The kinds of values a setting takes, read alike from a flag, a variable or JSON. Undefined means: not such a value. */
+/** The kinds of values a setting takes, read from a flag, a variable or JSON. Each returns undefined for a value of another kind. */
 import { resolve } from "node:path";
 import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Limits, Quotas } from "@chimera/session";
 import { orElse } from "../or-else.js";
 
 export interface Kind<T> {
-  /** What it takes, for messages: `a whole number of at least 1`. */
+  /** A description of valid values, for messages: `a whole number of at least 1`. */
   readonly takes: string;
   /** @param base the directory that relative paths start from. */
   fromText(text: string, base: string): T | undefined;
@@ -24,7 +24,7 @@ export const list: Kind<readonly string[]> = {
     Array.isArray(value) && value.every((item) => typeof item === "string") ? toNames(value) : undefined,
 };
 
-/** The same, of paths. */
+/** A `list` of paths. */
 export const paths: Kind<readonly string[]> = {
   takes: "paths, separated by commas",
   fromText: (value, base) => list.fromText(value, base)?.map((item) => resolve(base, item)),
@@ -61,13 +61,13 @@ export function choice<T extends string>(words: readonly T[]): Kind<T> {
   return { takes: `one of ${words.join(", ")}`, fromText: pick, fromJson: pick };
 }
 
-/** JSON, also in a variable: `{"bedrock": {"package": "@ai-sdk/amazon-bedrock", "options": {"region": "eu-west-1"}}}`. */
+/** Provider packages. JSON also in a variable: `{"bedrock": {"package": "@ai-sdk/amazon-bedrock", "options": {"region": "eu-west-1"}}}`. */
 export const packages = byName(
   'providers by name, each {"package": …} with "options" and "context_window" where wanted',
   toPackage,
 );
 
-/** An ACP agent in a config file; what is missing is as it is for a well-known agent of that name, or else empty. */
+/** An ACP agent in a config file. A row replaces the built-in row of a well-known agent with that name; missing fields are empty. */
 export interface EngineSetting {
   readonly command: string;
   readonly args?: readonly string[];
@@ -92,18 +92,18 @@ export const quotas = structured(
   toQuotas,
 );
 
-/** Of two switches that take something away: on when either is on. */
+/** Narrows a switch that takes something away: on when either is on. */
 export function either(ours: boolean, theirs: boolean): boolean {
   return ours || theirs;
 }
 
-/** Of two limits, the smaller. */
+/** Narrows a limit: the smaller of the two. */
 export function least(ours: number | null, theirs: number | null): number | null {
   if (ours === null || theirs === null) return ours ?? theirs;
   return Math.min(ours, theirs);
 }
 
-/** Of two lists of what is allowed: what is in both. */
+/** Narrows a list of what is allowed: the names that are in both. */
 export function intersect(ours: readonly string[] | null, theirs: readonly string[] | null): readonly string[] | null {
   if (ours === null || theirs === null) return ours ?? theirs;
   const allowed = new Set(ours.map((name) => name.toLowerCase()));
@@ -134,7 +134,7 @@ function toLimits(value: unknown): Limits | null {
   return fits ? Object.fromEntries(rows) : null;
 }
 
-/** A text, also in JSON. */
+/** A kind that is written as text, also in JSON. */
 function written<T>(takes: string, fromText: Kind<T>["fromText"]): Kind<T> {
   return {
     takes,
@@ -143,12 +143,12 @@ function written<T>(takes: string, fromText: Kind<T>["fromText"]): Kind<T> {
   };
 }
 
-/** JSON, also in a variable. */
+/** A kind that is written as JSON, also in a variable. */
 function structured<T>(takes: string, fromJson: (value: unknown) => T | undefined): Kind<T> {
   return { takes, fromJson, fromText: (value) => orElse(() => fromJson(JSON.parse(value)), undefined) };
 }
 
-/** Rows by name. All of them fit, or none is taken. */
+/** A kind for rows by name. One invalid row makes the whole value invalid. */
 function byName<T extends object>(takes: string, toRow: (row: unknown) => T | null): Kind<Readonly<Record<string, T>>> {
   return structured(takes, (value) => {
     if (!isObject(value)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The config files of a user and of a directory, resolved with what was typed and the environment. They are read synchronously: they
- * are small, and the start waits for them.
+ * Reads the config files of a user and of a directory, and resolves them with flags and the environment. It reads synchronously, because
+ * the files are small and the start waits for them.
  */
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -17,13 +17,13 @@ export type ConfigSource = Pick<Invocation, "profile" | "flags" | "process">;
 export interface Config extends ResolvedConfig {
   readonly paths: Paths;
   readonly trust: Trust;
-  /** Where sessions run when nobody says otherwise: `--cwd`, or where the program was started. */
+  /** Where sessions run by default: `--cwd`, or the directory in which the program was started. */
   readonly cwd: string;
-  /** The same for a session in another directory, with the file of that project; null ignores every project. */
+  /** The settings for a session in another directory, with the file of that project; null ignores every project. */
   under(cwd: string | null): ResolvedConfig;
 }
 
-/** @param defaults of the command, for settings that nobody gave. */
+/** @param defaults of the command, for settings without any other value. */
 export function readConfig({ profile, flags, process }: ConfigSource, defaults: Partial<ConfigValues> = {}): Config {
   const paths = resolvePaths(process.env);
   const started = process.cwd();
@@ -43,7 +43,7 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
   return { ...resolved, paths: resolvePaths(env, resolved.values.store), cwd, trust, under };
 }
 
-/** A file that somebody named must be there. @param source how it was named: `--tls-cert`, `OTTER_MCP`, a config file. */
+/** Reads a file that the person named; a UsageError when it cannot. @param source where it was named: `--tls-cert`, `OTTER_MCP`, a config file. */
 export function readNamedFile(source: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -55,23 +55,23 @@ export function readNamedFile(source: string, path: string): string {
 // --- internal ---
 
 function directory(path: string): string {
-  // A part of the path may be a file, or a link to itself.
+  // `statSync` may throw: a part of the path may be a file, or a link to itself.
   if (!orElse(() => statSync(path).isDirectory(), false)) throw new UsageError(`--cwd: ${path} is not a directory`);
   return path;
 }
 
-/** In the home directory the project's file would be the user's own. Most projects have none, and every turn asks. */
+/** The project's config file; null when it is the user's own, as in the home directory. Every turn calls this, and most projects have no file. */
 function readProject(cwd: string, paths: Paths): ConfigFile | null {
   const folder = join(cwd, ".chimera");
   const file = readConfigFile(join(folder, basename(paths.config)));
   if (file === null) return null;
-  // The user's own may not exist yet.
+  // `realpathSync` throws when the user's own folder does not exist yet.
   return orElse(() => realpathSync(folder) === realpathSync(paths.root), false) ? null : file;
 }
 
 const MAX_BYTES = 1024 * 1024;
 
-/** The settings in a file; null where the file does not exist. One that cannot be understood is a usage error that names it. */
+/** The settings in a file; null when the file does not exist. A file that is not valid is a usage error that names it. */
 function readConfigFile(path: string): ConfigFile | null {
   const content = readText(path);
   if (content === null) return null;
@@ -90,10 +90,10 @@ function readConfigFile(path: string): ConfigFile | null {
 
 function readText(path: string): string | null {
   try {
-    // Asked in every turn, and most projects have no such file: throwing would cost more than the check.
+    // Every turn asks, and most projects have no such file: an exception would cost more than this check.
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found) return null;
-    // A pipe would never end.
+    // Reading a pipe might never end.
     if (!found.isFile() || found.size > MAX_BYTES)
       throw new UsageError(`${path}: takes a file of at most ${MAX_BYTES} bytes`);
     return readFileSync(path, "utf8");

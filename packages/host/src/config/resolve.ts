@@ -1,4 +1,4 @@
-/** Flags over environment over the project's file over the user's file over defaults; every value knows where it came from. */
+/** Resolves settings: flags win over the environment, then the project's file, the user's file and defaults. Every value has its source. */
 import { dirname } from "node:path";
 import type { FlagValues } from "../command/flag.js";
 import { nearest, UsageError } from "../command/usage-error.js";
@@ -7,7 +7,7 @@ import { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from 
 
 export type ConfigLayer = "flag" | "environment" | "project" | "user" | "default";
 
-/** A file of settings, as it was read. */
+/** A parsed file of settings. */
 export interface ConfigFile {
   readonly path: string;
   readonly values: Readonly<Record<string, unknown>>;
@@ -19,37 +19,37 @@ export interface Setting {
   readonly layer: ConfigLayer;
   /** The flag, the variable or the file that decided; empty for a default. */
   readonly from: string;
-  /** What a project's file narrows it to, also when a client asks for more later. */
+  /** The project's limit, which also bounds values that a client asks for later. */
   readonly limit?: unknown;
 }
 
 export interface ConfigLayers {
   /** The program's name, for its variables. */
   readonly program: string;
-  /** Its own settings, besides those that every program has. */
+  /** The program's own settings, besides those that every program has. */
   readonly rows: Readonly<Record<string, ConfigKey<string>>>;
   readonly flags: FlagValues;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What relative paths in flags and variables start from. */
+  /** The directory to which relative paths in flags and variables refer. */
   readonly cwd: string;
   readonly user: ConfigFile | null;
   readonly project: ConfigFile | null;
   /** Whether the person trusts the project. @defaultValue they do not */
   readonly trusted?: () => boolean;
-  /** In place of the table's own. */
+  /** Replace the defaults of the table. */
   readonly defaults?: Partial<ConfigValues>;
 }
 
 export interface ResolvedConfig {
   readonly values: ConfigValues & Readonly<Record<string, unknown>>;
   readonly settings: readonly Setting[];
-  /** Keys nobody knows, and keys a project may not set: named, and left out. */
+  /** Messages about unknown keys, and about keys that a project may not set. Both are ignored. */
   readonly problems: readonly string[];
-  /** What the project's file would set if the person trusted it. */
+  /** The settings that the project's file would set if the person trusted the directory. */
   readonly untrusted: readonly string[];
 }
 
-/** Throws a usage error for a value that makes no sense, naming where it stands. */
+/** Throws a usage error for an invalid value, naming its flag, variable or file. */
 export function resolveConfig(given: ConfigLayers): ResolvedConfig {
   const rows = { ...CONFIG_KEYS, ...given.rows } as unknown as Rows;
   const groups = new Set(Object.keys(rows).flatMap((name) => (name.includes(".") ? name.split(".", 1) : [])));
@@ -77,7 +77,7 @@ export function resolveConfig(given: ConfigLayers): ResolvedConfig {
   };
 }
 
-/** Where a setting's value came from, and what bounds it. */
+/** A setting with its source and limit. */
 export function settingOf({ settings }: Pick<ResolvedConfig, "settings">, name: string): Setting | undefined {
   return settings.find((setting) => setting.name === name);
 }
@@ -135,7 +135,7 @@ function readText(row: ConfigKey<unknown>, where: string, given: string, base: s
   return value;
 }
 
-/** Null in a file is the same as leaving the key out. */
+/** Null in a file means the same as a missing key. */
 function readJson(name: string, row: ConfigKey<unknown>, file: ConfigFile | null): unknown {
   const given = file !== null && Object.hasOwn(file.values, name) ? file.values[name] : null;
   if (file === null || given === null) return undefined;
@@ -153,12 +153,12 @@ function kindOf(given: object): string {
 }
 
 function shown(given: unknown): string {
-  // A list or an object may be nested deeper than any stack.
+  // `JSON.stringify` could overflow the stack on a deeply nested list or object.
   const text = typeof given === "object" && given !== null ? kindOf(given) : JSON.stringify(given);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** A file whose groups are taken apart: `{"safety": {"read_only": true}}` -> `{"safety.read_only": true}`. */
+/** Flattens the groups of a file: `{"safety": {"read_only": true}}` -> `{"safety.read_only": true}`. */
 function ungroup(file: ConfigFile | null, groups: ReadonlySet<string>): ConfigFile | null {
   if (file === null) return null;
   const values = Object.entries(file.values).flatMap(([name, value]) => {

@@ -1,4 +1,4 @@
-/** The log of a process: stderr, and the file that was asked for. */
+/** The log of a process: stderr, and the file that the person named. */
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Invocation } from "../command/command.js";
@@ -9,9 +9,9 @@ import { envName } from "../profile.js";
 import { createLog, type Log, type LogSink } from "./log.js";
 
 export interface OpenedLog extends Log {
-  /** Another program moved the file away: go on in a new one. */
+  /** Opens the file again by its name, after another program has moved it away. */
   reopen(): void;
-  /** Where a terminal is drawn on, lines go to what draws it; null: to stderr again. Lines for a program stay where they are. */
+  /** Sends lines for a person to `show`, which draws the terminal; null sends them to stderr again. Lines for a program are not affected. */
   divert(show: ((line: string) => void) | null): void;
 }
 
@@ -25,11 +25,11 @@ export interface LogFile extends LogSink {
 export interface LogFileOptions {
   /** @defaultValue 10 MiB */
   readonly maxBytes?: number;
-  /** Old files kept besides the current one. @defaultValue 5 */
+  /** How many old files to keep besides the current one. @defaultValue 5 */
   readonly keep?: number;
 }
 
-/** A log file of at most 10 MiB, with five older ones. Throws when it cannot be opened; later failures cost lines. */
+/** A log file of at most 10 MiB, with five older ones. Throws when it cannot be opened; later failures lose lines. */
 export function createLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep = 5 }: LogFileOptions = {}): LogFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   for (const name of [path, ...Array.from({ length: keep }, (_, age) => `${path}.${age + 1}`)]) refuseForeign(name);
@@ -42,7 +42,7 @@ export function createLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep 
   const rotate = () => {
     // Another process with the same file may have moved it already.
     const isOurs = orElse(() => fd !== null && statSync(path).ino === fstatSync(fd).ino, false);
-    // An open file cannot be renamed everywhere.
+    // Close first: some systems do not rename an open file.
     close();
     if (isOurs) {
       rmSync(`${path}.${keep}`, { force: true });
@@ -68,9 +68,9 @@ export function createLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep 
 }
 
 /**
- * Every line names who started the program, where `OTTER_LAUNCHED_BY` or the like says so: an editor's extension sets it.
+ * Opens the log. Every line has the value of `OTTER_LAUNCHED_BY` or the like, with which an editor's extension names itself.
  *
- * @param secrets what no line may show, besides the keys and tokens of the environment.
+ * @param secrets values that no line may show, besides the keys and tokens of the environment.
  */
 export function openLog(
   { profile, process }: Pick<Invocation, "profile" | "process">,
@@ -103,7 +103,7 @@ export function openLog(
 
 // --- internal ---
 
-/** Throws for a file that is not a log: it must not be appended to, nor rotated and removed when it has grown. */
+/** Throws for a file that is not a log: the program must not append to it, nor rotate and remove it when it has grown. */
 function refuseForeign(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (!stats?.isFile() || stats.size === 0) return;
@@ -111,7 +111,7 @@ function refuseForeign(path: string): void {
   try {
     const start = Buffer.alloc(LINE_START.length);
     readSync(file, start);
-    if (start.toString() !== LINE_START) throw new Error(`${path} holds something else than a log; name another file`);
+    if (start.toString() !== LINE_START) throw new Error(`${path} is not a log file; name another file`);
   } finally {
     closeSync(file);
   }

@@ -1,10 +1,10 @@
-/** Structured log, one JSON object a line, or plain words when a person watches. stdout is never touched. */
+/** A structured log: one JSON object per line, or plain text for a person at a terminal. It never writes to stdout. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Fields worth a name of their own: `session`, `request`, `error`. A field whose name speaks of a secret is not written. */
+/** Common field names are `session`, `request` and `error`. The value of a field whose name suggests a secret is redacted. */
 export type Log = Readonly<Record<Exclude<LogLevel, "silent">, (message: string, fields?: LogFields) => void>>;
 
 /** Where lines go. */
@@ -16,9 +16,9 @@ export interface LogSink {
 export interface LogOptions {
   readonly level: LogLevel;
   readonly sinks: readonly LogSink[];
-  /** Values that must not appear in any line, such as tokens; shorter ones than 8 characters are not looked for. */
+  /** Values that must not appear in any line, such as tokens. Values shorter than 8 characters are ignored. */
   readonly secrets?: readonly string[];
-  /** What every line says besides its own fields. @defaultValue nothing */
+  /** Fields that every line has besides its own. @defaultValue none */
   readonly common?: LogFields;
   readonly clock?: () => number;
 }
@@ -55,7 +55,7 @@ function jsonLine({ ts, level, message, common, fields }: LogEntry): string {
   try {
     return `${JSON.stringify({ ...always, ...fields, ...always }, replace)}\n`;
   } catch {
-    // A field that contains itself, or a bigint: the message matters more.
+    // A field is circular or a bigint: write the message without the fields.
     return `${JSON.stringify(always)}\n`;
   }
 }
@@ -68,13 +68,13 @@ function prettyLine({ ts, level, message, common, fields }: LogEntry): string {
 }
 
 function replace(name: string, value: unknown): unknown {
-  // Counts of tokens are not secrets.
+  // Numbers, such as counts of tokens, are not secrets.
   const mayHide = typeof value === "string" || (typeof value === "object" && value !== null);
   if (mayHide && SECRET_FIELD.test(name)) return REDACTED;
   return value instanceof Error ? (value.stack ?? value.message) : value;
 }
 
-/** On a terminal a value must neither look like a line of its own nor move the cursor. */
+/** Removes control characters, so that a value on a terminal can neither start a new line nor move the cursor. */
 function oneLine(value: unknown): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
   return String(value).replaceAll(/[\x00-\x1f\x7f-\x9f]+/g, " ");

@@ -1,4 +1,4 @@
-/** The people of a running server: their tokens while the list has them, and whom a trusted proxy names. */
+/** The people of a running server: those on the list, by their tokens, and those that a trusted proxy names. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
@@ -8,17 +8,17 @@ import { UsageError } from "../command/usage-error.js";
 import type { Log } from "../log/log.js";
 import { isPersonName, type ListPlace, parsePeople } from "./people-list.js";
 
-/** How a proxy in front names the person it signed in. */
+/** How a proxy names the person that it signed in. */
 export interface ProxyTrust {
   /** `10.0.0.0/8`, `127.0.0.1`. */
   readonly networks: readonly string[];
   readonly userHeader: string;
-  /** What the proxy sends in `X-Proxy-Secret`, so that nobody else on its machine is believed. */
+  /** The secret that the proxy sends in `X-Proxy-Secret`, so that other programs on its machine are not trusted. */
   readonly secret: string;
 }
 
 export interface OpenPeople extends People {
-  /** Reads the list again. What was opened with a token that is gone is cut. */
+  /** Reads the list again, and cuts streams that were opened with a removed token. */
   reload(): Promise<void>;
 }
 
@@ -40,12 +40,12 @@ export async function openPeople(place: ListPlace, proxy: ProxyTrust | null, log
     for (const [, { life }] of gone) life.abort();
   };
   await read();
-  // A list that cannot be read now leaves everything as it is.
-  const told = (error: unknown) => log.error("the list of people was not read", { error: String(error) });
-  const reload = () => read().catch(told);
+  // When the list cannot be read, the last one stays in use.
+  const logFailure = (error: unknown) => log.error("the list of people was not read", { error: String(error) });
+  const reload = () => read().catch(logFailure);
   place.onChange(() =>
     read().catch((error) => {
-      told(error);
+      logFailure(error);
       throw error;
     }),
   );
@@ -63,7 +63,7 @@ export async function openPeople(place: ListPlace, proxy: ProxyTrust | null, log
       return entry ? { person: entry.person, life: entry.life.signal, by: nameOf(sha256, entry.person) } : null;
     },
     async lifeOf(by) {
-      // Somebody may have been added a moment ago, at another node.
+      // Another node may have added the person a moment ago.
       if (!entryOf(by)) await reload();
       return entryOf(by)?.life.signal ?? null;
     },
@@ -78,12 +78,12 @@ export async function openPeople(place: ListPlace, proxy: ProxyTrust | null, log
 
 // --- internal ---
 
-/** An entry of the list as all nodes name it: with another token, name or role it is another one. */
+/** The name of a list entry on all nodes. It changes with the token, the name and the role. */
 function nameOf(sha256: string, { name, role }: Person): string {
   return `${sha256} ${role} ${name}`;
 }
 
-/** The proxy ends what it no longer wants. */
+/** The life of a person whom a proxy named: the proxy itself ends their connections. */
 const NEVER = createLife().signal;
 
 function proxyCheck({ networks, secret }: ProxyTrust): (request: IncomingMessage) => boolean {

@@ -8,12 +8,12 @@ import type { Nodes } from "@chimera/store-postgres";
 import { UsageError } from "../command/usage-error.js";
 
 export interface PersonRow extends Person {
-  /** Of the token, in hexadecimal. The token itself is kept nowhere. */
+  /** The digest of the token, in hexadecimal. The token itself is not stored. */
   readonly sha256: string;
   readonly created: string;
 }
 
-/** Where the list is kept. */
+/** The file or database that holds the list. */
 export type ListPlace = Nodes["people"];
 
 /** Throws a UsageError for a list that this version cannot read. */
@@ -28,7 +28,7 @@ export function parsePeople(text: string | null): PersonRow[] {
   throw new UsageError(`the list of people is not one that this version can read (version ${VERSION})`);
 }
 
-/** Adds a person and gives their token, which is not kept. Throws a UsageError when they have one. */
+/** Adds a person and returns their token, which is not stored. Throws a UsageError when they have one already. */
 export async function addPerson(place: ListPlace, { name, role }: Person): Promise<string> {
   const token = randomBytes(32).toString("base64url");
   const sha256 = createHash("sha256").update(token).digest("hex");
@@ -42,7 +42,7 @@ export async function addPerson(place: ListPlace, { name, role }: Person): Promi
   return token;
 }
 
-/** Throws a UsageError when there is none. */
+/** Removes a person. Throws a UsageError when nobody has the name. */
 export async function removePerson(place: ListPlace, name: string): Promise<void> {
   await place.change((text) => {
     const people = parsePeople(text);
@@ -52,7 +52,7 @@ export async function removePerson(place: ListPlace, name: string): Promise<void
   });
 }
 
-/** True for a name that a log and a header can hold. */
+/** True for a name that is safe in a log and in a header. */
 export function isPersonName(name: string): boolean {
   return /^[\w][\w.@+-]{0,127}$/.test(name);
 }
@@ -86,11 +86,11 @@ export function fileList(path: string): ListPlace {
       const look = async () => {
         const { ino, size, mtimeMs } = await stat(path).catch(() => ({ ino: 0, size: 0, mtimeMs: 0 }));
         const now = `${ino} ${size} ${mtimeMs}`;
-        // At the first look, too: the list may have been made or changed since it was read.
+        // Also after the first look, because the list may have changed since it was read.
         if (last !== now) await changed();
         last = now;
       };
-      // One that failed looks different at the next look.
+      // After a failure `last` is unchanged, so the next look tries again.
       const again = () => void look().catch(() => {});
       again();
       setInterval(again, LOOK_MS).unref();
@@ -103,7 +103,7 @@ export function fileList(path: string): ListPlace {
 const VERSION = 1;
 const LOOK_MS = 400;
 const NO_FILE = "0 0 0";
-/** A change takes a moment: a draft that stays for longer was left by a process that died. */
+/** A change takes a moment. After this many attempts, the draft must have been left by a process that died. */
 const ATTEMPTS = 50;
 const AGAIN_MS = 40;
 

@@ -6,7 +6,7 @@ import { type Owner, ownerOf, type PidRecord, pathOf, readRecord, runDirectory, 
 
 export interface ListOptions {
   readonly prefix: string;
-  /** Only this port's. */
+  /** Only the server on this port. */
   readonly port?: number;
   /** @defaultValue `run` in `$CHIMERA_HOME` */
   readonly directory?: string;
@@ -14,22 +14,22 @@ export interface ListOptions {
 
 export interface PidfileEntry extends PidRecord {
   readonly path: string;
-  /** False when the process that wrote the file is gone, even if another one has its number now. */
+  /** False when the process that wrote the file has ended, even if another process has its pid now. */
   readonly alive: boolean;
 }
 
-/** Where a recorded server is reached from this machine: one that is on every interface is also on loopback. */
+/** The URL of a recorded server on this machine: loopback for a server on every interface. */
 export function addressOf({ scheme, host, port }: Pick<PidRecord, "scheme" | "host" | "port">): string {
   const name = LOOPBACK[host] ?? host;
   return `${scheme}://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }
 
-/** By port, sockets last. A missing directory is an empty one. */
+/** The recorded servers by port, sockets last. A missing directory counts as empty. */
 export function listPidfiles(options: ListOptions): PidfileEntry[] {
   return listOwned(options).map(({ owner, entry }) => ({ ...entry, alive: owner !== null }));
 }
 
-/** With the process of each, for a caller that signals it. */
+/** The recorded servers with their processes, for a caller that signals them. */
 export function listOwned(
   options: ListOptions,
 ): { readonly entry: Omit<PidfileEntry, "alive">; readonly owner: Owner }[] {
@@ -48,7 +48,7 @@ export function listOwned(
     });
 }
 
-/** What a person may do about a session that another process has. */
+/** Tells a person how to continue a session that another process holds. */
 export function howToJoin({ program, pid, host }: Pick<Holder, "program" | "pid" | "host">, run: string): string {
   const servers = program === undefined || host !== hostname() ? [] : listPidfiles({ prefix: program, directory: run });
   const found = servers.find(({ alive, socket, ...server }) => alive && server.pid === pid && socket === undefined);

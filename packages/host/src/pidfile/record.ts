@@ -1,4 +1,4 @@
-/** What a pidfile says, and where it lies: `<run>/<prefix>-<port>.pid`, for a Unix socket `<run>/<prefix>-unix-<digest>.pid`. */
+/** The content and path of a pidfile: `<run>/<prefix>-<port>.pid`, for a Unix socket `<run>/<prefix>-unix-<digest>.pid`. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -23,7 +23,7 @@ export interface PidRecord {
 export interface PidfilePlace {
   readonly directory: string;
   readonly prefix: string;
-  /** The port, or what stands for the path of a socket. */
+  /** The port, or `unix-` and a digest of the socket's path. */
   readonly slot: string;
 }
 
@@ -32,8 +32,8 @@ export function slotOf({ port, socket }: Pick<PidRecord, "port" | "socket">): st
 }
 
 /**
- * The pidfile itself; the `token` that the server made for itself, for the programs of its own user; or the `claim` that makes one process
- * the owner of the pidfile for as long as it lives.
+ * The path of the pidfile; of the file with the `token` that the server made, for programs of its own user; or of the `claim` that makes
+ * one process the owner of the pidfile while it lives.
  */
 export function pathOf({ directory, prefix, slot }: PidfilePlace, kind: "pid" | "token" | "claim"): string {
   return join(directory, `${prefix}-${slot}.${kind}`);
@@ -46,7 +46,7 @@ export function slotIn(name: string, prefix: string): string | null {
   return isPort || /^unix-[0-9a-f]{16}$/.test(slot) ? slot : null;
 }
 
-/** Null when there is no such file. What cannot be understood reads as a record of no process: pid 0. */
+/** Reads a pidfile; null when there is none. A file that is not valid reads as a record with pid 0. */
 export function readRecord(place: PidfilePlace): PidRecord | null {
   let text: string;
   try {
@@ -72,15 +72,15 @@ export function hashToken(token: string | undefined): string | null {
   return token ? `sha256:${createHash("sha256").update(token).digest("hex")}` : null;
 }
 
-/** Where pidfiles lie unless the caller says otherwise. */
+/** The directory of pidfiles: the given one or the default. */
 export function runDirectory(directory: string | undefined): string {
   return directory === undefined ? resolvePaths(process.env).run : resolve(directory);
 }
 
-/** The process that owns a pidfile; "elsewhere": it runs on another machine or in another container that shares the directory. */
+/** The process that owns a pidfile; "elsewhere" when it runs on another machine or in another container that shares the directory. */
 export type Owner = ProcessIdentity | "elsewhere" | null;
 
-/** Only a process that is proven to have written the record. */
+/** The owner of a record: only a process that provably wrote it. */
 export function ownerOf(place: PidfilePlace, record: PidRecord): Owner {
   const holder = claimHolder(pathOf(place, "claim"));
   if (holder === null) return ifOlder(identify(record.pid), record);
@@ -89,7 +89,7 @@ export function ownerOf(place: PidfilePlace, record: PidRecord): Owner {
   return holder.start === null && found !== "elsewhere" ? ifOlder(found, record) : found;
 }
 
-/** Who has the claim, whether a record is written yet or not. */
+/** The process that holds the claim, even before it has written its record. */
 export function claimantOf(place: PidfilePlace): Owner {
   const holder = claimHolder(pathOf(place, "claim"));
   return holder === null ? null : findHolder(holder);
@@ -106,12 +106,12 @@ function parse(text: string): Partial<Record<keyof PidRecord, unknown>> {
   }
 }
 
-/** The wall clock is good to about this. */
+/** The tolerated error of the wall clock. */
 const CLOCK_SLACK_S = 2;
 
-/** Where no claim tells the start time, the process must be older than the record, or its number was given out again. */
+/** Without a claim that has the start time, a process younger than the record has a reused pid and is not the owner. */
 function ifOlder(found: ProcessIdentity | null, record: PidRecord): Owner {
-  // Without a claim nothing tells init from a server that is the first process of its container.
+  // Without a claim, pid 1 may be init or a server that is the first process of its container, so it is never the owner.
   if (found === null || found.startedAt === null || found.pid === 1) return null;
   return found.startedAt <= record.started_at + CLOCK_SLACK_S ? found : null;
 }

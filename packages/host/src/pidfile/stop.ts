@@ -1,4 +1,4 @@
-/** Stops recorded servers: SIGTERM, a wait, and SIGKILL only for one that is still there after it. */
+/** Stops recorded servers: sends SIGTERM, waits, and sends SIGKILL to those that still run. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { requireDelay } from "@chimera/acp-schema/timer";
@@ -35,11 +35,11 @@ const STANDARD_WAIT_S = 10;
 const POLL_MS = 100;
 const KILL_WAIT_MS = 2000;
 
-/** Every server of the prefix, or the one on a port; together, so that it takes as long as the slowest. */
+/** Stops every server of the prefix, or the one on a port; all in parallel. */
 export async function stopAll(options: StopOptions): Promise<StopResult[]> {
-  // A wait that is not a finite time would kill at once, or look forever.
+  // A timeout that is not a finite number would kill at once, or wait forever.
   requireDelay("timeout", options.timeout ?? STANDARD_WAIT_S);
-  // A process that listens in several places is signalled once: the second time it would not wait for its sessions.
+  // Signal a process once even if it listens in several places: at the second signal it would not wait for its sessions.
   const ends = new Map<number, Promise<Outcome>>();
   return Promise.all(
     listOwned(options).map(async ({ entry, owner }) => {
@@ -69,7 +69,7 @@ async function end(owner: Owner, pid: number, { timeout = STANDARD_WAIT_S }: Sto
   return { signaled: "sigterm+sigkill", stopped, error: stopped ? null : "still_alive_after_sigkill" };
 }
 
-/** Looks once more right before the signal; a process that went meanwhile counts as signalled. */
+/** Checks the process again right before the signal. One that has ended meanwhile counts as signalled. */
 function send(owner: ProcessIdentity, name: "SIGTERM" | "SIGKILL"): boolean {
   if (!isStillThere(owner)) return true;
   try {

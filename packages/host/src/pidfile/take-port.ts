@@ -1,11 +1,11 @@
-/** One server per port: the socket is bound first, then the pidfile claimed and written. */
+/** Ensures one server per port: it binds the socket first, then claims and writes the pidfile. */
 import { isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { listOwned } from "./list.js";
 import { claimantOf, type Owner, type PidfilePlace, runDirectory, slotOf } from "./record.js";
 import { alreadyRunning, type Pidfile, type WritePidfileOptions, writePidfile } from "./write.js";
 
-/** How often to look again: a server that starts or stops holds the port for a moment without a record. */
+/** How often to try again: a server that starts or stops holds the port for a moment without a record. */
 const RETRIES = 40;
 const RETRY_MS = 50;
 
@@ -14,13 +14,13 @@ export interface Bound {
   close(): Promise<void>;
 }
 
-/** Throws HostError `already_running` when a recorded server has the port, and what the socket threw when any other program has it. */
+/** Throws HostError `already_running` when a recorded server has the port, and the socket's error when another program has it. */
 export async function takePort<T extends Bound>(
   bind: () => Promise<T>,
   about: WritePidfileOptions,
   log: Log,
 ): Promise<{ readonly bound: T; readonly pidfile: Pidfile | null }> {
-  // Which of several may replace the socket that a dead server left is decided by their claims, and a port by the system.
+  // For a Unix socket, the claim decides which server may replace the socket of a dead one, so it comes first. For a port, the system decides.
   const first = about.socket === undefined ? null : await record(about, log);
   const bound = await bindRetrying(bind, about).catch((error) => {
     first?.remove();
@@ -35,19 +35,19 @@ export async function takePort<T extends Bound>(
   }
 }
 
-/** Throws HostError `already_running` when a server is recorded on the port and lives on this system. */
+/** Throws HostError `already_running` when a recorded server on this system has the port. */
 export function refuseSecond(about: WritePidfileOptions): void {
   refuse(about, (place) => listOwned({ ...place, port: about.port })[0]?.owner ?? null);
 }
 
 // --- internal ---
 
-/** Null where no pidfile can be written: the server runs, but other commands cannot find it. */
+/** Writes the pidfile; null when that fails: the server still runs, but other commands cannot find it. */
 async function record(about: WritePidfileOptions, log: Log): Promise<Pidfile | null> {
   try {
     return await writePidfile(about);
   } catch (error) {
-    // A token that was made here and cannot be stored would lock everybody out.
+    // Without its file, nobody would know a token that the server made itself.
     if (isHostError(error) || about.keepsToken) throw error;
     log.warn("no pidfile", { error: String(error) });
     return null;
@@ -59,7 +59,7 @@ function refuse(about: WritePidfileOptions, find: (place: PidfilePlace) => Owner
   try {
     owner = find({ directory: runDirectory(about.directory), prefix: about.prefix, slot: slotOf(about) });
   } catch {
-    // Writing the pidfile says that the directory cannot be read.
+    // The directory cannot be read; writing the pidfile will report it.
   }
   if (owner === null || owner === "elsewhere") return;
   throw alreadyRunning(about, owner.pid);
@@ -73,7 +73,7 @@ async function bindRetrying<T extends Bound>(bind: () => Promise<T>, about: Writ
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
       if (about.socket === undefined) refuseSecond(about);
       if (retries === RETRIES) {
-        // A server that is slow to start has its claim before its record.
+        // A slowly starting server has its claim, but no record yet.
         if (about.socket === undefined) refuse(about, claimantOf);
         throw error;
       }

@@ -1,4 +1,4 @@
-/** Records a running server, as the only one on its port for as long as this process lives. */
+/** Records a running server as the only one on its port while this process lives. */
 import { rmSync } from "node:fs";
 import { isStoreError } from "@chimera/event-store";
 import { type Claim, claim, createHeartbeat, type Heartbeat } from "@chimera/event-store/claim";
@@ -21,13 +21,13 @@ export interface WritePidfileOptions {
   /** The port that is bound already. */
   readonly port: number;
   readonly host: string;
-  /** The path of a Unix socket, in place of a port. */
+  /** The path of a Unix socket, instead of a port. */
   readonly socket?: string;
   /** @defaultValue "http" */
   readonly scheme?: PidRecord["scheme"];
   /** Only its hash is in the pidfile. */
   readonly authToken?: string;
-  /** The server made the token itself, so it is kept beside the pidfile, where only this user can read it. @defaultValue false */
+  /** True when the server made the token itself: it is then stored beside the pidfile, readable only for this user. @defaultValue false */
   readonly keepsToken?: boolean;
   /** @defaultValue `run` in `$CHIMERA_HOME` */
   readonly directory?: string;
@@ -35,20 +35,20 @@ export interface WritePidfileOptions {
 
 export interface Pidfile {
   readonly path: string;
-  /** Where a token that the server made is kept. */
+  /** The file of a token that the server made. */
   readonly tokenPath: string;
   readonly record: PidRecord;
-  /** Takes the file away if it is still ours, and lets others in. Idempotent. Call it before the socket closes. */
+  /** Removes the file if this process still owns it, and releases the claim. Idempotent. Call it before the socket closes. */
   remove(): void;
 }
 
 /** How long to wait for another process that only cleans up after a dead server. */
 const BUSY_MS = 2000;
-/** How long it takes to see that a server in another container or on another machine is dead. */
+/** How long it takes to find out that a server in another container or on another machine is dead. */
 const ELSEWHERE_MS = 32_000;
 const RETRY_MS = 50;
 
-/** Throws HostError `already_running`. What a crashed server left is taken over. */
+/** Writes the pidfile, also over that of a crashed server. Throws HostError `already_running`. */
 export async function writePidfile(options: WritePidfileOptions): Promise<Pidfile> {
   const place: PidfilePlace = {
     directory: runDirectory(options.directory),
@@ -75,7 +75,7 @@ export function alreadyRunning(
   return new HostError("already_running", `already running on ${where}, PID ${pid}`, { pid, cause });
 }
 
-/** Removes a pidfile that no process owns. False when one owns it, or is about to. */
+/** Removes a pidfile that no process owns. Returns false when a process owns it or is claiming it. */
 export function reapPidfile(place: PidfilePlace): boolean {
   const heartbeat = createHeartbeat(place.directory);
   try {
@@ -110,7 +110,7 @@ async function takeClaim(place: PidfilePlace, options: WritePidfileOptions, hear
   }
 }
 
-/** Milliseconds: none with a server that is seen to live. */
+/** How many milliseconds to wait for a claim: none when its holder is a live server of this system. */
 function patienceWith(place: PidfilePlace, holder: number): number {
   const record = readRecord(place);
   const owner = record?.pid === holder ? ownerOf(place, record) : null;
@@ -140,7 +140,7 @@ function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, 
         rmSync(pathOf(place, "token"), { force: true });
       }
     } catch {
-      // The whole directory was removed, and the file with it.
+      // The whole directory was removed, including the file.
     }
     held.release();
     heartbeat.stop();

@@ -1,4 +1,4 @@
-/** ACP as this program speaks it: on its own stdin and stdout, or on a channel that a transport brings. */
+/** Serves ACP as this program speaks it: on its stdin and stdout, or on the channel of a transport. */
 import { type AcpServer, type Core, type Dialect, serveAcp } from "@chimera/acp-server";
 import { streamChannel } from "@chimera/ndjson-rpc";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
@@ -20,7 +20,7 @@ interface NodeCore extends Core {
 interface AcpOptions {
   readonly profile: Profile;
   readonly core: () => Promise<NodeCore>;
-  /** Whose sessions those of the core are. @defaultValue the program's own user's */
+  /** The person to whom the sessions of the core belong. @defaultValue the program's own user */
   readonly person?: Person | undefined;
   readonly extensions: readonly StartedExtension[];
   readonly cwd: string;
@@ -67,7 +67,7 @@ export function startAcp(options: AcpOptions): AcpServer {
 
 const AUTO = "auto";
 
-/** The core as one connection uses it: where several nodes share a store, with their sessions. */
+/** The core for one connection. When several nodes share a store, it includes their sessions. */
 async function reachable(core: NodeCore, person: Person | undefined): Promise<Core & { leave(): void }> {
   if (!core.shared) return { ...core, leave() {} };
   const { sessionsAnywhere } = await import("@chimera/session/anywhere");

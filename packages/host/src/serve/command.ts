@@ -1,4 +1,4 @@
-/** `serve` and `acp`: their rows. */
+/** The rows of the commands `serve` and `acp`. */
 import type { Command, Invocation, RunCommand } from "../command/command.js";
 import type { Flag, Flags } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
@@ -6,7 +6,7 @@ import { configFlags } from "../config/flags.js";
 import { serve } from "./serve.js";
 import { HTTP_FLAGS, LISTEN_FLAG } from "./settings.js";
 
-/** What every command that runs sessions takes. */
+/** The flags of every command that runs sessions. */
 export const SESSION_FLAGS: Flags = {
   cwd: { type: "string", value: "<dir>", help: "Where sessions run (default: the current directory)" },
   trust: { type: "boolean", help: "Trust that directory for good: its files may choose a model and start MCP servers" },
@@ -29,7 +29,7 @@ export const SESSION_FLAGS: Flags = {
 
 const SERVER: Flags = { ...SESSION_FLAGS, ...configFlags("session_ttl", "session_hold", "acp_dialect", "acp_history") };
 
-/** What only the actions take, by the actions that take it. */
+/** Flags that only some actions take, with those actions. */
 const ACTION_FLAGS: Readonly<Record<string, Flag & { readonly actions: readonly string[] }>> = {
   json: { type: "boolean", actions: ["status", "stop"], help: "With status or stop: answer in JSON" },
   all: { type: "boolean", actions: ["stop"], help: "With stop: every server" },

@@ -1,4 +1,4 @@
-/** `acp --connect`: stdio on one side, `/acp` of a running server on the other. The link may break and the server restart: the client sees neither. */
+/** `acp --connect` relays between stdio and `/acp` of a running server. It hides broken connections and restarts of the server from the client. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { resumingFetch } from "@chimera/client/acp";
@@ -12,7 +12,7 @@ import { readClientToken } from "./http-access.js";
 
 const MOST_DEPTH = 64;
 
-/** @returns 0 when the client has gone. Throws a UsageError for a server that cannot be, or is not there. */
+/** @returns 0 when the client has gone. Throws a UsageError for an invalid address, or when no server answers there. */
 export async function connectAcp(invocation: Invocation): Promise<number> {
   const { operands, process } = invocation;
   if (operands[0]?.startsWith("unix:")) return joinSocket(operands[0].replace(/^unix:(\/\/(?=\/))?/, ""), process);
@@ -43,13 +43,13 @@ export async function connectAcp(invocation: Invocation): Promise<number> {
 
 // --- internal ---
 
-/** A Unix socket takes the lines of ACP as they are, and asks for no token. */
+/** Relays to a Unix socket, which takes the lines of ACP unchanged and needs no token. */
 async function joinSocket(path: string, process: NodeJS.Process): Promise<number> {
   const socket = connect(path);
   await once(socket, "connect").catch((error: Error) => {
     throw new UsageError(`--connect unix:${path}: ${error.message}`);
   });
-  // What goes wrong from here on ends the connection.
+  // Every later error ends the connection.
   socket.on("error", () => {});
   const { output, release } = takeOverStdio();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => socket.destroy());
@@ -58,7 +58,7 @@ async function joinSocket(path: string, process: NodeJS.Process): Promise<number
   try {
     for await (const text of socket) await new Promise<void>((done) => output.write(text, () => done()));
   } catch {
-    // A signal ended the connection, or the server did not say goodbye: either way it is over.
+    // A signal or the server ended the connection.
   }
   release();
   return 0;
@@ -69,11 +69,11 @@ type Frame = Exclude<ReturnType<typeof frameOf>, { readonly kind: "invalid" }>;
 function createRelay(url: URL, own: Record<string, string>, say: (line: string) => void, signal: AbortSignal) {
   const send = resumingFetch();
   const streams = new Set<string | null>();
-  /** The session whose stream a question came on, by its id. */
+  /** By the id of a question, the session on whose stream it came. */
   const questions = new Map<unknown, string>();
   let connection: string | null = null;
   let last: Promise<unknown> = Promise.resolve();
-  /** The ids of what the client asked and nobody has answered. */
+  /** The ids of the client's unanswered requests. */
   const unanswered = new Set<unknown>();
   let onAnswered = (): void => {};
   const answer = (id: unknown, line: string): void => {
@@ -87,7 +87,7 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
     ...(connection !== null && { "acp-connection-id": connection }),
     ...(session !== null && { "acp-session-id": session }),
   });
-  /** Reads what a session, or with null the connection, is sent, until the session is closed. */
+  /** Reads the stream of a session, or with null of the connection, until it ends. */
   const listen = async (session: string | null): Promise<void> => {
     if (streams.has(session)) return;
     streams.add(session);
@@ -98,7 +98,7 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
       if (!response.ok) throw new Error(await describe(response));
       void forward(response, session).then(left, left);
     } catch (error) {
-      // What names the session next tries again.
+      // The next message that names the session tries again.
       left();
       throw error;
     }
@@ -113,7 +113,7 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
     }
   };
   const hear = async (line: string, session: string | null): Promise<void> => {
-    // An update needs no look: only answers and questions begin with an id.
+    // Updates are not parsed: only answers and questions begin with an id.
     if (line.startsWith('{"jsonrpc":"2.0","id":')) {
       const frame = frameOf(line, MOST_DEPTH);
       if (frame.kind === "request" && session !== null) questions.set(frame.id, session);
@@ -139,7 +139,7 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
   };
 
   return {
-    /** In the order in which they come. What cannot be delivered is answered here. */
+    /** Sends messages in order. Answers a request that cannot be delivered with an error. */
     send(text: string, frame: Frame) {
       if (frame.kind === "request") unanswered.add(frame.id);
       last = last
@@ -152,7 +152,7 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
           answer(frame.id, encodeError(frame.idText, { code: ErrorCode.internalError, message, data }));
         });
     },
-    /** Waits a moment for what was asked: a script writes its requests and closes the pipe. */
+    /** Waits a moment for unanswered requests, because a script writes its requests and closes the pipe. */
     async end(): Promise<void> {
       const late = AbortSignal.timeout(2000);
       await new Promise<void>((resolve) => {

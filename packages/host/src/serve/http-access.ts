@@ -1,4 +1,4 @@
-/** Who may reach the HTTP server and how: token, TLS pair, origins and host names, all checked before anything is bound. */
+/** Who may reach the HTTP server and how: token, TLS pair, origins and host names. All are checked before the server binds. */
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
@@ -15,9 +15,9 @@ import { type ListenAddress, nameOf } from "./listen-addresses.js";
 
 export interface HttpAccess {
   readonly authToken?: string;
-  /** What the token was read from, to be read again; null for one that was typed, set or made. */
+  /** The file of the token, which can be read again; null for a token from the command line or a variable, or that was made. */
   readonly tokenFile: SecretFile | null;
-  /** The token was made here, and is kept where the user's own programs find it. */
+  /** True when this process made the token; it is stored where the user's own programs find it. */
   readonly isTokenMade: boolean;
   readonly tls?: {
     readonly cert: string;
@@ -31,15 +31,15 @@ export interface HttpAccess {
 }
 
 interface SecretFile {
-  /** What named the file, for messages. */
+  /** The flag, variable or file that named it, for messages. */
   readonly source: string;
   readonly path: string;
 }
 
-/** What is typed in a token's place to have one made. */
+/** The value of `--auth-token` that makes a token. */
 const AUTO = "auto";
 
-/** @param made the token for a server that is to have one made. */
+/** @param made the token to use when one is to be made. */
 export function readHttpAccess(
   invocation: Invocation,
   config: ResolvedConfig,
@@ -79,7 +79,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** The token that a file says now. */
+/** Reads the token from its file. */
 export function readToken({ source, path }: SecretFile): string {
   return requireToken(source, readSecret(source, path).trim());
 }
@@ -88,7 +88,7 @@ export function makeToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** The token for a server at `url`: what a server here would take, else the one that a server of this user made for itself on that port of this machine. */
+/** The token for a server at `url`: the one from flags, environment or config, else the one that this user's server on that local port made for itself. */
 export function readClientToken(invocation: Invocation, config: ResolvedConfig, url: string): string | undefined {
   const { hostname: host, port } = new URL(url);
   const set = findServerToken(invocation, config)?.token;
@@ -101,7 +101,7 @@ export function readClientToken(invocation: Invocation, config: ResolvedConfig, 
 // --- internal ---
 
 /**
- * The master token, for the one who serves and for the one who calls: what was typed, then the variable, then the file that the
+ * The master token, for servers and for clients: from the command line, else from the variable, else from the file that the
  * environment or the user's config names.
  */
 function findServerToken(
@@ -150,14 +150,14 @@ function requireOrigin(text: string): string {
   throw new UsageError(`--cors takes an origin such as https://app.example.com, not ${JSON.stringify(text)}`);
 }
 
-/** What a client may call the interface it is bound to; bound to all of them, every address of this machine. */
+/** The names by which clients may call the interface; for all interfaces, every address of this machine and its host name. */
 function namesOf(host: string): string[] {
   if (host !== "0.0.0.0" && host !== "::") return [host];
   const addresses = Object.values(networkInterfaces()).flatMap((rows) => rows?.map((row) => row.address) ?? []);
   return [...addresses, hostname()];
 }
 
-/** A token that no header could carry would lock everybody out; an empty one would let everybody in. */
+/** Refuses a token that no header can carry, which would lock everybody out, and an empty one, which would let everybody in. */
 function requireToken(source: string, token: string): string {
   if (token === "") throw new UsageError(`${source}: the token is empty`);
   if (!/^[\x21-\x2b\x2d-\x7e]+$/.test(token)) {
@@ -166,7 +166,7 @@ function requireToken(source: string, token: string): string {
   return token;
 }
 
-/** A secret is only taken from a file that nobody else can read. Windows has no such modes. */
+/** Reads a secret, and refuses a file that other users can read. Windows has no such modes. */
 function readSecret(source: string, path: string): string {
   const text = readNamedFile(source, path);
   if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0) {

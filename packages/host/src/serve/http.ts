@@ -23,7 +23,7 @@ type HttpAddress = PortAddress | SocketAddress;
 
 type HttpServing = ReturnType<typeof openHttp>;
 
-/** Says where it listens, or why it does not: then the exit code. */
+/** Starts the server and prints where it listens. When that fails, it prints why and returns the exit code. */
 export async function startHttp(
   invocation: Invocation,
   parts: HttpParts,
@@ -61,7 +61,7 @@ export async function startHttp(
   return { ...serving, close };
 }
 
-/** Takes one address, records it and says so. */
+/** Binds one address, writes its pidfile and prints it. */
 async function open(
   { profile: { name }, calledAs, process }: Invocation,
   { access, log }: HttpParts,
@@ -79,7 +79,7 @@ async function open(
     keepsToken: isTokenMade && address.kind === "port",
     ...(authToken && { authToken }),
   };
-  // Checked again when the port is bound. Checking here saves loading the app for nothing.
+  // `takePort` checks this again. Checking here saves loading the app for nothing.
   if (at.port !== 0 && at.fd === undefined) refuseSecond(about);
   const { bound, pidfile } = await takePort(() => listenOn(address), about, log);
   const say = (text: string) => process.stderr.write(`[${name}] ${text}\n`);
@@ -89,7 +89,7 @@ async function open(
   return { ...bound, pidfile };
 }
 
-/** An extension may want requests to carry a token where the user set none. */
+/** Makes requests need a token when an extension wants that and the user set none. */
 export function requireToken(
   { profile, process }: Invocation,
   access: HttpAccess,
@@ -102,7 +102,7 @@ export function requireToken(
   return { ...access, authToken: made, isTokenMade: true };
 }
 
-/** The app and every address where it listens. The app is loaded once, when all of them are bound. */
+/** The app and its addresses. The app is loaded once, after all addresses are bound. */
 function openHttp(options: HttpOptions) {
   const { profile, settings, access, extensions, log } = options;
   const startedAt = Date.now();
@@ -138,13 +138,13 @@ function openHttp(options: HttpOptions) {
   };
 
   return {
-    /** Everything is bound: the app may be loaded. */
+    /** Call this when every address is bound: the app may be loaded then. */
     begin,
     /** Resolves when the app answers; rejects when it could not be loaded. */
     get ready() {
       return Promise.all(bound.map(({ ready }) => ready));
     },
-    /** Throws a UsageError for a bad certificate, else what the socket threw. */
+    /** Throws a UsageError for a bad certificate, or the socket's error. */
     async listenOn(address: HttpAddress) {
       const isSecure = address.kind === "port" && address.scheme === "https";
       const early = createEarly({ version: profile.version, startedAt });
@@ -162,7 +162,7 @@ function openHttp(options: HttpOptions) {
       }
       return { ...listening, url: urlWhere(address, listening, access) };
     },
-    /** Reads the files again that hold the certificate, the token and the list of people. */
+    /** Reads the certificate, the token and the list of people again. */
     async reload() {
       const loaded = await app.opened();
       for (const { renew } of certificates) renew();
@@ -170,15 +170,15 @@ function openHttp(options: HttpOptions) {
       await loaded?.people?.reload();
     },
     /**
-     * Begins no more turns, waits for those that run, at most so many milliseconds, and then accepts no more requests. Resolves when what
-     * has been asked is answered.
+     * Refuses new turns, waits up to `ms` milliseconds for running ones, and then accepts no more connections. Resolves when every
+     * request has its answer.
      */
     async drain(ms: number) {
       const answered = () => Promise.all(bound.map((listening) => listening.answered()));
       const loaded = await app.opened();
       if (loaded && ms > 0) {
         loaded.drain();
-        // The turn of a prompt that was accepted before this begins in a moment.
+        // A prompt that was accepted before this may start its turn in a moment, so wait for the answers first.
         await answered();
         const { sessions } = await options.core();
         const busy = () => sessions.live().filter(({ state }) => state !== "idle");
@@ -203,7 +203,7 @@ function openHttp(options: HttpOptions) {
   };
 }
 
-/** Throws a UsageError for a socket of the service manager that would let strangers in. */
+/** The URL of a bound address. Throws a UsageError for a service manager's socket that is not loopback while no token is set. */
 function urlWhere(address: HttpAddress, { server, port }: Listening, access: HttpAccess): string {
   if (address.kind === "socket") return nameOf(address);
   const bound = server.address();
@@ -214,8 +214,8 @@ function urlWhere(address: HttpAddress, { server, port }: Listening, access: Htt
 }
 
 /**
- * One line a request, with the id that its answer carries. A person who watches a terminal is shown them where every detail was asked for;
- * a service's log has all but the probes. Targets are named without their query, which may hold anything.
+ * Logs one line per request, with the id of its answer. At level info it leaves out probes, and terminals show requests only at level
+ * debug. The line has the path without its query, which may hold secrets.
  */
 function logRequests(server: Server, log: Log, write: "debug" | "info"): void {
   server.on("request", (request, response) => {

@@ -1,4 +1,4 @@
-/** Where a server listens: each `--listen` is one address, and `--acp`, `--http`, `--host` and `--port` are short for one. */
+/** The addresses of a server: each `--listen` gives one, and `--acp`, `--http`, `--host` and `--port` are short for one. */
 import { resolve } from "node:path";
 import { UsageError } from "../command/usage-error.js";
 
@@ -12,13 +12,13 @@ export interface PortAddress {
   readonly kind: "port";
   readonly scheme: "http" | "https";
   readonly host: string;
-  /** 0 for any. */
+  /** 0 for any free port. */
   readonly port: number;
   /** A socket that a service manager has bound already. */
   readonly fd?: number;
 }
 
-/** A Unix socket: only the user who serves can open it. */
+/** A Unix socket, which only the server's user can open. */
 export interface SocketAddress {
   readonly kind: "socket";
   readonly path: string;
@@ -44,7 +44,7 @@ export function readListenAddresses(
   return addresses;
 }
 
-/** As it is typed. */
+/** The address as a person types it. */
 export function nameOf(address: ListenAddress): string {
   if (address.kind === "stdio") return "stdio:";
   return address.kind === "socket" ? `unix:${address.path}` : urlOf(address);
@@ -56,10 +56,10 @@ export function urlOf({ scheme, host, port }: Pick<PortAddress, "scheme" | "host
 
 // --- internal ---
 
-/** What a system takes as the name of a socket, with the zero at its end. */
+/** The most bytes of a socket's path, with the zero at its end. */
 const MOST_PATH_BYTES = 104;
 
-/** How each scheme is read. Undefined for an incomplete address. */
+/** Parses the addresses of each scheme; undefined for an incomplete address. */
 const SCHEMES: Readonly<Record<string, (text: string) => ListenAddress | undefined>> = {
   "stdio:": (text) => (text === "stdio:" ? { kind: "stdio" } : undefined),
   "http:": toPort,

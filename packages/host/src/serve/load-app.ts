@@ -1,4 +1,4 @@
-/** The app over the program's sessions: what a server loads once it listens. */
+/** The HTTP app over the program's sessions, which a server loads once it listens. */
 import type { Server } from "node:http";
 import type { Person } from "@chimera/session";
 import type { RunningCore } from "../compose.js";
@@ -9,12 +9,12 @@ import type { acpServer } from "./acp.js";
 import type { HttpAccess } from "./http-access.js";
 import type { ServeSettings } from "./settings.js";
 
-/** What is served, and how. */
+/** The parts of the HTTP server. */
 export interface HttpParts {
   readonly settings: ServeSettings;
   readonly access: HttpAccess;
   readonly core: () => Promise<RunningCore>;
-  /** Handed down, because the start has its code already. */
+  /** Passed in, because the start has loaded its code already. */
   readonly acpServer: typeof acpServer;
   readonly extensions: readonly StartedExtension[];
   readonly log: Log;
@@ -23,14 +23,14 @@ export interface HttpParts {
 export interface HttpOptions extends HttpParts {
   readonly profile: Profile;
   readonly sharesDirectory: string;
-  /** Where shares are posted when a request names no address. */
+  /** The address to which shares are posted when a request names none. */
   readonly shareUrl: string | undefined;
   readonly peoplePath: string;
-  /** By which a page may sign in. */
+  /** The code with which a page can sign in. */
   readonly pageCode: string | undefined;
 }
 
-/** What an app says of the program besides what its core does. */
+/** The facts about the program that its core does not have. */
 export interface AppAbout {
   readonly profile: Profile;
   readonly extensions: readonly StartedExtension[];
@@ -41,7 +41,7 @@ export interface AppAbout {
 export async function loadApp(options: HttpOptions, startedAt: number, server: Server) {
   const { profile, settings, access, acpServer, extensions, log, sharesDirectory, shareUrl, pageCode } = options;
   const { createApp, createOwnUserCheck } = await import("@chimera/http-server");
-  // Begun first, because it waits for another program while the rest is loaded.
+  // Started first, because it waits for another program while the rest is loaded.
   const check = access.authToken === undefined || settings.open ? createOwnUserCheck(server) : null;
   const [{ sessionsFor }, core, isOwnUser] = await Promise.all([import("@chimera/session"), options.core(), check]);
   const people = await peopleOf(options, core.shared);
@@ -70,7 +70,7 @@ export async function loadApp(options: HttpOptions, startedAt: number, server: S
   return Object.assign(app, { people });
 }
 
-/** Answers requests of other nodes, for a process that has sessions and listens nowhere, as an editor's. */
+/** Answers requests of other nodes in a process with sessions and without an HTTP server, such as an editor's. */
 export async function answerRequests(core: RunningCore, about: AppAbout): Promise<AnswerRequest> {
   const { createApp } = await import("@chimera/http-server");
   const { shared } = core;
@@ -82,7 +82,7 @@ export async function answerRequests(core: RunningCore, about: AppAbout): Promis
 
 // --- internal ---
 
-/** What any app over a core serves. */
+/** The parts of every app over a core. */
 function partsOf(core: RunningCore, { profile, extensions, cwd, log }: AppAbout) {
   return {
     name: profile.name,
@@ -109,7 +109,7 @@ function partsOf(core: RunningCore, { profile, extensions, cwd, log }: AppAbout)
 const OPEN_TO_ALL =
   "without a token every user of this machine can use this server, as the system does not tell them apart: see --auth-token auto";
 
-/** Where no token is set and nobody is listed, the server is its own user's alone. */
+/** The people of the server; null when no token is set and the list is empty: then only the server's own user may call. */
 async function peopleOf({ access, log, peoplePath }: HttpOptions, shared: RunningCore["shared"]) {
   const [{ openPeople }, { fileList, parsePeople }] = await Promise.all([
     import("../people/open-people.js"),
@@ -121,7 +121,7 @@ async function peopleOf({ access, log, peoplePath }: HttpOptions, shared: Runnin
   return openPeople(place, access.proxy, log);
 }
 
-/** A session's token may make the session stricter, and nothing else of what a person decides. */
+/** The limits of a client with a session's token: of a person's decisions, it may only make the session stricter. */
 function remoteOf({ sessions }: RunningCore, id: string): NonNullable<AcpPeer["remote"]> {
   return { id, facts: async () => ({ mode: (await sessions.read(id)).mode, approval: "" }) };
 }

@@ -1,7 +1,7 @@
-/** `/metrics` on a port of its own, on this machine alone: what scrapes it needs no token. */
+/** Serves `/metrics` on a port of its own, on loopback only and without a token. */
 import { createServer } from "node:http";
 
-/** Throws what the socket threw. The function returned ends it. */
+/** Returns a function that stops the server. Throws the socket's error. */
 export async function listenMetrics(port: number, text: () => string): Promise<() => void> {
   const server = createServer({ headersTimeout: 5000, requestTimeout: 5000 }, ({ method, url }, response) => {
     const isAsked = method === "GET" && url?.split("?", 1)[0] === "/metrics";

@@ -1,8 +1,8 @@
-/** Where a person finds the page: its address, with a code that signs it in where requests carry a token; and a browser that shows it. */
+/** Shows the page to a person: prints its address, with a sign-in code when requests need a token, and opens a browser. */
 import { execFile } from "node:child_process";
 
 export async function showPage(options: {
-  /** Of the server. */
+  /** The server's URL. */
   readonly url: string;
   readonly code: string | undefined;
   readonly opens: boolean;
@@ -18,7 +18,7 @@ export async function showPage(options: {
 
 // --- internal ---
 
-/** Bound to every interface, the server is found on this machine. */
+/** The page's address. For a server on every interface, it names loopback. */
 function pageAddress(url: string, code: string | undefined): string {
   const address = new URL(url);
   if (address.hostname === "0.0.0.0") address.hostname = "127.0.0.1";
@@ -42,7 +42,7 @@ const OPENERS: Readonly<Record<string, Opener>> = {
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
-/** The shell leaves at once: a browser that stays in the foreground is not a child of this program, and outlives it. */
+/** The shell exits at once, so that a browser which stays in the foreground is not a child of this program and outlives it. */
 const ELSEWHERE: Opener = [
   "sh",
   "-c",

@@ -1,4 +1,4 @@
-/** Certificates that are replaced while the server runs: new connections get the new pair, those that are open stay. */
+/** Replaces the certificate while the server runs: new connections get the new pair, and existing ones stay. */
 import { readFileSync, unwatchFile, watchFile } from "node:fs";
 import type { Server } from "node:http";
 import type { Server as TlsServer } from "node:tls";
@@ -8,7 +8,7 @@ import type { Log } from "../log/log.js";
 const LOOK_MS = 2000;
 
 export interface Renewal {
-  /** Takes what the files hold now. */
+  /** Reads the files and uses them. */
   renew(): void;
   /** Stops looking at the files. */
   stop(): void;
@@ -24,7 +24,7 @@ export function renewTls(server: Server, [cert, key]: readonly [cert: string, ke
       });
       log.info("the TLS certificate was read again", { cert });
     } catch (error) {
-      // One file is written after the other: the next change makes the pair whole.
+      // The two files are written one after the other, so the pair may match only after the next change.
       log.warn("the TLS certificate cannot be used, and the one before stays", { cert, error: String(error) });
     }
   };

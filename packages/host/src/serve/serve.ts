@@ -1,4 +1,4 @@
-/** `serve`: ACP on stdio, HTTP on ports and sockets, or all of them on the same sessions, until the peer goes or a signal comes. */
+/** `serve` runs ACP on stdio, HTTP on ports and sockets, or all of them on the same sessions, until the peer leaves or a signal comes. */
 import type { Trace } from "@chimera/agent";
 import type { Invocation } from "../command/command.js";
 import type { ConfigValues } from "../config/keys.js";
@@ -13,12 +13,12 @@ import { acpServer, startAcp } from "./acp.js";
 import { HTTP_FLAGS, readServeSettings } from "./settings.js";
 import { createTurnOwners, endChildren, untilEnd } from "./until-end.js";
 
-/** What has not ended by then is left behind. */
+/** How long to wait for everything to close before the process kills its children and ends. */
 const STOP_MS = 9000;
-/** After stdin, stdout and stderr. */
+/** The first descriptor after stdin, stdout and stderr. */
 const FIRST_SOCKET = 3;
 
-/** @param defaults of the command, for settings that nobody gave. */
+/** @param defaults of the command, for settings without any other value. */
 export async function serve(invocation: Invocation, defaults: Partial<ConfigValues> = {}): Promise<number> {
   const { profile, flags, process } = invocation;
   const config = readConfig(invocation, defaults);
@@ -26,9 +26,9 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   if (settings.http.length === 0) warnOfIdleFlags(invocation);
   await requireNamed(config);
   requireHome(config);
-  // Before HTTP takes its token out of the environment. Over stdio it is early enough before the first child, with the core.
+  // With HTTP, hide secrets before it removes its token from the environment. Over stdio, hiding them with the core is early enough.
   let isHidden = settings.http.length > 0 ? hideSecrets(invocation) : null;
-  // Loaded for those who serve it.
+  // Loaded only when HTTP is served.
   const http = settings.http.length > 0 ? await import("./http.js") : null;
   const made = http?.makeToken() ?? "";
   const asked = http?.readHttpAccess(invocation, config, made, settings.http);
@@ -67,27 +67,27 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
     transports.push(() => acp.close());
   }
   const code = await Promise.race(ends);
-  // After a fault the process ends without waiting for turns.
+  // After a fault, the process does not wait for turns.
   if (code === 0) await drain();
-  // Nothing new comes in; turns are cancelled and their ends journaled; streams deliver those and end.
+  // From here on nothing is accepted: turns are cancelled and their ends recorded, and streams deliver those and end.
   return ended(invocation, () => Promise.all([...transports, core.close].map((close) => close())), code, log);
 }
 
 // --- internal ---
 
-/** The first socket that a service manager handed to this process (systemd's protocol); its children are not given it. */
+/** The first socket that a service manager passed to this process (systemd's protocol). The variables are removed for its children. */
 function takeSocket({ env, pid }: NodeJS.Process): number | undefined {
   const isOurs = env["LISTEN_PID"] === String(pid) && Number(env["LISTEN_FDS"]) >= 1;
   for (const name of ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]) delete env[name];
   return isOurs ? FIRST_SOCKET : undefined;
 }
 
-/** Neither an editor nor a terminal started it, which a hang-up says are gone. Asked early: a terminal that is gone looks like none. */
+/** True when neither an editor nor a terminal started the process, so that a hang-up means reload. Asked early, while a terminal is still there. */
 function isService(acp: boolean, { stdin, stdout, stderr }: NodeJS.Process): boolean {
   return !acp && ![stdin, stdout, stderr].some(({ isTTY }) => isTTY);
 }
 
-/** A person who names a port expects a server on it. */
+/** Warns about flags of the HTTP server when none is started: a person who names a port expects a server on it. */
 function warnOfIdleFlags({ profile, flags, process }: Invocation): void {
   const idle = Object.keys(HTTP_FLAGS).filter((name) => flags[name] !== undefined);
   if (idle.length === 0) return;
@@ -132,7 +132,7 @@ function lazyCore(
   return { get: core.get, close: async () => (await core.opened())?.close() };
 }
 
-/** Settles only when the work fails: then with the exit code. */
+/** Resolves with the exit code when the work fails; otherwise it never settles. */
 function failureOf(work: Promise<unknown>, log: Log): Promise<number> {
   return new Promise((resolve) => {
     work.catch((error) => {

@@ -7,7 +7,7 @@ import type { ListenAddress, PortAddress, SocketAddress } from "./listen-address
 
 export type ServeSettings = Readonly<Awaited<ReturnType<typeof readServeSettings>>>;
 
-/** @param fd the socket that a service manager handed over, where it did. */
+/** @param fd the socket that a service manager passed, if any. */
 export async function readServeSettings(profile: Profile, flags: FlagValues, config: Config, fd?: number) {
   const { values, cwd } = config;
   const page = values.page ? profile.page : undefined;
@@ -17,9 +17,9 @@ export async function readServeSettings(profile: Profile, flags: FlagValues, con
   if (flags["open"] === true && http.length > 0 && !http.some(({ kind }) => kind === "port"))
     throw new UsageError("--open shows the page in a browser, which needs a port: add --listen http://127.0.0.1:5173");
   return {
-    /** Whether ACP is spoken on stdin and stdout. */
+    /** Whether to serve ACP on stdin and stdout. */
     acp: http.length < addresses.length,
-    /** Everywhere else. */
+    /** All other addresses. */
     http,
     cwd,
     page,
@@ -40,7 +40,7 @@ export const LISTEN_FLAG: Flags = {
   },
 };
 
-/** How the HTTP server is reached: flags that mean nothing where none is started. */
+/** The flags of the HTTP server, which have no effect when none is started. */
 export const HTTP_FLAGS: Flags = {
   ...configFlags("port", "host", "allow_host", "cors", "auth_token_file"),
   "auth-token": {

@@ -1,4 +1,4 @@
-/** `serve status` and `serve stop`: which servers are recorded, and ending them. */
+/** `serve status` lists the recorded servers, and `serve stop` ends them. */
 import type { Invocation } from "../command/command.js";
 import type { FlagValues } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
@@ -7,13 +7,13 @@ import { resolvePaths } from "../paths.js";
 import type { PidfileEntry, StopFailure, StopResult } from "../pidfile.js";
 
 const PORT = number({ whole: true, max: 65535 });
-/** A day, in seconds: longer than anybody waits, and short enough for a timer. */
+/** In seconds, at most a day: longer than anybody waits, and short enough for a timer. */
 const TIMEOUT = number({ max: 86_400 });
 
 /**
- * Asks recorded servers to end and, only after a wait, kills those that did not.
+ * Asks recorded servers to end, waits, and then kills those that still run.
  *
- * @returns 0 when everything asked for is stopped, also when nothing was there; 1 when something is not; 2 when it is not clear what
+ * @returns 0 when every matching server is stopped, also when there was none; 1 when one still runs. Throws a UsageError (2) when several run and none is named.
  */
 export async function stop({ profile, flags, process }: Invocation): Promise<number> {
   const { listPidfiles, stopAll } = await import("../pidfile.js");

@@ -1,4 +1,4 @@
-/** When a server is to end: a signal, or a fault that nobody caught. */
+/** Ends a server at a signal, or at an error that no code caught. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { readdirSync, readFileSync } from "node:fs";
 import type { Trace } from "@chimera/agent";
@@ -9,9 +9,10 @@ const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 const EXIT_FAULT = 70;
 
 /**
- * The exit code: 0 for a signal (a second ends at once), 70 for a fault. What `owners` trace to a turn ends only it.
+ * Resolves with the exit code: 0 after a signal (a second one ends the process at once), 70 after a fault. An unhandled rejection that
+ * `owners` trace to a turn ends only that turn.
  *
- * @param reload what a hang-up means to a service; null: it ends, as everywhere else.
+ * @param reload returns what a service does at a hang-up; null when a hang-up ends the process.
  */
 export function untilEnd(
   process: NodeJS.Process,
@@ -41,7 +42,7 @@ export function untilEnd(
       log.error("a bug in the program; ending", { error: error instanceof Error ? error : String(error) });
       resolve(EXIT_FAULT);
     };
-    // In place of the program's own, which would end without closing anything.
+    // Replaces the program's own listener, which would end the process without closing anything.
     process.removeAllListeners("uncaughtException");
     process.on("uncaughtException", fault);
     process.on("unhandledRejection", (reason) => {
@@ -52,10 +53,10 @@ export function untilEnd(
   });
 }
 
-/** Finds the turn whose work rejected without a handler, so that the turn ends and not the process. */
+/** Finds the turn that caused an unhandled rejection, so that the turn ends instead of the process. */
 interface TurnOwners {
   readonly trace: Trace;
-  /** Ends the turn that owns what runs now; false when none does. */
+  /** Ends the turn that owns the running code; returns false when none does. */
   fail(error: Error): boolean;
 }
 
@@ -88,7 +89,7 @@ export function createTurnOwners(): TurnOwners {
   };
 }
 
-/** Kills what this process has started and not ended, each child with its whole group: for an end that cannot wait. */
+/** Kills every child of this process with its whole group, for an end that cannot wait. */
 export function endChildren(process: NodeJS.Process): void {
   for (const pid of childrenOf(process)) {
     // A child that leads no group is killed alone.
@@ -114,7 +115,7 @@ function childrenOf(process: NodeJS.Process): number[] {
       .map(Number)
       .filter((pid) => pid > 1);
   } catch {
-    // This system does not say, or there are none.
+    // There are no children, or the system cannot list them.
     return [];
   }
 }
@@ -125,7 +126,7 @@ function fromProc(): string {
 }
 
 function fromPgrep(parent: number): string {
-  // Loaded here alone: no start should pay for it.
+  // Loaded here, so that no start pays for it.
   const { execFileSync } = process.getBuiltinModule("node:child_process");
   return execFileSync("pgrep", ["-P", String(parent)], {
     encoding: "utf8",
