@@ -204,7 +204,7 @@ describe("secrets", () => {
     expect(await Promise.all(statuses)).toEqual([401, 200]);
     await server.until('"method":"GET","path":"/sessions","status":200');
     // Find it by the id that the caller got.
-    expect(server.said().stderr).toMatch(/"message":"request","request":"[0-9a-f]{8}","method":"GET"/);
+    expect(server.said().stderr).toMatch(/"message":"request","request_id":"[0-9a-f]{8}","method":"GET"/);
     expect(server.said().stderr).not.toContain("from-the-file");
   });
 });

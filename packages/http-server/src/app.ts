@@ -1,5 +1,5 @@
 /** REST and SSE over sessions, as a plain hono app: listening, TLS and signals are left to the program. */
-import { routes } from "@chimera/acp-schema/http";
+import { routes, type Tier } from "@chimera/acp-schema/http";
 import { isSessionError, type Person, type Sessions, sessionsFor } from "@chimera/session";
 import { type Context, Hono } from "hono";
 import { finishAnswer } from "./answer.js";
@@ -140,13 +140,14 @@ export function createApp(deps: AppDeps): App {
       return finishAnswer(c, await answerAnywhere(c, handle, deps.peers));
     });
   }
-  // An unknown path also needs a token, so that a stranger cannot tell a missing path from a forbidden one.
+  // A caller that may use one method of a path learns of the others. An unknown path also needs a token, so that a stranger cannot tell a
+  // missing path from a forbidden one.
   app.notFound(async (c) => {
     const file = await answerPage?.(c);
     if (file) return file;
-    await gate(c, "person");
     const { path } = c.req;
-    const allowed = methodsAt(path);
+    const { allowed, tier, id } = routesAt(path);
+    await gate(c, tier, id);
     if (allowed.length === 0) throw new HttpError(404, "not_found", "there is no such path", { fields: { path } });
     c.header("Allow", allowed.join(", "));
     throw new HttpError(405, "method_not_allowed", `${path} takes ${allowed.join(", ")}`);
@@ -200,14 +201,26 @@ async function requireChange({ openSession }: RouteDeps, id: string): Promise<vo
   if (session.isReadOnly) throw new HttpError(403, "read_only", "the caller may only read this session");
 }
 
-/** What a path can be asked with; nothing for one that does not exist. */
-function methodsAt(path: string): string[] {
-  const matching = Object.keys(ACCESS).filter((name) => {
-    const pattern = name.slice(name.indexOf(" ") + 1).replace(/\./g, "\\.");
-    return new RegExp(`^${pattern.replace(/\{\w+\}/g, "[^/]+")}$`).test(path);
-  });
-  const methods = matching.map((name) => name.slice(0, name.indexOf(" ")));
-  return methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+const PATHS = (Object.keys(ACCESS) as RouteName[]).map((name) => {
+  const [method = "", path = ""] = name.split(" ");
+  const pattern = path
+    .replace(/\./g, "\\.")
+    .replace("{id}", "(?<id>[^/]+)")
+    .replace(/\{\w+\}/g, "[^/]+");
+  return { method, tier: ACCESS[name], pattern: new RegExp(`^${pattern}$`) };
+});
+
+/** From what everybody may do to what few may. */
+const TIERS: readonly Tier[] = ["open", "any", "session", "person", "admin", "master"];
+
+/** What a path can be asked with, nothing for one that does not exist; and the tier of the least that can be asked. */
+function routesAt(path: string) {
+  const there = PATHS.filter(({ pattern }) => pattern.test(path));
+  return {
+    allowed: there.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])),
+    tier: TIERS.find((tier) => there.some((one) => one.tier === tier)) ?? "person",
+    id: there.map(({ pattern }) => pattern.exec(path)?.groups?.["id"]).find(Boolean),
+  };
 }
 
 function handlersOf(shared: RouteDeps): Readonly<Record<RouteName, Handler>> {

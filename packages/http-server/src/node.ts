@@ -1,19 +1,11 @@
 /** `@chimera/http-server/node`: an app on a Node server, with or without TLS, stopped gracefully. */
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { boundConnections } from "./connections.js";
-import { EVERY_ANSWER } from "./guard/headers.js";
 import { LIMITS } from "./limits.js";
+import { headersFor, refuse } from "./outside-app.js";
 import type { Early } from "./probes.js";
-import { newRequestId } from "./request/request-id.js";
 
 export { createEarly, type Early } from "./probes.js";
 
@@ -57,7 +49,6 @@ export async function listen(
   options: ListenOptions,
 ): Promise<Listening> {
   let answer: RequestListener | undefined;
-  let upgrade: ((incoming: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined;
   let closing = false;
   let closed: Promise<void> | null = null;
   const stopAccepting = () =>
@@ -65,16 +56,26 @@ export async function listen(
       server.close(() => resolve());
     }));
   const load = async () => {
-    const [loaded, { getRequestListener }, { createUpgrade }] = await Promise.all([
-      typeof app === "function" ? app(server) : app,
-      import("@hono/node-server"),
-      import("./upgrade.js"),
-    ]);
+    const [loaded, { getRequestListener, RequestError }, { createUpgrade }, { answerMalformed, refusalOf }] =
+      await Promise.all([
+        typeof app === "function" ? app(server) : app,
+        import("@hono/node-server"),
+        import("./upgrade.js"),
+        import("./unreadable.js"),
+      ]);
     const isPrivate = options.path !== undefined;
     const fetch = (request: Request, env: object) =>
       loaded.fetch(request, (isPrivate ? { ...env, isPrivate } : env) as never);
-    answer = getRequestListener(fetch, { errorHandler: refuse });
-    upgrade = createUpgrade(fetch);
+    const serve = getRequestListener(fetch, {
+      errorHandler(error) {
+        // Answered below, where the request is at hand.
+        if (error instanceof RequestError) throw error;
+        return Response.json({ error: "internal_error" }, { status: 500, headers: headersFor() });
+      },
+    });
+    answer = (incoming, outgoing) =>
+      serve(incoming, outgoing).catch((error: Error) => refuse(outgoing, refusalOf(incoming, error.message)));
+    return { answer, upgrade: createUpgrade(fetch), answerMalformed };
   };
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {
@@ -92,8 +93,8 @@ export async function listen(
     if (answer) return answer(incoming, outgoing);
     if (options.early?.(incoming, outgoing)) return;
     begin();
-    ready.then(
-      () => answer?.(incoming, outgoing),
+    serving.then(
+      ({ answer }) => answer(incoming, outgoing),
       () => outgoing.destroy(),
     );
   });
@@ -111,8 +112,17 @@ export async function listen(
     upgraded.add(socket);
     socket.once("close", () => upgraded.delete(socket));
     begin();
-    ready.then(
-      () => upgrade?.(incoming, socket, head),
+    serving.then(
+      ({ upgrade }) => upgrade(incoming, socket, head),
+      () => socket.destroy(),
+    );
+  });
+  server.on("clientError", (error, socket) => {
+    const isAnswered = [...unanswered].some(({ socket: own, headersSent }) => own === socket && headersSent);
+    if (closing || isAnswered) return void socket.destroy();
+    begin();
+    serving.then(
+      ({ answerMalformed }) => answerMalformed(error, socket),
       () => socket.destroy(),
     );
   });
@@ -139,7 +149,8 @@ export async function listen(
   });
   const bound = server.address();
   const grace = setTimeout(begin, LIMITS.probesFirstMs);
-  const ready = begun.then(load);
+  const serving = begun.then(load);
+  const ready = serving.then(() => {});
   // The requests that wait for it see the failure; it must not become an unhandled rejection.
   ready.catch(() => {});
   return {
@@ -175,6 +186,8 @@ async function createNodeServer(tls: ListenOptions["tls"], listener: RequestList
     requestTimeout: LIMITS.requestTimeoutMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     connectionsCheckingInterval: 2000,
+    // Answered as every other Host that is not served.
+    requireHostHeader: false,
     highWaterMark: LIMITS.socketBytes,
   };
   return tls
@@ -184,22 +197,9 @@ async function createNodeServer(tls: ListenOptions["tls"], listener: RequestList
 
 /** Asks the client to repeat the request, for the next server to answer: nothing has begun for it here. */
 function turnAway(outgoing: ServerResponse): void {
-  outgoing.writeHead(503, {
-    "Content-Type": "application/json",
-    "Retry-After": LIMITS.retryAfterSeconds,
+  const refusal = { status: 503, error: "shutting_down", message: "the server is on its way down" } as const;
+  refuse(outgoing, refusal, {
+    "Retry-After": String(LIMITS.retryAfterSeconds),
     ...(outgoing.req.httpVersionMajor < 2 && { Connection: "close" }),
-    ...EVERY_ANSWER,
   });
-  const message = "the server is on its way down";
-  outgoing.end(JSON.stringify({ error: "shutting_down", message, request_id: newRequestId() }));
-}
-
-/** A request whose target or Host makes no URL never reaches the app. */
-function refuse(error: unknown): Response {
-  const aboutHost = error instanceof Error && /host/i.test(error.message);
-  const body = aboutHost ? { error: "bad_host" } : { error: "bad_request" };
-  return Response.json(
-    { ...body, request_id: newRequestId() },
-    { status: aboutHost ? 403 : 400, headers: EVERY_ANSWER },
-  );
 }

@@ -19,12 +19,12 @@ export async function answerAnywhere(c: Context<AppEnv>, handle: Handler, peers:
       if (peers === undefined || c.env?.forwarded || id === null || attempt > ATTEMPTS) throw error;
       const reply = await peers.ask(id, await describe(c));
       if (reply !== null) {
-        const { status, type, body } = JSON.parse(reply) as Answer;
+        const { status, type, headers, body } = JSON.parse(reply) as Answer;
         // The other node did nothing when it found that it does not have the session any more.
         if (status !== 409 || !MOVED.has(JSON.parse(body).error))
           return new Response(body === "" ? null : body, {
             status,
-            headers: type === null ? {} : { "Content-Type": type },
+            headers: { ...headers, ...(type !== null && { "Content-Type": type }) },
           });
       }
       await pause(AGAIN_MS);
@@ -38,11 +38,13 @@ export function createAnswerer(
 ): (request: string) => Promise<string> {
   return async (request) => {
     const { method, target, headers: given, body, caller } = JSON.parse(request) as Asked;
-    const headers = { ...given, Host: "localhost", ...(body !== "" && { "Content-Type": "application/json" }) };
-    const asked = new Request(`http://localhost${target}`, { method, headers, ...(body !== "" && { body }) });
+    const sent = { ...given, Host: "localhost", ...(body !== "" && { "Content-Type": "application/json" }) };
+    const asked = new Request(`http://localhost${target}`, { method, headers: sent, ...(body !== "" && { body }) });
     const response = await fetch(asked, { forwarded: caller });
+    const { status } = response;
     const type = response.headers.get("Content-Type");
-    return JSON.stringify({ status: response.status, type, body: await response.text() } satisfies Answer);
+    const headers = picked(ANSWERED, (name) => response.headers.get(name));
+    return JSON.stringify({ status, type, headers, body: await response.text() } satisfies Answer);
   };
 }
 
@@ -59,22 +61,27 @@ interface Asked {
 interface Answer {
   readonly status: number;
   readonly type: string | null;
+  /** Absent where the other node is older. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 const MOVED: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
 /** What a route may read of a request besides its target and body. */
-const HEADERS = ["prefer", "idempotency-key", "x-request-id"];
+const HEADERS = ["prefer", "idempotency-key"];
+/** What an answer says besides its type and body, where it says so. Every other header is that of the node which was asked. */
+const ANSWERED = ["retry-after"];
+
+function picked(names: readonly string[], read: (name: string) => string | null | undefined): Record<string, string> {
+  const found = names.map((name) => [name, read(name) ?? ""] as const);
+  return Object.fromEntries(found.filter(([, value]) => value !== ""));
+}
 
 async function describe(c: Context<AppEnv>): Promise<string> {
   const { pathname, search } = new URL(c.req.url);
   const body = c.req.method === "GET" ? "" : (c.get("body") ?? "");
-  const headers = Object.fromEntries(
-    HEADERS.flatMap((name) => {
-      const value = c.req.header(name);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+  // Both nodes know the request by one id.
+  const headers = { ...picked(HEADERS, (name) => c.req.header(name)), "x-request-id": c.get("requestId") };
   const { kind, person, by } = c.get("caller");
   const caller = { kind, ...(person && { person }), ...(by !== undefined && { by }) } as Asked["caller"];
   return JSON.stringify({ method: c.req.method, target: pathname + search, headers, body, caller } satisfies Asked);

@@ -1,7 +1,7 @@
 /** Liveness, open to a load balancer that holds no secret: one table for the app and for the moment before it is loaded. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AliveReply, HealthReply, ReadyReply } from "@chimera/acp-schema/http";
-import { EVERY_ANSWER } from "./guard/headers.js";
+import { headersFor } from "./outside-app.js";
 import type { Handlers, RouteDeps } from "./routes/route.js";
 
 export function healthRoutes({ deps, clock }: RouteDeps) {
@@ -24,7 +24,7 @@ export function createEarly(program: { readonly version: string; readonly starte
     const path = PROBES.find((probe) => url === probe || url.startsWith(`${probe}?`));
     if (method !== "GET" || !path || headers.origin !== undefined) return false;
     const isStarting = path === "/readyz";
-    outgoing.writeHead(isStarting ? 503 : 200, { "Content-Type": "application/json", ...EVERY_ANSWER });
+    outgoing.writeHead(isStarting ? 503 : 200, headersFor({ headers }));
     outgoing.end(JSON.stringify(isStarting ? ({ status: "starting" } satisfies ReadyReply) : probes[path]));
     return true;
   };

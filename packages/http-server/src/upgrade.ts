@@ -1,7 +1,8 @@
 /** A request for another protocol, asked of the app like any other: Host, Origin and token are looked at before the first byte of it. */
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { AppEnv } from "./deps.js";
+import { refusalOf, refuseOn, writeOn } from "./unreadable.js";
 
 export function createUpgrade(
   fetch: (request: Request, env: AppEnv["Bindings"]) => Response | Promise<Response>,
@@ -16,8 +17,7 @@ export function createUpgrade(
       const response = await fetch(request, { incoming, upgrade: { socket, head, accept } });
       if (!isTaken) await refuse(socket, response);
     } catch {
-      // A Host or a target that makes no URL.
-      if (!isTaken) await refuse(socket, Response.json({ error: "bad_request" }, { status: 400 }));
+      if (!isTaken) refuseOn(socket, refusalOf(incoming), incoming);
     }
   };
 }
@@ -36,14 +36,7 @@ function headersOf({ headers }: IncomingMessage): Headers {
 }
 
 async function refuse(socket: Duplex, response: Response): Promise<void> {
-  const status = response.status < 400 ? 426 : response.status;
-  const body = Buffer.from(await response.arrayBuffer());
   const headers = [...response.headers].filter(([name]) => name !== "content-length");
-  const lines = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    ...headers.map(([name, value]) => `${name}: ${value}`),
-    `content-length: ${body.length}`,
-    "connection: close",
-  ];
-  socket.end(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]));
+  const body = Buffer.from(await response.arrayBuffer());
+  writeOn(socket, response.status < 400 ? 426 : response.status, headers, body);
 }

@@ -208,8 +208,9 @@ describe("requests", () => {
     const bare = await fetch(served.url, { method: "POST", headers: auth, body: new Uint8Array([0x7b, 0x7d]) });
     expect(bare.status).toBe(415);
     expect(await status(JSON.stringify(hello), { "content-type": "text/plain" })).toBe(415);
-    const batch = await post(served, [hello]);
-    expect([batch.status, await batch.json()]).toMatchObject([400, { id: null, error: { code: -32600 } }]);
+    const batch = await post(served, [hello], { "x-request-id": "mine.1" });
+    const error = { code: -32600, data: { request_id: "mine.1" } };
+    expect([batch.status, await batch.json()]).toMatchObject([400, { id: null, error }]);
     expect(await status('"x"', {})).toBe(400);
     expect(await status("{", {})).toBe(400);
     const list = call("session/list", {});

@@ -24,6 +24,15 @@ describe("every answer", () => {
     expectError(answer, 405, "method_not_allowed");
     expect(answer.headers.get("allow")).toBe("GET, HEAD, PATCH, DELETE");
     expect((await served.call("PUT", "/sessions/x", { token: null })).status).toBe(401);
+    const open = await served.call("POST", "/health", { token: null });
+    expectError(open, 405, "method_not_allowed");
+    expect(open.headers.get("allow")).toBe("GET, HEAD");
+    const { id, token } = await newSession(served);
+    const own = await served.call("PUT", `/sessions/${id}/events`, { token });
+    expectError(own, 405, "method_not_allowed");
+    expect(own.headers.get("allow")).toBe("GET, HEAD");
+    for (const path of [`/sessions/${(await newSession(served)).id}/events`, "/sessions", "/nowhere"])
+      expectError(await served.call("PUT", path, { token }), 401, "unauthorized");
   });
 
   test("is compressed when it is long and the caller asks for that", async () => {

@@ -51,6 +51,7 @@ export const ERRORS = {
   ],
   405: ["method_not_allowed"],
   406: ["not_acceptable"],
+  408: ["request_timeout"],
   409: [
     "session_claimed",
     "session_elsewhere",
@@ -66,6 +67,7 @@ export const ERRORS = {
   415: ["json_required"],
   422: ["key_reused"],
   429: ["queue_full", "limit_reached", "too_many_refusals"],
+  431: ["headers_too_large"],
   500: ["internal_error", "command_invoke_failed", "runs_list_failed", "runs_cost_failed", "write_failed"],
   502: ["upstream_failed", "outcome_unknown"],
   503: ["session_closed", "draining", "shutting_down", "storage_failed", "too_many_streams", "too_many_connections"],

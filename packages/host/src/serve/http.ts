@@ -225,7 +225,7 @@ function logRequests(server: Server, log: Log, write: "debug" | "info"): void {
       if (write === "info" && PROBES.test(path)) return;
       const id = response.getHeader("x-request-id");
       const ms = Math.round(performance.now() - started);
-      log[write]("request", { request: id, method: request.method, path, status: response.statusCode, ms });
+      log[write]("request", { request_id: id, method: request.method, path, status: response.statusCode, ms });
     });
   });
 }

@@ -25,7 +25,8 @@ export function createGate(options: {
   let life = createLife();
   let asMaster: Caller = { kind: "master", life: life.signal };
 
-  const gate = async (c: Context<AppEnv>, tier: Tier): Promise<void> => {
+  /** @param id the session that the path names */
+  const gate = async (c: Context<AppEnv>, tier: Tier, id = c.req.param("id")): Promise<void> => {
     const forwarded = c.env?.forwarded;
     if (forwarded) return c.set("caller", forwardedCaller(forwarded));
     if (tier === "open") return c.set("caller", asMaster);
@@ -50,7 +51,6 @@ export function createGate(options: {
       const found = await tokens.find(presented, c.req.header("acp-session-id"));
       if (found) return c.set("caller", { kind: "session", session: found.id, life: found.life });
     }
-    const id = c.req.param("id");
     const ofSession = presented && id !== undefined && (tier === "session" || tier === "admin");
     const ofToken = ofSession ? await tokens.check(id, presented) : null;
     if (ofToken && tier === "session") return c.set("caller", { kind: "session", session: id ?? "", life: ofToken });

@@ -4,6 +4,6 @@ export function newRequestId(): string {
 }
 
 /** The caller's own, where it is one that a log can hold; else a new one. */
-export function requestIdOf(given: string | undefined): string {
-  return given !== undefined && /^[\w.:-]{1,64}$/.test(given) ? given : newRequestId();
+export function requestIdOf(given: string | readonly string[] | undefined): string {
+  return typeof given === "string" && /^[\w.:-]{1,64}$/.test(given) ? given : newRequestId();
 }

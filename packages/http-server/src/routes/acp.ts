@@ -35,7 +35,10 @@ export function acpRoutes({ deps, streams, onClose }: RouteDeps) {
       const message = frameOf(text, LIMITS.bodyDepth);
       if (message.kind === "invalid") {
         const { code, message: why } = message;
-        return c.json({ jsonrpc: "2.0", id: null, error: { code, message: why } }, 400);
+        return c.json(
+          { jsonrpc: "2.0", id: null, error: { code, message: why, data: { request_id: c.get("requestId") } } },
+          400,
+        );
       }
       if (message.kind === "request" && message.method === "initialize") {
         if (c.req.header(CONNECTION) !== undefined)

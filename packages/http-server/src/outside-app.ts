@@ -1,0 +1,34 @@
+/**
+ * Answers that the app does not give: it is not loaded yet, is on its way down, or cannot be asked. They have the headers of every answer and
+ * an id too. Small, because the port is bound before anything else is loaded.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ErrorCode } from "@chimera/acp-schema/http";
+import { EVERY_ANSWER } from "./guard/headers.js";
+import { requestIdOf } from "./request/request-id.js";
+
+export interface Refusal {
+  readonly status: number;
+  readonly error: ErrorCode;
+  readonly message: string;
+}
+
+type Asked = Pick<IncomingMessage, "headers">;
+
+/** @param request absent where none could be read */
+export function headersFor(request?: Asked) {
+  const id = requestIdOf(request?.headers["x-request-id"]);
+  return { "Content-Type": "application/json", ...EVERY_ANSWER, "X-Request-Id": id };
+}
+
+export function bodyOf({ error, message }: Refusal, headers: ReturnType<typeof headersFor>): string {
+  return JSON.stringify({ error, message, request_id: headers["X-Request-Id"] });
+}
+
+export function refuse(outgoing: ServerResponse, refusal: Refusal, more: Readonly<Record<string, string>> = {}): void {
+  const headers = headersFor(outgoing.req);
+  // Not by `writeHead`: the log of requests reads the id from the response.
+  for (const [name, value] of Object.entries({ ...headers, ...more })) outgoing.setHeader(name, value);
+  outgoing.statusCode = refusal.status;
+  outgoing.end(bodyOf(refusal, headers));
+}

@@ -1,0 +1,54 @@
+/** Requests that never reach the app: no URL can be made of them, or they break the rules of HTTP. */
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { bodyOf, headersFor, type Refusal } from "./outside-app.js";
+
+/** The refusal of a request of which no URL can be made, because of its Host or of its target. @param why what was said of it */
+export function refusalOf({ headers: { host = "" } }: IncomingMessage, why = ""): Refusal {
+  return !URL.canParse(`http://${host}`) || /\bhost\b/i.test(why)
+    ? { status: 403, error: "bad_host", message: "the Host header names no host" }
+    : { status: 400, error: "bad_request", message: "no URL can be made of the target" };
+}
+
+/** Answers on a connection that has no response of Node's, and closes it. */
+export function refuseOn(socket: Duplex, refusal: Refusal, request?: IncomingMessage): void {
+  const headers = headersFor(request);
+  writeOn(socket, refusal.status, Object.entries(headers), Buffer.from(bodyOf(refusal, headers)));
+}
+
+export function writeOn(
+  socket: Duplex,
+  status: number,
+  headers: readonly (readonly [name: string, value: string])[],
+  body: Buffer,
+): void {
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${body.length}`,
+    "connection: close",
+  ];
+  socket.end(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]));
+}
+
+/** Answers what Node could not read as a request. A connection that only broke off is closed. */
+export function answerMalformed({ code = "" }: NodeJS.ErrnoException, socket: Duplex): void {
+  const refusal = Object.hasOwn(MALFORMED, code) ? MALFORMED[code] : code.startsWith("HPE_") ? NO_HTTP : undefined;
+  if (refusal === undefined || !socket.writable) socket.destroy();
+  else refuseOn(socket, refusal);
+}
+
+// --- internal ---
+
+const NO_HTTP: Refusal = { status: 400, error: "bad_request", message: "this is not a request of HTTP" };
+
+/** By the code of Node's error. */
+const MALFORMED: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, error: "headers_too_large", message: "the headers are too large" },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: 413,
+    error: "body_too_large",
+    message: "the chunk extensions are too large",
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: "request_timeout", message: "the request did not come in time" },
+};
