@@ -1,4 +1,4 @@
-/** A call as it is known so far, from what its engine says of it in whichever form, and the files that it changed. */
+/** Collects what an engine reports about a call, in all its forms, and decides which file changes are the engine's. */
 
 import { resolve } from "node:path";
 import type { ToolCallUpdate } from "@chimera/acp-schema";
@@ -12,13 +12,13 @@ export interface CallState {
   title: string;
   args: Record<string, unknown>;
   locations: Location[];
-  /** Paths that its diffs name. */
+  /** The paths in its diffs. */
   readonly diffs: Set<string>;
-  /** Whether the engine asked about it. */
+  /** Whether the engine asked for permission. */
   asked: boolean;
   readonly startedAt: number;
   endedAt: number | null;
-  /** What it has said so far. */
+  /** Its output so far. */
   text: string;
   content: ToolContent[];
 }
@@ -28,7 +28,7 @@ export function isWriting({ kind }: Pick<CallState, "kind">): boolean {
   return !READERS.has(kind);
 }
 
-/** A call that may write and that nobody was asked about. */
+/** Whether the call may write and the engine did not ask for permission. */
 export function isUnasked(call: CallState): boolean {
   return isWriting(call) && !call.asked;
 }
@@ -52,7 +52,7 @@ export function contentOf(content: NonNullable<ToolCallUpdate["content"]>): {
   const shown = content.flatMap((item): ToolContent[] => {
     if (item.type === "diff")
       return [{ type: "diff", path: item.path, old_text: item.oldText ?? null, new_text: item.newText }];
-    // Terminals are not offered, so this is a name that nobody here can show.
+    // The engine was not offered terminals, so nothing here can show this one.
     if (item.type !== "content") return [];
     if (item.content.type !== "text") return [{ type: "block", block: item.content }];
     texts.push(item.content.text);
@@ -61,7 +61,7 @@ export function contentOf(content: NonNullable<ToolCallUpdate["content"]>): {
   return { text: texts.join("\n"), shown };
 }
 
-/** Output of a command that some agents send beside the content: what was added. */
+/** New output of a command, which some agents send beside the content. */
 export function terminalText(call: ToolCallUpdate): string {
   const output = (call as { _meta?: { terminal_output?: { data?: unknown } } })._meta?.terminal_output;
   return typeof output?.data === "string" ? output.data : "";
@@ -79,14 +79,14 @@ export function outputOf(raw: unknown): string {
 
 const READERS: ReadonlySet<ToolKind> = new Set(["read", "search", "think", "fetch", "switch_mode"]);
 
-/** A file's time may be coarser than the clock, and a call is announced a little after it began. */
+/** File times may be coarser than the clock, and an engine announces a call a little after it began. */
 const SLACK_MS = 1000;
 
 /**
- * Says whose change it is. An engine writes files itself and a person may work beside it, so a change counts as the engine's only when
- * one of its calls names the file, or was at work on something that may write when the file changed.
+ * Decides whether the engine changed a file. An engine writes files itself and a person may work at the same time, so a change counts as
+ * the engine's only if one of its writing calls names the file or was running when the file changed.
  *
- * @param calls those of the turn, as they are when a change is judged.
+ * @param calls returns the calls of the turn whenever a change is judged.
  */
 export function createAttribution(cwd: string, calls: () => Iterable<CallState>): IsMine {
   return (path, changedAt) => {
@@ -94,7 +94,7 @@ export function createAttribution(cwd: string, calls: () => Iterable<CallState>)
       if (!isWriting(call)) continue;
       const named = [...call.diffs, ...call.locations.map((location) => location.path)];
       if (named.some((name) => resolve(cwd, name) === path)) return true;
-      // What is gone does not tell when it went.
+      // A deleted file does not show when it was deleted.
       if (changedAt === null) return true;
       const isDuring = changedAt >= call.startedAt - SLACK_MS && changedAt <= (call.endedAt ?? Infinity) + SLACK_MS;
       if (isDuring) return true;

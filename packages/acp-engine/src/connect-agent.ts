@@ -1,4 +1,4 @@
-/** The client side of ACP: an agent at the other end of two streams, whose methods can be called. */
+/** The client side of ACP: connects to an agent over two streams and calls its methods. */
 import {
   agentMethods,
   CreateElicitationRequest,
@@ -21,21 +21,21 @@ import * as v from "valibot";
 import { EngineError } from "./errors.js";
 import { limits } from "./limits.js";
 
-/** Two ends of a byte stream, and what to do with what the agent says. */
+/** The two byte streams of an agent, and the handlers of its messages. */
 export interface AgentPeer {
   readonly input: InputStream;
   readonly output: OutputStream;
   readonly client: Implementation;
-  /** Called with every `session/update`, in order. It is not validated: an agent may send kinds that this version does not know. */
+  /** Called with every `session/update`, in order. Updates are not validated, because an agent may send kinds unknown to this version. */
   onUpdate(sessionId: string, update: UnknownUpdate): void;
   onPermission(asked: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>;
-  /** A form that the agent wants filled in. @defaultValue forms are not offered */
+  /** Called with a form that the agent wants filled in. @defaultValue the agent is not offered forms */
   onElicitation?(asked: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>;
-  /** Called with what cannot be answered: a fault in a handler. */
+  /** Called with errors that no answer can carry, such as an error of a notification handler. */
   onError?(error: unknown): void;
 }
 
-/** An update as it came: an object that names its kind, if the agent keeps to the protocol. */
+/** An unvalidated update: an object that names its kind, if the agent follows the protocol. */
 export type UnknownUpdate = Readonly<Record<string, unknown>>;
 
 type Rows = typeof agentMethods;
@@ -44,22 +44,22 @@ type Answer<M extends keyof Rows> = Rows[M]["result"] extends v.GenericSchema
   : undefined;
 
 export interface ConnectedAgent {
-  /** What the agent answered to `initialize`. */
+  /** The agent's answer to `initialize`. */
   readonly about: InitializeResponse;
-  /** Calls a method of the agent; a wrong answer, an error of the agent or a lost connection rejects. */
+  /** Calls a method of the agent. Rejects for an invalid answer, an error of the agent or a lost connection. */
   request<M extends keyof Rows & string>(
     method: M,
     params: v.InferInput<Rows[M]["params"]>,
     options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<Answer<M>>;
-  /** Ends the running turn of a session; its prompt is then answered. */
+  /** Cancels the running turn of a session; the agent then answers its prompt. */
   cancel(sessionId: string): void;
   readonly closed: Promise<CloseReason>;
   close(): Promise<void>;
 }
 
 /**
- * Says hello to an agent and returns it.
+ * Connects to an agent and calls its `initialize`.
  *
  * @example
  * const child = spawn("codex-acp", { stdio: ["pipe", "pipe", "inherit"] });
@@ -124,7 +124,7 @@ export async function connectAgent(peer: AgentPeer): Promise<ConnectedAgent> {
   };
 }
 
-/** Rejects when an answer does not come in the time that opening may take. */
+/** Rejects if the answer takes longer than `ms`; by default, than opening may take. */
 export async function within<T>(answer: Promise<T>, what: string, ms: number = limits.openMs): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -142,7 +142,7 @@ export async function within<T>(answer: Promise<T>, what: string, ms: number = l
 
 // --- internal ---
 
-/** The answer of a method, with what its schema fills in, and with what the schema does not know: agents are often ahead of it. */
+/** The answer of a method with the schema's defaults and all unknown fields, because agents are often newer than the schema. */
 function readAnswer(method: string, answer: unknown): unknown {
   const schema = Object.hasOwn(agentMethods, method) ? agentMethods[method as keyof Rows].result : null;
   if (!schema) return answer;
@@ -150,10 +150,10 @@ function readAnswer(method: string, answer: unknown): unknown {
   if (read.success) return { ...(answer as object), ...(read.output as object) };
   const [issue] = read.issues;
   const place = v.getDotPath(issue) ?? "its answer";
-  throw new EngineError("bad_answer", `the agent answered ${method} with something else: ${place}: ${issue.message}`);
+  throw new EngineError("bad_answer", `the agent's answer to ${method} is invalid: ${place}: ${issue.message}`);
 }
 
-/** No `fs` and no `terminal`: ACP is about to drop both, and a workspace that is watched needs neither. */
+/** Neither `fs` nor `terminal` is offered: ACP is about to drop both, and a watched workspace needs neither. */
 const OFFERED = {
   fs: { readTextFile: false, writeTextFile: false },
   terminal: false,

@@ -1,4 +1,4 @@
-/** A form of the engine as questions of our session, one for each field, and the answers as what the form wants. */
+/** Turns a form of the engine into questions of our session, one for each field, and the answers into the form's values. */
 import type {
   CreateElicitationRequest,
   CreateElicitationResponse,
@@ -7,7 +7,7 @@ import type {
 } from "@chimera/acp-schema";
 import type { AgentContext, Question } from "@chimera/acp-schema/agent";
 
-/** Fields of one form that a person is asked for, and how often for one of them. */
+/** The most fields of a form, and how often a person may correct the answer for one field. */
 const MOST_FIELDS = 8;
 const MOST_TRIES = 3;
 
@@ -16,7 +16,7 @@ export async function settleElicitation(
   callId: string,
   put: NonNullable<AgentContext["question"]>,
 ): Promise<CreateElicitationResponse> {
-  // Other ways to ask were not offered to the engine.
+  // The engine was offered only forms.
   const fields = asked.mode === "form" ? fieldsOf(asked as FormRequest) : [];
   if (fields.length === 0 || fields.length > MOST_FIELDS) return DECLINED;
   const content: Record<string, ElicitationContentValue> = {};
@@ -44,7 +44,7 @@ type FormRequest = Extract<CreateElicitationRequest, { requestedSchema: unknown 
 interface Field extends Pick<Question, "question" | "options"> {
   readonly name: string;
   readonly isRequired: boolean;
-  /** The value that an answer stands for; undefined where it does not fit. */
+  /** The value that an answer means, or undefined if the answer does not fit. */
   read(answer: string): ElicitationContentValue | undefined;
 }
 
@@ -69,7 +69,7 @@ interface Choice {
   readonly value: string;
 }
 
-/** What a field may be, by the names that people see. */
+/** The values of a field with the names that people see. */
 function choicesOf(property: ElicitationPropertySchema): Choice[] {
   if (property.type === "boolean") return ["yes", "no"].map((name) => ({ name, value: name }));
   const { items, ...own } = property as { readonly items?: object } & Listed;

@@ -1,39 +1,39 @@
-/** An ACP program as the engine of sessions: it fits the agent port, and whatever it says becomes records of our log. */
+/** Makes an ACP program the engine of sessions: an `Agent` whose events are the program's updates. */
 import type { AuthMethodTerminal, Implementation, InitializeResponse } from "@chimera/acp-schema";
 import type { Agent } from "@chimera/acp-schema/agent";
 import { within } from "./connect-agent.js";
+import { createEngineSession, type EngineSession } from "./engine-session.js";
 import { EngineError } from "./errors.js";
-import { createGuest, type Guest } from "./guest.js";
 import { createPool } from "./pool.js";
 import { type ChildProgram, orEnded, type ProgramStart, startChild, startProgram } from "./program.js";
 
 export interface AcpEngineOptions extends Omit<ProgramStart, "cwd" | "args" | "env"> {
-  /** As people choose it: `codex`. */
+  /** The name that people choose it by, such as `codex`. */
   readonly name: string;
   readonly args?: readonly string[];
-  /** The whole environment of the program. @defaultValue none */
+  /** The whole environment of the program. @defaultValue an empty environment */
   readonly env?: Readonly<Record<string, string>>;
-  /** The way to log in, out of those that the program names. */
+  /** The id of one of the program's login methods. */
   readonly auth?: string;
-  /** How this program introduces itself. */
+  /** The name and version that this process sends to the engine. */
   readonly client: Implementation;
-  /** Starts the program, confined or not. @defaultValue as a child in a process group of its own */
+  /** Starts the program, confined or not. @defaultValue starts it as a child in a process group of its own */
   readonly start?: (program: ProgramStart) => ChildProgram | Promise<ChildProgram>;
-  /** Called with what it writes to stderr and with faults of its protocol. */
+  /** Called with the program's stderr and with protocol errors. */
   readonly onTrouble?: (text: string) => void;
   readonly clock?: () => number;
 }
 
 export interface AcpEngine {
   readonly agent: Agent;
-  /** Sets an option of the engine's own in a session, at once where it is open. */
+  /** Sets one of the engine's own options in a session that the engine has open. */
   set(sessionId: string, id: string, value: string | boolean): Promise<void>;
   closeSession(sessionId: string): Promise<void>;
-  /** Starts the program for a moment to see what it can do. */
+  /** Starts the program briefly to learn what it can do. */
   probe(cwd: string): Promise<{ readonly about: InitializeResponse; readonly opened: unknown }>;
   /**
-   * Logs in by a way that the program names, or by the first. One that wants a terminal is not started here: what to run in it is
-   * returned.
+   * Logs in by one of the program's login methods, by default the first. For a method that needs a terminal, returns the command to run
+   * in it.
    */
   login(cwd: string, way?: string): Promise<{ readonly way: string; readonly terminal?: Omit<ProgramStart, "cwd"> }>;
   close(): Promise<void>;
@@ -56,23 +56,23 @@ export function createAcpEngine(options: AcpEngineOptions): AcpEngine {
     return startProgram(name, child, client, onTrouble);
   };
   const pool = createPool(launch, clock);
-  const guests = new Map<string, Guest>();
+  const sessions = new Map<string, EngineSession>();
 
-  const guestOf = (sessionId: string, cwd: string): Guest => {
+  const sessionOf = (sessionId: string, cwd: string): EngineSession => {
     const isOurs = (pid: number | undefined) => pids.has(pid);
     const made = { engine: name, sessionId, cwd, pool, auth: options.auth, clock, isOurs };
-    const guest = guests.get(sessionId) ?? createGuest(made);
-    guests.set(sessionId, guest);
-    return guest;
+    const session = sessions.get(sessionId) ?? createEngineSession(made);
+    sessions.set(sessionId, session);
+    return session;
   };
 
   return {
-    agent: (turn, context) => guestOf(turn.sessionId, context.workspace.cwd).run(turn, context),
-    set: async (sessionId, id, value) => guests.get(sessionId)?.set(id, value),
+    agent: (turn, context) => sessionOf(turn.sessionId, context.workspace.cwd).run(turn, context),
+    set: async (sessionId, id, value) => sessions.get(sessionId)?.set(id, value),
     async closeSession(sessionId) {
-      const guest = guests.get(sessionId);
-      guests.delete(sessionId);
-      await guest?.close();
+      const session = sessions.get(sessionId);
+      sessions.delete(sessionId);
+      await session?.close();
     },
     async probe(cwd) {
       const program = await launch(cwd);
@@ -93,13 +93,13 @@ export function createAcpEngine(options: AcpEngineOptions): AcpEngine {
           const ways = authMethods.map(({ id }) => id).join(", ");
           throw new EngineError(
             "refused",
-            `${name} names ${ways === "" ? "no way to log in" : `these ways to log in: ${ways}`}`,
+            `${name} offers ${ways === "" ? "no way to log in" : `these ways to log in: ${ways}`}`,
           );
         }
         const { type, args: more, env: extra } = method as Partial<AuthMethodTerminal> & { readonly type?: unknown };
         if (type === "terminal")
           return { way: method.id, terminal: { command, args: [...args, ...(more ?? [])], env: { ...env, ...extra } } };
-        // A person may have to do something in a browser first, so this waits for as long as it takes.
+        // A person may first have to log in with a browser, so this waits without a time limit.
         await orEnded(program.agent.request("authenticate", { methodId: method.id }), program.ended);
         return { way: method.id };
       } finally {
@@ -107,7 +107,7 @@ export function createAcpEngine(options: AcpEngineOptions): AcpEngine {
       }
     },
     async close() {
-      guests.clear();
+      sessions.clear();
       await pool.close();
     },
   };

@@ -1,4 +1,4 @@
-/** Why an engine could not do what it was asked: the turn ends with it, and the next one starts the program again. */
+/** Why an engine failed. The turn ends with this error, and the next turn starts the program again if it has ended. */
 export type EngineErrorCode = "start_failed" | "ended" | "bad_answer" | "no_answer" | "login_needed" | "refused";
 
 export class EngineError extends Error {

@@ -1,4 +1,4 @@
-// The public surface: any program that speaks ACP as the engine of a session, and the client side of ACP by itself.
+// The public API: any program that speaks ACP as the engine of sessions, and the client side of ACP by itself.
 
 export { type AgentPeer, type ConnectedAgent, connectAgent, type UnknownUpdate } from "./connect-agent.js";
 export { type AcpEngine, type AcpEngineOptions, createAcpEngine } from "./engine.js";

@@ -1,28 +1,28 @@
-/** What an engine may take: it is another program, and may be broken or hostile. */
+/** Limits for an engine, which is another program and may be broken or hostile. */
 export const limits = {
-  /** Milliseconds for `initialize`, for `session/new` and for `session/resume` or `session/load`. */
+  /** How many milliseconds `initialize`, `session/new`, `session/resume` and `session/load` may each take. */
   openMs: 60_000,
-  /** Milliseconds between a cancel that an engine ignores and its end. */
+  /** How many milliseconds after a cancel a program is killed if it ignores the cancel. */
   cancelMs: 10_000,
-  /** Milliseconds that a program has to end by itself once its connection is closed. */
+  /** How many milliseconds a program may take to end by itself after its connection has closed. */
   goneMs: 200,
-  /** Milliseconds without a session in use after which the program is ended. */
+  /** After how many milliseconds without an open session the program is ended. */
   idleMs: 600_000,
   /** A start that fails within this many milliseconds doubles the wait before the next one. */
   quickMs: 10_000,
   firstWaitMs: 500,
   longestWaitMs: 60_000,
-  /** Events that nobody has taken yet; above it the program's output is not read. */
+  /** How many events may wait for the session. Above this, the program's output is not read. */
   waitingEvents: 512,
-  /** Bytes of the end of its stderr that an error quotes. */
+  /** How many bytes are kept of the end of the program's stderr, for error messages. */
   stderrBytes: 4096,
-  /** Bytes of JSON kept of something that no record type has a place for. */
+  /** The longest JSON of an update without a record type of its own that is kept. */
   vendorBytes: 16 * 1024,
-  /** Characters of an answer of a tool that are kept. */
+  /** How many characters of a tool's output are kept. */
   outputChars: 256 * 1024,
-  /** Calls, paths and updates remembered at once. */
+  /** How many calls are remembered, and how many early updates of unknown sessions. */
   calls: 4096,
   early: 256,
-  /** Characters of the conversation that a new session of the engine hears. */
+  /** How many characters of the conversation a new session of the engine gets as text. */
   retoldChars: 48 * 1024,
 } as const;

@@ -1,6 +1,7 @@
 /**
- * What an engine says -> agent events, without loss: a call that it names late, names twice or ends twice is one call of the log, text
- * that it sends whole again is only what was added, and a kind that no record has a place for is kept as it came.
+ * Maps an engine's updates to agent events without loss. A call that the engine announces late or twice, or ends twice, becomes one call
+ * of the log. Of text that it sends again, only the new part is kept. An update of an unknown kind is kept unchanged. Settings become options, in all of ACP's
+ * forms: config options, modes, or the models of older agents.
  */
 import {
   type SessionConfigOption,
@@ -15,7 +16,6 @@ import * as v from "valibot";
 import { argsOf, type CallState, contentOf, isUnasked, locationsOf, outputOf, terminalText } from "./call-state.js";
 import type { UnknownUpdate } from "./connect-agent.js";
 import { limits } from "./limits.js";
-import { modelsOf, modesOf, optionOf, withModes } from "./options.js";
 
 export type Mapper = ReturnType<typeof createMapper>;
 
@@ -26,18 +26,18 @@ export interface OpenAnswer {
 }
 
 export function createMapper(clock: () => number) {
-  /** By the engine's id of a call; one that it uses again is another call. */
+  /** By the engine's id of a call. If the engine uses an id again, that is another call. */
   const calls = new Map<string, CallState>();
   let repeats = 0;
   let turnCalls: CallState[] = [];
   let options: EngineOption[] = [];
   const setters = new Map<string, "session/set_mode" | "session/set_model">();
-  /** The message that each speaker is in, where the engine names its messages. */
+  /** By kind of update: the id of the present message, if the engine gives its messages ids. */
   const messages = new Map<string, unknown>();
   let spent = { costUsd: 0, isPriced: false, used: 0, size: 0 };
 
   const begin = (call: ToolCallUpdate): CallState => {
-    // The oldest is forgotten: an engine that makes calls without end must not fill the memory. From then on any id may have been used.
+    // Forget the oldest call, so that endless calls cannot fill the memory. From then on any id may have been used before.
     const isFull = calls.size >= limits.calls;
     const id = isFull || calls.has(call.toolCallId) ? `${call.toolCallId}~${++repeats}` : call.toolCallId;
     const kind = call.kind ?? "other";
@@ -66,7 +66,7 @@ export function createMapper(clock: () => number) {
     metadata: { call_id: id, tool, args, kind, title, locations },
   });
 
-  /** What changed of a call that is known, without its end. */
+  /** The events of changes to a known call, except its end. */
   const changed = (state: CallState, call: ToolCallUpdate): AgentEvent[] => {
     const news: Partial<Metadata<"tool_update">> = {};
     if (call.title && call.title !== state.title) news.title = state.title = call.title;
@@ -85,7 +85,7 @@ export function createMapper(clock: () => number) {
       for (const item of shown) if (item.type === "diff") state.diffs.add(item.path);
       const isNew = JSON.stringify(shown) !== JSON.stringify(state.content);
       if (isNew) state.content = shown;
-      // What comes with its end is in the result.
+      // Content that comes with the end of the call is part of its result.
       if (isNew && !isEnd(call)) news.content = shown;
       events.push(...said(state, text, true));
     }
@@ -94,7 +94,7 @@ export function createMapper(clock: () => number) {
     return events;
   };
 
-  /** Text of a call: the part that was added, or all of it where it was replaced. */
+  /** The event of a call's new output: the added part, or all of it if the engine replaced it. */
   const said = (state: CallState, text: string, isWhole: boolean): AgentEvent[] => {
     if (text === "" || (isWhole && text === state.text)) return [];
     const isGrown = isWhole && text.startsWith(state.text);
@@ -123,7 +123,7 @@ export function createMapper(clock: () => number) {
   const take = (call: ToolCallUpdate, isNew: boolean): AgentEvent[] => {
     const known = calls.get(call.toolCallId);
     const isOver = known !== undefined && known.endedAt !== null;
-    // Some agents tell more of a call that has ended; only a new announcement begins another.
+    // Some agents send more updates of a call that has ended. Only a new announcement begins another call.
     if (isOver && !isNew) return [];
     const state = known && !isOver ? known : begin(call);
     const events: AgentEvent[] = state === known ? [] : [announced(state)];
@@ -181,24 +181,24 @@ export function createMapper(clock: () => number) {
         },
       },
     ],
-    // What a person typed is in the log already.
+    // The log already has the person's prompt.
     user_message_chunk: () => [],
   };
 
   return {
-    /** What the engine counts of its own session. */
+    /** The cost and tokens that the engine counts for its own session. */
     get spent() {
       return spent;
     },
     get options(): readonly EngineOption[] {
       return options;
     },
-    /** The method that sets an option which was made of modes or models; undefined for one of the engine's own options. */
+    /** The method that sets an option made of modes or models; undefined for a config option. */
     setterOf: (id: string) => setters.get(id),
-    /** The events of an option that was set. */
+    /** The events after an option was set. */
     chose: (id: string, value: string | boolean) =>
       setOptions(options.map((option) => (option.id === id ? { ...option, value } : option))),
-    /** Begins a turn: `turnCalls` are those made since. */
+    /** Begins a turn. `turnCalls` returns the calls made since. */
     beginTurn() {
       turnCalls = [];
       messages.clear();
@@ -214,7 +214,7 @@ export function createMapper(clock: () => number) {
         const before = messages.get(kind);
         if (messageId === before) return events;
         messages.set(kind, messageId);
-        // Two messages in a row stay two, also when nothing else stands between them.
+        // Keep two messages apart even if nothing stands between them.
         return before === undefined ? events : [{ type: "part_end", metadata: { kind: spoken.part } }, ...events];
       }
       const handle = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
@@ -222,17 +222,17 @@ export function createMapper(clock: () => number) {
       const read = v.safeParse(updateSchemas[kind as keyof typeof updateSchemas] as v.GenericSchema, update);
       return read.success ? handle(read.output as never) : [vendor(kind, update)];
     },
-    /** Announces or updates the call that a permission is asked for, and returns it. */
+    /** Announces or updates the call that the engine asks permission for, and returns it. */
     asked(call: ToolCallUpdate) {
       const events = take({ ...call, status: null }, !calls.has(call.toolCallId));
       const state = calls.get(call.toolCallId)!;
       state.asked = true;
       return { call: state, events };
     },
-    /** Ends the calls that are left when a turn ends: an engine says nothing more of one that was refused. */
+    /** Ends the calls that are still running when a turn ends, because an engine does not report the end of a refused call. */
     endOpen: (reason: string): AgentEvent[] =>
       [...calls.values()].flatMap((state) => (state.endedAt === null ? [ended(state, false, reason)] : [])),
-    /** The settings that the engine offers, from what it answers when a session is opened. */
+    /** The events of the settings that the engine offers in its answer when a session is opened. */
     opened({ modes, configOptions, models }: OpenAnswer): AgentEvent[] {
       const own = (configOptions ?? []).flatMap(optionOf);
       const [mode, model] = [modesOf(modes, own), modelsOf(models, own)];
@@ -253,7 +253,7 @@ const LEVELS = ["warning", "error"] as const;
 
 type Update<K extends SessionUpdate["sessionUpdate"]> = Extract<SessionUpdate, { sessionUpdate: K }>;
 
-/** Kind of update -> who speaks. The two kinds that come by the thousand are not validated as a whole. */
+/** By kind of update: the events of text. These two kinds come by the thousand and are not validated as a whole. */
 const SPOKEN: Readonly<Record<string, Speaker>> = {
   agent_message_chunk: { delta: "text_delta", role: "agent", part: "text" },
   agent_thought_chunk: { delta: "thought_delta", role: "thought", part: "reasoning" },
@@ -274,7 +274,7 @@ function spokenEvents({ delta, role }: Speaker, content: unknown): AgentEvent[] 
   return [{ type: "content", metadata: { role, block: block as { type: string } } }];
 }
 
-/** What a call is called by whose engine gives it no name: rules and remembered answers go by it. */
+/** The tool name of a call that the engine does not name. Rules and remembered answers refer to it. */
 const TOOL_OF_KIND: Readonly<Record<ToolKind, string>> = {
   read: "Read",
   edit: "Edit",
@@ -290,6 +290,49 @@ const TOOL_OF_KIND: Readonly<Record<ToolKind, string>> = {
 
 function vendor(name: string, data: unknown): AgentEvent {
   const size = JSON.stringify(data)?.length ?? 0;
-  const kept = size <= limits.vendorBytes ? (data as Json) : `${size} characters, more than are kept`;
+  const kept = size <= limits.vendorBytes ? (data as Json) : `${size} characters, too many to keep`;
   return { type: "vendor", metadata: { name: startOf(name, 120), data: kept } };
+}
+
+function optionOf(option: SessionConfigOption): EngineOption[] {
+  const { id, name, description, category } = option;
+  const head = { id, name, ...(description && { description }), ...(category && { category }) };
+  if (option.type === "boolean") return [{ ...head, value: option.currentValue }];
+  if (option.type !== "select") return [];
+  const choices = option.options.flatMap((one) => ("options" in one ? one.options : [one]));
+  return [{ ...head, value: option.currentValue, choices: choices.map((one) => choiceOf(one.value, one)) }];
+}
+
+/** The option for an agent's modes, unless its config options already have the mode. */
+function modesOf(modes: SessionModeState | null | undefined, own: readonly EngineOption[]): EngineOption[] {
+  if (!modes || own.some((one) => isAbout(one, "mode"))) return [];
+  const choices = modes.availableModes.map((mode) => choiceOf(mode.id, mode));
+  return [{ id: "mode", name: "Mode", category: "mode", value: modes.currentModeId, choices }];
+}
+
+const Models = v.object({
+  currentModelId: v.string(),
+  availableModels: v.array(v.object({ modelId: v.string(), name: v.string(), description: v.nullish(v.string()) })),
+});
+
+/** The option for the models of older agents, which the protocol no longer has. */
+function modelsOf(models: unknown, own: readonly EngineOption[]): EngineOption[] {
+  const read = v.safeParse(Models, models);
+  if (!read.success || own.some((one) => isAbout(one, "model"))) return [];
+  const choices = read.output.availableModels.map((model) => choiceOf(model.modelId, model));
+  return [{ id: "model", name: "Model", category: "model", value: read.output.currentModelId, choices }];
+}
+
+/** A new list of config options, with the earlier options made of modes and models, which such a list leaves out. */
+function withModes(now: EngineOption[], before: readonly EngineOption[]): EngineOption[] {
+  const made = before.filter(({ id }) => (id === "mode" || id === "model") && !now.some((one) => isAbout(one, id)));
+  return [...made, ...now];
+}
+
+function choiceOf(id: string, { name, description }: { name: string; description?: string | null | undefined }) {
+  return { id, name, ...(description && { description }) };
+}
+
+function isAbout({ id, category }: EngineOption, what: string): boolean {
+  return id === what || category === what;
 }

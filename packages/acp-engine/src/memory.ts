@@ -1,16 +1,16 @@
-/** What is remembered of an engine's own session in our log, so that it can be taken up after a restart. */
+/** Remembers an engine's own session in our log, so that the session can be restored after a restart. */
 import type { Json } from "@chimera/acp-schema/events";
 import { describeProcess, findHolder, type Holder } from "@chimera/event-store/claim";
 
 export interface Memory {
   readonly engine: string;
-  /** Our session that it belongs to: a fork has a copy of the log, and must not share the engine's session. */
+  /** The id of our session. A fork has a copy of the log and must not use the same session of the engine. */
   readonly owner: string;
-  /** The engine's id of its session. Who has it can resume it, so no client sees it. */
+  /** The engine's id of its session. The id is enough to resume the session, so no client sees it. */
   readonly session: string;
-  /** The turns that it has lived through, as ranges. */
+  /** The turns that the engine's session has seen, as ranges. */
   readonly turns: string;
-  /** Which process it ran in. */
+  /** The process of the engine. */
   readonly program: Holder | null;
 }
 
@@ -31,7 +31,7 @@ export function writeMemory(
   return { ...memory, turns: rangesOf(turns), program: program as unknown as Json };
 }
 
-/** `0-3,5`: a session of ten thousand turns has to fit into what may be remembered. */
+/** Writes numbers as ranges such as `0-3,5`, so that a session of ten thousand turns fits into one record. */
 export function rangesOf(numbers: readonly number[]): string {
   const ranges: [number, number][] = [];
   for (const number of numbers) {
@@ -42,7 +42,7 @@ export function rangesOf(numbers: readonly number[]): string {
   return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
 }
 
-/** Ends a program that outlived the process which started it: it may still write files for a turn that is over. */
+/** Kills a program that outlived the process that started it, because it may still write files for an ended turn. */
 export function endOrphan({ program }: Memory): void {
   if (program === null) return;
   const found = findHolder(program);
@@ -50,6 +50,6 @@ export function endOrphan({ program }: Memory): void {
   try {
     process.kill(process.platform === "win32" ? found.pid : -found.pid, "SIGKILL");
   } catch {
-    // It has ended since.
+    // It has ended meanwhile.
   }
 }

@@ -1,4 +1,4 @@
-/** A question of the engine as a permission of our session, and the answer to it out of the engine's own. */
+/** Asks our session for permission on behalf of the engine, and picks the engine's option for the answer. */
 
 import type { PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from "@chimera/acp-schema";
 import type { Ask, AskRequest } from "@chimera/acp-schema/agent";
@@ -6,7 +6,7 @@ import { DECISION_OF } from "@chimera/acp-schema/conversation";
 import type { Decision, ToolKind } from "@chimera/acp-schema/events";
 import { type CallState, isWriting } from "./call-state.js";
 
-/** Asks about a call that the log has, and returns what to tell the engine. */
+/** Asks about a call that is already in the log, and returns the answer for the engine. */
 export async function settlePermission(
   state: CallState,
   { options }: RequestPermissionRequest,
@@ -17,7 +17,7 @@ export async function settlePermission(
   return answer.by === "cancel" ? CANCELLED : outcomeOf(answer.decision, options, answer.choice);
 }
 
-/** A call as the session's rules know it. */
+/** Describes a call for the session's rules. */
 export function describe(state: CallState): AskRequest {
   const { id, tool, kind, args, title, diffs, locations } = state;
   const { command, cmd } = args as { command?: unknown; cmd?: unknown };
@@ -44,7 +44,7 @@ export const CANCELLED: RequestPermissionResponse = { outcome: { outcome: "cance
 
 // --- internal ---
 
-/** The names that rules know tools of a kind by; an engine's own name counts too. */
+/** The tool names that rules use for each kind. An engine's own name counts too. */
 const NAMES: Partial<Record<ToolKind, string>> = {
   read: "Read",
   edit: "Edit",
@@ -52,7 +52,7 @@ const NAMES: Partial<Record<ToolKind, string>> = {
   search: "search",
   think: "think",
 };
-/** What each decision may be sent as, the nearest first: no refusal becomes one for good. */
+/** The kinds of options that a decision may be sent as, the nearest first. A single refusal is never sent as a permanent one. */
 const KINDS_OF: Readonly<Record<Decision, readonly PermissionOption["kind"][]>> = {
   allow: ["allow_once", "allow_always"],
   always: ["allow_always", "allow_once"],
@@ -60,14 +60,14 @@ const KINDS_OF: Readonly<Record<Decision, readonly PermissionOption["kind"][]>> 
   never: ["reject_always", "reject_once"],
 };
 
-/** The decisions that the engine's options amount to; a refusal is always possible. */
+/** The decisions that the engine's options allow. A refusal is always possible. */
 function decisionsOf(options: readonly PermissionOption[]): Decision[] {
   const offered = new Set<Decision>(options.map(({ kind }) => DECISION_OF[kind]));
   offered.add("deny");
   return (["allow", "always", "deny", "never"] as const).filter((decision) => offered.has(decision));
 }
 
-/** An engine that offers no way to refuse hears that the question was cancelled. */
+/** The engine's option for a decision. An engine without an option to refuse gets the answer that the question was cancelled. */
 function outcomeOf(
   decision: Decision,
   options: readonly PermissionOption[],

@@ -1,4 +1,4 @@
-/** The programs of one engine: one for each workspace, shared by its sessions, ended when nobody needs it. */
+/** Keeps the programs of one engine: one for each workspace, shared by its sessions and ended when no session needs it. */
 import { limits } from "./limits.js";
 import type { EngineProgram } from "./program.js";
 
@@ -12,34 +12,34 @@ export interface Lease {
 
 export function createPool(start: (cwd: string) => Promise<EngineProgram>, clock: () => number) {
   const slots = new Map<string, Slot>();
-  /** Starts that failed, or programs that ended, within a short time of their start. */
+  /** How many starts in a row have failed, or led to programs that ended soon. */
   let failures = 0;
   let mayStartAt = 0;
 
-  const failed = (): void => {
+  const delayNextStart = (): void => {
     const wait = Math.min(limits.firstWaitMs * 2 ** failures, limits.longestWaitMs);
     failures++;
     mayStartAt = clock() + wait;
   };
 
-  const open = async (cwd: string, mine: () => Slot): Promise<EngineProgram> => {
+  const open = async (cwd: string, slotOf: () => Slot): Promise<EngineProgram> => {
     const wait = mayStartAt - clock();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     const startedAt = clock();
     try {
       const program = await start(cwd);
       program.ended.addEventListener("abort", () => {
-        const slot = mine();
+        const slot = slotOf();
         if (slots.get(cwd) === slot) slots.delete(cwd);
         clearTimeout(slot.idle);
         if (slot.isClosing) return;
-        if (clock() - startedAt < limits.quickMs) failed();
+        if (clock() - startedAt < limits.quickMs) delayNextStart();
         else failures = 0;
       });
       return program;
     } catch (error) {
       slots.delete(cwd);
-      failed();
+      delayNextStart();
       throw error;
     }
   };
@@ -51,7 +51,7 @@ export function createPool(start: (cwd: string) => Promise<EngineProgram>, clock
   };
 
   return {
-    /** The program of a workspace, started if there is none. */
+    /** Returns the program of a workspace and starts it if needed. */
     async take(cwd: string): Promise<Lease> {
       const slot: Slot = slots.get(cwd) ?? {
         users: 0,
@@ -63,7 +63,7 @@ export function createPool(start: (cwd: string) => Promise<EngineProgram>, clock
       slot.users++;
       clearTimeout(slot.idle);
       const release = () => {
-        // The program of a slot that was replaced has ended.
+        // If the slot was replaced, its program has ended.
         if (--slot.users > 0 || slots.get(cwd) !== slot) return;
         slot.idle = setTimeout(() => {
           slots.delete(cwd);

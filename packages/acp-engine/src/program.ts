@@ -1,4 +1,4 @@
-/** A running engine: the program, the connection to it, and the sessions that it has open for us. */
+/** Starts an engine's program and connects to it, and passes its messages to the listeners of its sessions. */
 
 import { spawn } from "node:child_process";
 import { setTimeout } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { DECLINED } from "./elicitation.js";
 import { EngineError } from "./errors.js";
 import { limits } from "./limits.js";
 
-/** How an engine is started. */
+/** How to start an engine's program. */
 export interface ProgramStart {
   readonly command: string;
   readonly args: readonly string[];
@@ -23,19 +23,19 @@ export interface ProgramStart {
   readonly cwd: string;
 }
 
-/** A child process as an engine needs it. Its streams deliver bytes. */
+/** The parts of a child process that an engine uses. Its streams deliver bytes. */
 export interface ChildProgram {
   readonly pid: number | undefined;
   readonly stdin: NodeJS.WritableStream;
   readonly stdout: NodeJS.ReadableStream;
   readonly stderr: NodeJS.ReadableStream;
-  /** Resolves when the process is gone, with a few words on how it ended. */
+  /** Resolves when the process has ended, with a short description of how. */
   readonly gone: Promise<string>;
-  /** Ends it with everything it started. */
+  /** Ends the process and its children. */
   end(): Promise<void>;
 }
 
-/** What becomes of what an engine says about one of its sessions. */
+/** Handles an engine's messages about one of its sessions. */
 export interface SessionListener {
   onUpdate(update: UnknownUpdate): void;
   onPermission(asked: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>;
@@ -51,15 +51,15 @@ export async function startProgram(
   onTrouble: (text: string) => void,
 ) {
   const listeners = new Map<string, SessionListener>();
-  /** Updates of a session whose `session/new` is not yet answered, or whose answer was not yet looked at. */
+  /** Updates of sessions that have no listener yet, because the answer to `session/new` has not arrived or was not processed yet. */
   const early = new Map<string, UnknownUpdate[]>();
-  const lastWords = tailOf(child.stderr, onTrouble);
+  const lastLine = tailOf(child.stderr, onTrouble);
   const ended = new AbortController();
-  const sayEnded = (how: string) => {
-    const words = lastWords();
+  const reportEnd = (how: string) => {
+    const words = lastLine();
     ended.abort(new EngineError("ended", `${name} ended (${how})${words === "" ? "" : `: ${words}`}`));
   };
-  void child.gone.then(sayEnded);
+  void child.gone.then(reportEnd);
   try {
     const connecting = connectAgent({
       input: child.stdout as never,
@@ -82,16 +82,16 @@ export async function startProgram(
       },
     });
     const agent = await orEnded(connecting, ended.signal);
-    // A program may live on without its connection: one that was started by another that is gone.
+    // A program may outlive its connection, for example when a wrapper that started it has ended.
     void agent.closed.then(async () => {
       await Promise.race([child.gone, setTimeout(limits.goneMs)]);
-      sayEnded("it closed its connection");
+      reportEnd("it closed its connection");
       await child.end();
     });
     return {
       agent,
       pid: child.pid,
-      /** Aborted when the program is gone; the reason is an `EngineError` that quotes its last words. */
+      /** Aborted when the program has ended. The reason is an `EngineError` that quotes the last line of its stderr. */
       ended: ended.signal as AbortSignal,
       listen(sessionId: string, listener: SessionListener) {
         listeners.set(sessionId, listener);
@@ -99,7 +99,7 @@ export async function startProgram(
         early.clear();
       },
       forget: (sessionId: string) => void listeners.delete(sessionId),
-      /** Stops and goes on reading what the program says. */
+      /** Stops or resumes reading the program's output. */
       pause: (isFull: boolean) => void (isFull ? child.stdout.pause() : child.stdout.resume()),
       end: async () => {
         await within(agent.close(), "close", 1000).catch(() => {});
@@ -125,7 +125,7 @@ export async function orEnded<T>(answer: Promise<T>, ended: AbortSignal): Promis
   try {
     return await Promise.race([answer, gone]);
   } catch (error) {
-    // The end of a connection is seen a moment before the end of its process, which says more.
+    // A connection closes a moment before its process ends, and the error of the process says more.
     if ((error as { code?: unknown }).code === "closed") await Promise.race([gone, setTimeout(2 * limits.goneMs)]);
     throw error;
   } finally {
@@ -133,10 +133,10 @@ export async function orEnded<T>(answer: Promise<T>, ended: AbortSignal): Promis
   }
 }
 
-/** How long a program may take to end after its input was closed. */
+/** How long a program may take to end after SIGTERM. */
 const GRACE_MS = 500;
 
-/** A child in a process group of its own, which ends with it. */
+/** Starts a child in a process group of its own, which `end` kills as a whole. */
 export function startChild({ command, args, env, cwd }: ProgramStart): ChildProgram {
   const isWindows = process.platform === "win32";
   const child = spawn(command, [...args], { cwd, env, detached: !isWindows, stdio: "pipe", windowsHide: true });
@@ -151,7 +151,7 @@ export function startChild({ command, args, env, cwd }: ProgramStart): ChildProg
       if (isWindows) spawn("taskkill", ["/pid", String(child.pid), "/T", "/F"], { stdio: "ignore" });
       else process.kill(-child.pid, signal);
     } catch {
-      // Nobody is left in the group.
+      // The group has no processes left.
     }
   };
   return {
@@ -171,7 +171,7 @@ export function startChild({ command, args, env, cwd }: ProgramStart): ChildProg
 
 // --- internal ---
 
-/** Logs each line that a program complains with, and keeps the last for errors. */
+/** Logs a program's stderr, and returns a function for its last line. */
 function tailOf(stderr: NodeJS.ReadableStream, onLine: (text: string) => void): () => string {
   let tail = "";
   stderr.on("data", (chunk: Buffer) => {

@@ -1,4 +1,4 @@
-/** What goes to an engine with a prompt, and what its answer says was used. */
+/** Builds a prompt for an engine, and reads the usage from its answer. */
 import type { McpServer as AcpMcpServer, AgentCapabilities, ContentBlock } from "@chimera/acp-schema";
 import type { McpServer, Turn } from "@chimera/acp-schema/agent";
 import type { AgentEvent, Message, Metadata } from "@chimera/acp-schema/events";
@@ -6,7 +6,7 @@ import { endOf, startOf } from "@chimera/acp-schema/text";
 import { limits } from "./limits.js";
 import type { Mapper } from "./map-update.js";
 
-/** The prompt as the engine can take it, after what it must hear of the past. */
+/** The prompt with only the kinds of content that the engine can read, after the conversation so far if the engine does not know it. */
 export function promptOf(
   turn: Turn,
   past: string | null,
@@ -21,7 +21,10 @@ export function promptOf(
       (block.type !== "resource" || can.embeddedContext);
     if (isTaken) return block;
     const inner = (block as { resource?: { text?: unknown } }).resource?.text;
-    return { type: "text", text: typeof inner === "string" ? inner : `[${block.type} that this agent cannot take]` };
+    return {
+      type: "text",
+      text: typeof inner === "string" ? inner : `[${block.type} left out, because this agent cannot read it]`,
+    };
   });
   return past === null ? sendable : [{ type: "text", text: past }, ...sendable];
 }
@@ -41,8 +44,9 @@ export function serversFor(servers: readonly McpServer[], { mcpCapabilities: can
 }
 
 /**
- * What the turn used. An engine counts the cost of its own session, the log the cost of this one: `base` is what this one had cost when the turn began
- * less what the engine's had.
+ * The usage after a turn. An engine counts the cost of its own session, and the log counts the cost of our session.
+ *
+ * @param base - Our cost minus the engine's at the turn's start.
  */
 export function usageOf(mapper: Mapper, base: number, usage: unknown): AgentEvent {
   const { costUsd, isPriced, used, size } = mapper.spent;
@@ -62,7 +66,7 @@ export function usageOf(mapper: Mapper, base: number, usage: unknown): AgentEven
   return { type: "usage", metadata };
 }
 
-/** The conversation so far as a text, for an engine whose own memory of it is gone. Null where nothing was said yet. The newest messages are kept where not all fit. */
+/** The conversation as text, for an engine that does not know it: the newest messages if not all fit. Null for an empty conversation. */
 export function retell(history: readonly Message[]): string | null {
   const lines: string[] = [];
   let left: number = limits.retoldChars;
@@ -82,8 +86,8 @@ export function retell(history: readonly Message[]): string | null {
 
 // --- internal ---
 
-const OPENING = "This conversation began in a session that is no longer there. What was said and done so far:";
-const CLOSING = "End of what was said so far. Go on from here with the following request:";
+const OPENING = "This conversation began in a session that no longer exists. Its messages and tool calls so far:";
+const CLOSING = "End of the conversation so far. Continue with the following request:";
 const TOOL_CHARS = 200;
 
 function lineOf(message: Message): string {

@@ -1,4 +1,4 @@
-/** Sessions whose engine is the scripted agent, over a real child process, with a log and snapshots on disk. */
+/** Runs sessions with the scripted agent, a real child process, as their engine, and keeps their log and snapshots on disk. */
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ export function open(at: Directories, more: Partial<AcpEngineOptions> & { readon
   return { engine, sessions, trouble, close };
 }
 
-/** Prompts and returns the records of the turn once it has ended. */
+/** Sends a prompt and returns the records of its turn after it has ended. */
 export async function turn(session: OwnedSession, sessions: ReturnType<typeof open>["sessions"], text: string) {
   const { turn: number } = session.prompt({ text });
   await session.idle();
@@ -76,7 +76,7 @@ export function said(of: readonly SessionRecord[]): string {
   return of.map((record) => (record.type === "text_delta" ? record.metadata.text : "")).join("");
 }
 
-/** What the agent was prompted with, in order. */
+/** The prompts that the agent has received, in order. */
 export function prompts({ state }: Directories): string[] {
   return readFileSync(join(state, "prompts"), "utf8")
     .trim()

@@ -3,11 +3,11 @@ import { expect, test, vi } from "vitest";
 import { AGENT, open, place, records, said, turn } from "./engine.js";
 
 test.each([
-  ["lines that are not JSON, batches, answers to nobody", "junk\nsay still here"],
-  ["updates of a session that is not ours", "stranger\nsay still here"],
+  ["lines that are not JSON, batches and answers without a request", "junk\nsay still here"],
+  ["updates of an unknown session", "stranger\nsay still here"],
   ["a line of 40 MiB", "bigline 40\nsay still here"],
-  ["a question that is not offered", "unasked\nsay still here"],
-])("goes on after %s", async (_name, orders) => {
+  ["a call of a method that the engine was not offered", "unasked\nsay still here"],
+])("a turn continues after %s", async (_name, orders) => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -16,14 +16,14 @@ test.each([
   expect(log.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: true } });
 });
 
-test("answers a question that is not offered with an error", async () => {
+test("a call of a method that the engine was not offered gets an error", async () => {
   const at = place();
   const { sessions, trouble } = open(at);
   await turn(await sessions.create({ cwd: at.cwd }), sessions, "unasked");
   await vi.waitFor(() => expect(trouble.join()).toContain("-32601"));
 });
 
-test("ends a program that ignores a cancel, and the next turn resumes", async () => {
+test("a program that ignores a cancel is killed, and the next turn resumes its session", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -39,7 +39,7 @@ test("ends a program that ignores a cancel, and the next turn resumes", async ()
   expect(Date.now() - started).toBeGreaterThan(9000);
 }, 40_000);
 
-test("leaves no process when everything is closed", { tags: ["needs-linux"] }, async () => {
+test("no process is left when everything is closed", { tags: ["needs-linux"] }, async () => {
   const at = place();
   const { sessions, close } = open(at);
   const session = await sessions.create({ cwd: at.cwd });

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { limits } from "../src/limits.js";
 import { AGENT, open, place, prompts, records, said, turn } from "./engine.js";
 
-/** A session with one turn, loaded again by another program than the one it was made by. */
+/** A session with one turn, loaded again after the program that made it has ended. */
 async function restarted(can: string) {
   const at = place();
   const first = open(at, { can });
@@ -18,8 +18,8 @@ async function restarted(can: string) {
 test.each([
   ["resume", "resume"],
   ["load", "load"],
-  ["load, where it only says that it can resume", "resume-lies,load"],
-])("takes its session up again by %s, silently, and sends no prompt twice", async (_name, can) => {
+  ["load, because the resume that it offers fails", "resume-lies,load"],
+])("an engine's session is restored by %s, without a notice and without sending a prompt twice", async (_name, can) => {
   const { at, sessions, session } = await restarted(can);
   const log = await turn(session, sessions, "recall");
   expect(said(log)).toBe("say one");
@@ -29,20 +29,23 @@ test.each([
 });
 
 test.each([
-  ["neither is offered", "", "could not take up its session,"],
+  ["neither is offered", "", "could not restore its session,"],
   ["load fails", "load-fails", "session/load: the session file is gone"],
   ["both fail", "resume-lies,load-fails", "session/resume: Method not found; session/load"],
-])("tells a new session what was said, once and with a notice, where %s", async (_name, can, why) => {
-  const { at, sessions, session } = await restarted(can);
-  const log = await turn(session, sessions, "say two");
-  expect(log.find(({ type }) => type === "notice")?.metadata).toMatchObject({ text: expect.stringContaining(why) });
-  const told = prompts(at)[1]!;
-  expect(told).toContain("User: say one");
-  expect(told).toContain("Assistant: one");
-  expect(told.endsWith("say two")).toBe(true);
-});
+])(
+  "a new session of the engine gets the conversation as text once, with a notice, when %s",
+  async (_name, can, why) => {
+    const { at, sessions, session } = await restarted(can);
+    const log = await turn(session, sessions, "say two");
+    expect(log.find(({ type }) => type === "notice")?.metadata).toMatchObject({ text: expect.stringContaining(why) });
+    const received = prompts(at)[1]!;
+    expect(received).toContain("User: say one");
+    expect(received).toContain("Assistant: one");
+    expect(received.endsWith("say two")).toBe(true);
+  },
+);
 
-test("tells a new session the conversation without what was undone, and after a fork", async () => {
+test("the conversation as text has no undone turns, and a fork gets it too", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -53,9 +56,9 @@ test("tells a new session the conversation without what was undone, and after a 
   expect(log.find(({ type }) => type === "notice")?.metadata).toMatchObject({
     text: expect.stringContaining("was changed"),
   });
-  const told = prompts(at).at(-1)!;
-  expect(told).toContain("User: say one");
-  expect(told).not.toContain("say two");
+  const received = prompts(at).at(-1)!;
+  expect(received).toContain("User: say one");
+  expect(received).not.toContain("say two");
 
   const fork = await sessions.fork(session.id, { turn: 0 });
   await turn(fork, sessions, "say four");
@@ -63,7 +66,7 @@ test("tells a new session the conversation without what was undone, and after a 
   expect(prompts(at).at(-1)).not.toContain("say three");
 });
 
-test("ends a turn at once when the program dies, with its last words, and the next turn resumes", async () => {
+test("when the program dies its turn fails at once with the last line of stderr, and the next turn resumes", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -75,7 +78,7 @@ test("ends a turn at once when the program dies, with its last words, and the ne
   expect(said(await turn(session, sessions, "recall"))).toBe("say one");
 });
 
-test("waits longer before each start of a program that keeps dying", async () => {
+test("a program that keeps dying is started after longer and longer waits", async () => {
   const at = place();
   const { sessions } = open(at, { can: "dies-at-start" });
   const session = await sessions.create({ cwd: at.cwd });
@@ -88,7 +91,7 @@ test("waits longer before each start of a program that keeps dying", async () =>
   expect(times[2]! - times[1]!).toBeGreaterThan(900);
 });
 
-test("says why a program that is not there cannot be started", async () => {
+test("the turn of a missing program fails with the reason", async () => {
   const at = place();
   const { sessions } = open(at, { command: "/nonexistent/agent", args: [] });
   const session = await sessions.create({ cwd: at.cwd });
@@ -96,30 +99,30 @@ test("says why a program that is not there cannot be started", async () => {
   expect(log.at(-1)).toMatchObject({ metadata: { success: false, error: expect.stringContaining("ENOENT") } });
 });
 
-test("logs in where the agent asks for it and a way is set, and says so where none is", async () => {
+test("when the agent asks for a login, the configured login method is used, and without one the turn fails", async () => {
   const at = place();
   const without = open(at, { can: "login" });
   const session = await without.sessions.create({ cwd: at.cwd });
   const log = await turn(session, without.sessions, "say one");
-  expect(log.at(-1)).toMatchObject({ metadata: { error: "scripted wants a login (key)" } });
+  expect(log.at(-1)).toMatchObject({ metadata: { error: "scripted needs a login (key)" } });
   await without.close();
   const { sessions } = open(at, { can: "login", auth: "key" });
   expect(said(await turn(await sessions.load(session.id), sessions, "say two"))).toBe("two");
 });
 
-test("refuses an agent of another version", async () => {
+test("an agent that speaks another version of ACP is refused", async () => {
   const at = place();
   const { sessions } = open(at, { env: { SCRIPTED_VERSION: "9" } });
   const log = await turn(await sessions.create({ cwd: at.cwd }), sessions, "say one");
   expect(log.at(-1)).toMatchObject({ metadata: { error: expect.stringContaining("version 9") } });
 });
 
-test("ends a program that outlived its host before anything is written", { tags: ["needs-linux"] }, async () => {
+test("a program that outlived its host is killed before the next turn", { tags: ["needs-linux"] }, async () => {
   const at = place();
   const first = open(at, { can: "resume" });
   const session = await first.sessions.create({ cwd: at.cwd });
   await turn(session, first.sessions, "say one");
-  // As if the host had been killed: the program that the log names still runs.
+  // Make it look as if the host was killed: the program that the log names still runs.
   const orphan = spawn(process.execPath, [AGENT], { detached: true, stdio: ["pipe", "ignore", "ignore"], env: {} });
   onTestFinished(() => void orphan.kill("SIGKILL"));
   const gone = new Promise((resolve) => orphan.once("exit", (_code, signal) => resolve(signal)));
@@ -137,7 +140,7 @@ test("ends a program that outlived its host before anything is written", { tags:
   expect(await gone).toBe("SIGKILL");
 });
 
-test("eight sessions of a workspace share a program; when it dies, all resume", async () => {
+test("eight sessions of a workspace share a program, and all resume after it has died", async () => {
   const at = place();
   const { sessions } = open(at);
   const eight = await Promise.all(Array.from({ length: 8 }, () => sessions.create({ cwd: at.cwd })));
@@ -148,13 +151,13 @@ test("eight sessions of a workspace share a program; when it dies, all resume", 
   expect(programs.size).toBe(1);
   process.kill([...programs][0]!, "SIGKILL");
   await vi.waitFor(() => expect(describeProcess([...programs][0]!)).toBeNull());
-  // Its end reaches this process a moment later than it happens.
+  // This process learns of the end a moment after it happens.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const answers = await Promise.all(eight.map(async (session) => said(await turn(session, sessions, "recall"))));
   expect(answers).toEqual(eight.map((_, i) => `say ${i}`));
 });
 
-test("a program that took the place of one that died runs on while one of its sessions is open", async () => {
+test("a program that replaced a dead one keeps running while one of its sessions is open", async () => {
   const at = place();
   const { sessions, engine } = open(at);
   const [one, two] = [await sessions.create({ cwd: at.cwd }), await sessions.create({ cwd: at.cwd })];

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// An ACP agent whose prompts are orders: what it says, writes and asks, and how it misbehaves. It keeps its sessions in a file.
+// An ACP agent for tests. Its prompts are orders to send text, write files, ask questions or misbehave. It keeps its sessions in files.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -52,7 +52,7 @@ const OPTION_KINDS = [
   { optionId: "no", name: "No", kind: "reject_once" },
 ];
 
-/** First word of a line of the prompt -> what it does. */
+/** The orders by the first word of a line of the prompt. */
 const ORDERS = {
   say: async (session, text) => say(session.id, text),
   hangup: async () => {
@@ -305,7 +305,7 @@ const METHODS = {
     }
     session.said.push(text.split("\n").at(-1));
     keep(session);
-    // From the answer on, not from the order: a slow reader must not take it for a part of the turn.
+    // The delay starts at the answer and not at the order, so that a slow reader does not count the update as part of the turn.
     if (session.after) setTimeout(() => ORDERS.title(session, "Said afterwards"), session.after);
     return {
       stopReason: session.cancelled ? "cancelled" : stopReason,

@@ -6,7 +6,7 @@ import { limits } from "../src/limits.js";
 import { createMapper } from "../src/map-update.js";
 import { open, place, prompts, records, said, turn } from "./engine.js";
 
-test("keeps every kind of update in the log, in the order it came", async () => {
+test("every kind of update is recorded, in the order the agent sent them", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -49,7 +49,7 @@ test("keeps every kind of update in the log, in the order it came", async () => 
   expect(log.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: true, output: "hello", steps: 1 } });
 });
 
-test("makes one call of an early announcement, its late input, growing text and what comes after its end", async () => {
+test("an early announcement, late input, growing text and updates after the end are one call", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -69,7 +69,7 @@ test("makes one call of an early announcement, its late input, growing text and 
   expect(log.at(-1)!.metadata).toMatchObject({ success: true, output: "a\nb" });
 });
 
-test("gives a call id that an agent uses twice to two calls, and ends one that never ends", async () => {
+test("calls that reuse an id are different calls, and one that never ends fails with its turn", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -80,7 +80,7 @@ test("gives a call id that an agent uses twice to two calls, and ends one that n
   expect(results.map(({ metadata }) => metadata.success)).toEqual([true, true, false]);
 });
 
-test("keeps output of a command that repeats itself", async () => {
+test("repeated output of a command is kept", async () => {
   const at = place();
   const { sessions } = open(at);
   const log = await turn(await sessions.create({ cwd: at.cwd }), sessions, "progress ...");
@@ -89,7 +89,7 @@ test("keeps output of a command that repeats itself", async () => {
   expect(log.find(({ type }) => type === "tool_result")?.metadata).toMatchObject({ output: "..." });
 });
 
-test("gives each call an id of its own, also when more were made than are remembered", () => {
+test("each call has an id of its own, also after more calls than are remembered", () => {
   const mapper = createMapper(Date.now);
   const ids = Array.from({ length: limits.calls }, (_, i) => String(i));
   const events = [...ids, "0", "1", "new", "new", "new"].flatMap((toolCallId) => [
@@ -100,7 +100,7 @@ test("gives each call an id of its own, also when more were made than are rememb
   expect(new Set(announced).size).toBe(limits.calls + 5);
 });
 
-test("asks every client with the agent's own answers, and tells the agent which was chosen", async () => {
+test("a permission request offers the agent's own options, and the agent gets the chosen one", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -126,7 +126,7 @@ test("asks every client with the agent's own answers, and tells the agent which 
 test.each([
   ["read-only", '{"outcome":"selected","optionId":"no"}'],
   ["auto", '{"outcome":"selected","optionId":"once"}'],
-] as const)("answers for the person in mode %s", async (mode, outcome) => {
+] as const)("mode %s answers in place of the person", async (mode, outcome) => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -134,7 +134,7 @@ test.each([
   expect(said(await turn(session, sessions, "permission a.txt"))).toBe(outcome);
 });
 
-test("puts a form to the people field by field, and tells the agent what they answered", async () => {
+test("a form is asked field by field, and the agent gets the answers", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -161,7 +161,7 @@ test("puts a form to the people field by field, and tells the agent what they an
   expect(said(log)).toBe('{"action":"accept","content":{"colour":"b","count":3}}');
 });
 
-test("ends a program that closed its connection and lives on, and starts another for the next turn", async () => {
+test("a program that closed its connection is ended, and the next turn starts another", async () => {
   const at = place();
   const { sessions } = open(at, { can: "resume,load,close,stays" });
   const session = await sessions.create({ cwd: at.cwd });
@@ -170,14 +170,14 @@ test("ends a program that closed its connection and lives on, and starts another
   expect(said(await turn(session, sessions, "say hello again"))).toContain("hello again");
 });
 
-test("declines a form that nobody is there to fill in", async () => {
+test("a form is declined when no client can answer", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
   expect(said(await turn(session, sessions, "form"))).toBe('{"action":"decline"}');
 });
 
-test("keeps two messages of the agent apart that follow each other at once", async () => {
+test("two messages of the agent in a row stay apart", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -186,14 +186,14 @@ test("keeps two messages of the agent apart that follow each other at once", asy
   expect(reply).toMatchObject({ parts: [{ text: "A warning." }, { text: "The answer." }] });
 });
 
-test("refuses as cancelled where the agent offers no way to refuse, and without anybody to ask", async () => {
+test("a refusal is sent as cancelled when the agent offers no option to refuse", async () => {
   const at = place();
   const { sessions } = open(at, { env: { SCRIPTED_NO_REJECT: "1" } });
   const session = await sessions.create({ cwd: at.cwd });
   expect(said(await turn(session, sessions, "permission a.txt"))).toBe('{"outcome":"cancelled"}');
 });
 
-test("undoes the files that the agent wrote itself, and leaves a person's edit of the meantime alone", async () => {
+test("undo reverts the files that the agent wrote, and leaves a person's edit during the turn alone", async () => {
   const at = place();
   writeFileSync(join(at.cwd, "notes.txt"), "mine");
   const { sessions } = open(at);
@@ -213,7 +213,7 @@ test("undoes the files that the agent wrote itself, and leaves a person's edit o
   expect(readFileSync(join(at.cwd, "notes.txt"), "utf8")).toBe("mine, changed while it talked");
 });
 
-test("records what the agent says between turns", async () => {
+test("updates between turns are recorded", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -223,7 +223,7 @@ test("records what the agent says between turns", async () => {
   expect(log.findLast(({ type }) => type === "title_changed")?.turn).toBeNull();
 });
 
-test("cancels, and the agent goes on with the next prompt", async () => {
+test("after a cancel the agent takes the next prompt", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -236,7 +236,7 @@ test("cancels, and the agent goes on with the next prompt", async () => {
   expect(prompts(at)).toHaveLength(2);
 });
 
-test("passes on why the agent stopped and what it refused", async () => {
+test("a turn has the agent's stop reason, or its error", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -246,7 +246,7 @@ test("passes on why the agent stopped and what it refused", async () => {
   expect(refused.at(-1)).toMatchObject({ metadata: { success: false, error: "scripted: the model said no: quota" } });
 });
 
-test("counts the cost of each turn once, though the agent counts its whole session", async () => {
+test("the cost of each turn is counted once, although the agent counts its whole session", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
@@ -256,7 +256,7 @@ test("counts the cost of each turn once, though the agent counts its whole sessi
   expect(session.conversation.facts.usage!.total_usd).toBeCloseTo(0.4);
 });
 
-test("sets an option of the agent's own, at once and again after a restart", async () => {
+test("an option of the agent's own is set at once, and again after a restart", async () => {
   const at = place();
   const first = open(at);
   const session = await first.sessions.create({ cwd: at.cwd });
@@ -272,7 +272,7 @@ test("sets an option of the agent's own, at once and again after a restart", asy
   expect(said(await turn(again, second.sessions, "recall"))).toBe("say hello|mode=plan|recall|mode=plan|thinking=high");
 });
 
-test("gives the agent the environment it was given and nothing else", async () => {
+test("the agent gets only the environment that was configured", async () => {
   const at = place();
   const { sessions } = open(at, { env: { OPENAI_API_KEY: "x" } });
   const session = await sessions.create({ cwd: at.cwd });
@@ -280,7 +280,7 @@ test("gives the agent the environment it was given and nothing else", async () =
   expect(names).toEqual(["OPENAI_API_KEY", "PATH", "SCRIPTED_CAN", "SCRIPTED_STATE"]);
 });
 
-test("delivers 20,000 deltas whole and in order", async () => {
+test("20,000 deltas arrive whole and in order", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });

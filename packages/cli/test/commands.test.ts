@@ -414,6 +414,6 @@ test("engines login uses the named way to log in, and lists the ways for an unkn
     person.type(["engines", "login", "command", ...way, "--engine-command", `${process.execPath} ${agent}`]);
   expect(ok(await login())).toBe("logged in by key\n");
   expect(ok(await login("key"))).toBe("logged in by key\n");
-  const stderr = "otter engines: command names these ways to log in: key\n";
+  const stderr = "otter engines: command offers these ways to log in: key\n";
   expect(await login("browser")).toMatchObject({ code: 1, stderr });
 });

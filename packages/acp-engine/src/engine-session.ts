@@ -1,4 +1,4 @@
-/** One of our sessions as the engine has it: opened or taken up again, prompted, cancelled, left. */
+/** Drives the session of an engine behind one of our sessions: opens or restores it, prompts it, cancels it and closes it. */
 import type { McpServer as AcpMcpServer } from "@chimera/acp-schema";
 import type { AgentContext, Turn } from "@chimera/acp-schema/agent";
 import { ENGINE_OPTION } from "@chimera/acp-schema/conversation";
@@ -17,31 +17,31 @@ import type { Lease, Pool } from "./pool.js";
 import { type EngineProgram, orEnded } from "./program.js";
 import { promptOf, retell, serversFor, usageOf } from "./prompt.js";
 
-export interface GuestDeps {
+export interface EngineSessionDeps {
   readonly engine: string;
   readonly sessionId: string;
   readonly cwd: string;
   readonly pool: Pool;
-  /** The way to log in that the engine is asked to use; without, an engine that wants a login fails the turn. */
+  /** The id of the engine's login method to use. Without one, a turn fails when the engine asks for a login. */
   readonly auth: string | undefined;
   readonly clock: () => number;
-  /** Whether this process started the program of that number. */
+  /** Whether this process started the program with this pid. */
   readonly isOurs: (pid: number | undefined) => boolean;
 }
 
-export type Guest = ReturnType<typeof createGuest>;
+export type EngineSession = ReturnType<typeof createEngineSession>;
 
-export function createGuest(deps: GuestDeps) {
+export function createEngineSession(deps: EngineSessionDeps) {
   let opened: Opened | null = null;
-  /** The turn that runs; what comes without one goes into the log between turns. */
+  /** The running turn. Without one, events are recorded between turns. */
   let running: RunningTurn | null = null;
-  /** Resolves when the engine has answered the last prompt: a turn that was left may still be at work. */
-  let free: Promise<unknown> = Promise.resolve();
-  let voice: AgentContext["session"] | null = null;
+  /** Resolves when the engine has answered the last prompt, because a turn that our session gave up may still run. */
+  let answered: Promise<unknown> = Promise.resolve();
+  let ourSession: AgentContext["session"] | null = null;
 
-  const say = (events: readonly AgentEvent[]): void => {
+  const emit = (events: readonly AgentEvent[]): void => {
     if (!running) {
-      for (const event of events) voice?.emit(event);
+      for (const event of events) ourSession?.emit(event);
       return;
     }
     const { outbox } = running;
@@ -53,20 +53,20 @@ export function createGuest(deps: GuestDeps) {
     void outbox.taken().then(() => program.pause(false));
   };
 
-  const take = (update: UnknownUpdate): void => {
+  const onUpdate = (update: UnknownUpdate): void => {
     if (!opened) return;
-    // What a session that is loaded says of its past is in our log already.
+    // While the engine loads a session it repeats its past, which our log already has.
     if (opened.isReplaying && !STATE_KINDS.has(String(update["sessionUpdate"]))) return;
-    say(opened.mapper.of(update));
+    emit(opened.mapper.of(update));
   };
 
   const listener = {
-    onUpdate: take,
+    onUpdate,
     async onPermission(asked: Parameters<typeof settlePermission>[1]) {
       if (!running || !opened) return CANCELLED;
       const { outbox, context } = running;
       const { call, events } = opened.mapper.asked(asked.toolCall);
-      say(events);
+      emit(events);
       await outbox.taken();
       return settlePermission(call, asked, context.ask);
     },
@@ -85,7 +85,7 @@ export function createGuest(deps: GuestDeps) {
     release();
   };
 
-  /** Makes sure that the engine has a session that knows the visible conversation, and returns what it must still hear of it. */
+  /** Opens a session of the engine that knows the visible conversation, or returns the conversation as text for a new one. */
   const open = async (turn: Turn, context: AgentContext): Promise<string | null> => {
     const memory = readMemory(context.session.recall(), deps.engine);
     const isSamePast = memory?.owner === deps.sessionId && memory.turns === rangesOf(turn.seen);
@@ -104,13 +104,13 @@ export function createGuest(deps: GuestDeps) {
         opened = { ...lease, session, mapper, isReplaying };
         program.listen(session, listener);
       };
-      const reasons = isSamePast ? await takeUp(program, memory, base, prepare) : [];
+      const reasons = isSamePast ? await restore(program, memory, base, prepare) : [];
       if (reasons === null) return null;
-      const answer = await loggedIn(program, () => program.agent.request("session/new", base));
+      const answer = await withLogin(program, () => program.agent.request("session/new", base));
       prepare(answer.sessionId, false);
-      say(mapper.opened(answer));
+      emit(mapper.opened(answer));
       const past = retell(turn.history);
-      if (past !== null) say([notice(whyRetold(deps.engine, memory, isSamePast, reasons))]);
+      if (past !== null) emit([notice(whyRetold(deps.engine, memory, isSamePast, reasons))]);
       return past;
     } catch (error) {
       if (opened) leave();
@@ -119,8 +119,8 @@ export function createGuest(deps: GuestDeps) {
     }
   };
 
-  /** Resumes or loads a session that is remembered. Null when it is there again, else why each way failed. */
-  const takeUp = async (
+  /** Resumes or loads a remembered session. Returns null if it is open again, or else the reason why each method failed. */
+  const restore = async (
     program: EngineProgram,
     memory: Memory,
     base: { cwd: string; mcpServers: AcpMcpServer[] },
@@ -137,9 +137,9 @@ export function createGuest(deps: GuestDeps) {
       try {
         prepare(memory.session, method === "session/load");
         const asked = { ...base, sessionId: memory.session };
-        const answer = await loggedIn(program, () => within(program.agent.request(method, asked), method));
+        const answer = await withLogin(program, () => within(program.agent.request(method, asked), method));
         opened!.isReplaying = false;
-        say(opened!.mapper.opened(answer as OpenAnswer));
+        emit(opened!.mapper.opened(answer as OpenAnswer));
         return null;
       } catch (error) {
         program.forget(memory.session);
@@ -151,7 +151,7 @@ export function createGuest(deps: GuestDeps) {
     return reasons;
   };
 
-  const loggedIn = async <T>(program: EngineProgram, call: () => Promise<T>): Promise<T> => {
+  const withLogin = async <T>(program: EngineProgram, call: () => Promise<T>): Promise<T> => {
     const attempt = () => orEnded(within(call(), "opening a session"), program.ended);
     try {
       return await attempt();
@@ -159,9 +159,13 @@ export function createGuest(deps: GuestDeps) {
       if (!isRpcError(error) || error.code !== LOGIN_NEEDED) throw error;
       const ways = program.agent.about.authMethods.map(({ id }) => id);
       if (deps.auth === undefined || !ways.includes(deps.auth))
-        throw new EngineError("login_needed", `${deps.engine} wants a login (${ways.join(", ") || "no way named"})`, {
-          cause: error,
-        });
+        throw new EngineError(
+          "login_needed",
+          `${deps.engine} needs a login (${ways.join(", ") || "and offers no way to log in"})`,
+          {
+            cause: error,
+          },
+        );
       await orEnded(
         within(program.agent.request("authenticate", { methodId: deps.auth }), "authenticate"),
         program.ended,
@@ -182,7 +186,7 @@ export function createGuest(deps: GuestDeps) {
     const type = typeof value === "boolean" ? { type: "boolean" } : {};
     if (setter) await request(setter, { [setter === "session/set_mode" ? "modeId" : "modelId"]: value });
     else await request("session/set_config_option", { configId: id, ...type, value });
-    say(mapper.chose(id, value));
+    emit(mapper.chose(id, value));
   };
 
   const setChosen = async ({ settings }: Turn): Promise<void> => {
@@ -190,7 +194,7 @@ export function createGuest(deps: GuestDeps) {
       if (!id.startsWith(ENGINE_OPTION)) continue;
       const own = id.slice(ENGINE_OPTION.length);
       await setOption(own, value).catch((error: Error) =>
-        say([notice(`${deps.engine} did not take ${own} = ${value}: ${error.message}`)]),
+        emit([notice(`${deps.engine} did not accept ${own} = ${value}: ${error.message}`)]),
       );
     }
   };
@@ -198,7 +202,7 @@ export function createGuest(deps: GuestDeps) {
   const prompt = async (turn: Turn, context: AgentContext, past: string | null): Promise<AgentEvent[]> => {
     const { program, session, mapper } = opened!;
     mapper.beginTurn();
-    say([{ type: "step_start", metadata: { step: 1 } }]);
+    emit([{ type: "step_start", metadata: { step: 1 } }]);
     const spentBefore = mapper.spent.costUsd;
     let kill: NodeJS.Timeout | undefined;
     const onCancel = () => {
@@ -212,7 +216,7 @@ export function createGuest(deps: GuestDeps) {
       const asked = program.agent.request("session/prompt", { sessionId: session, prompt: content });
       const answer = await orEnded(asked, program.ended);
       return [
-        ...mapper.endOpen("the engine said nothing more of it"),
+        ...mapper.endOpen("the engine did not report the end of this call"),
         usageOf(mapper, turn.settings.spentUsd - spentBefore, (answer as { readonly usage?: unknown }).usage),
         { type: "step_end", metadata: { step: 1 } },
         { type: "turn_end", metadata: { stop_reason: answer.stopReason } },
@@ -230,11 +234,11 @@ export function createGuest(deps: GuestDeps) {
 
   const work = async (turn: Turn, context: AgentContext): Promise<void> => {
     const isMine = createAttribution(context.workspace.cwd, () => opened?.mapper.turnCalls() ?? []);
-    // The first look at a large workspace takes seconds, and so does the start of most engines.
+    // Scanning a large workspace for the first time takes seconds, and so does starting most engines, so do both at once.
     const watching = context.workspace.willRun(deps.engine, { mine: isMine });
     watching.catch(() => {});
     const past = await open(turn, context);
-    // Written while the workspace is looked at: the engine is asked when both are done.
+    // This is written during the scan. The engine is prompted when both are done.
     const remembered = remember(turn, context);
     remembered.catch(() => {});
     await setChosen(turn);
@@ -244,24 +248,24 @@ export function createGuest(deps: GuestDeps) {
     for (const state of opened?.mapper.turnCalls() ?? [])
       if (isUnasked(state)) await context.ask({ ...describe(state), unasked: true });
     const left = await ran();
-    if (left.length > 0) say([notice(leftAlone(left))]);
-    say(last);
+    if (left.length > 0) emit([notice(changedByOthers(left))]);
+    emit(last);
   };
 
   return {
-    /** Sets an option of the engine's own, at once where its session is open. */
+    /** Sets one of the engine's own options if its session is open. */
     set: setOption,
     run: (turn: Turn, context: AgentContext) =>
       createOutbox<AgentEvent>(
         async (outbox) => {
-          voice = context.session;
-          await free;
-          const mine: RunningTurn = { outbox, context };
-          running = mine;
+          ourSession = context.session;
+          await answered;
+          const current: RunningTurn = { outbox, context };
+          running = current;
           const worked = work(turn, context).finally(() => {
-            if (running === mine) running = null;
+            if (running === current) running = null;
           });
-          free = worked.catch(() => {});
+          answered = worked.catch(() => {});
           await worked.catch((error: unknown) => Promise.reject(readable(error, deps.engine)));
         },
         () => {},
@@ -293,9 +297,9 @@ interface RunningTurn {
   readonly context: AgentContext;
 }
 
-/** The code with which an agent asks for a login. */
+/** The error code with which an agent asks for a login. */
 const LOGIN_NEEDED = -32000;
-/** Kinds of updates that say how things are, not what was said. */
+/** Kinds of updates about the present state of a session and not about its past messages. */
 const STATE_KINDS: ReadonlySet<string> = new Set([
   "available_commands_update",
   "current_mode_update",
@@ -312,14 +316,14 @@ function whyRetold(engine: string, memory: Memory | null, isSamePast: boolean, r
     ? `${engine} has not seen this conversation`
     : !isSamePast
       ? "the conversation was changed (undone, cleared, forked or continued elsewhere)"
-      : `${engine} could not take up its session${reasons.length > 0 ? ` (${reasons.join("; ")})` : ""}`;
+      : `${engine} could not restore its session${reasons.length > 0 ? ` (${reasons.join("; ")})` : ""}`;
   return `${why}, so a new session of it received the conversation so far as text`;
 }
 
-function leftAlone(paths: readonly string[]): string {
+function changedByOthers(paths: readonly string[]): string {
   const named = paths.slice(0, 5).join(", ");
   const more = paths.length > 5 ? ` and ${paths.length - 5} more` : "";
-  return `changed while the engine worked, but not by it: ${named}${more}; undo leaves them alone`;
+  return `files that the engine did not change have changed during the turn: ${named}${more}; undo leaves them alone`;
 }
 
 function readable(error: unknown, engine: string): Error {
