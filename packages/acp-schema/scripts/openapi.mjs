@@ -14,7 +14,7 @@ const ANYWHERE = [
   "session_closed",
   "draining",
 ];
-const KEYED = /^POST \/(sessions(\/\{id\}\/turns)?|session\/\{id\}\/message|runs)$/;
+const KEYED = /^POST .*\/(sessions?|runs|turns|message|fork|invoke)$/;
 
 /** @param http, events schema files as written beside this one @param version of the package */
 export function describeApi({ http, events, version }) {

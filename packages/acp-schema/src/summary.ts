@@ -53,8 +53,10 @@ export interface Summary {
   readonly bounds?: SummaryBounds;
   /** The program that runs its turns, where a client chose one. */
   readonly engine?: string;
-  /** What the sender of its first prompt calls that prompt. */
+  /** What the sender of the request that made it calls that request; without such a name, that of its first prompt. */
   readonly key?: string;
+  /** A digest of what the request with that name asked for. */
+  readonly request?: string;
   /** Torn down by its owner: kept as a record of what happened, no longer a session to talk to. */
   readonly closed?: boolean;
   /** Of sessions that other programs made. */
@@ -83,6 +85,8 @@ const BIRTH = [
   "parent_id",
   "forked_at",
   "bounds",
+  "key",
+  "request",
 ] as const satisfies (keyof Summary)[];
 export type Birth = Pick<Summary, (typeof BIRTH)[number]>;
 
@@ -139,6 +143,7 @@ export function readSummary(id: string, stored: object): Summary {
     ...optional("bounds", boundsOf(given["bounds"])),
     ...optional("engine", text("engine", LONG)),
     ...optional("key", text("key", LONG)),
+    ...optional("request", text("request", LONG)),
     ...optional("closed", given["closed"] === true || null),
     ...optional("permission_mode", text("permission_mode", LONG)),
     ...optional("sandbox", text("sandbox", LONG)),
@@ -205,6 +210,7 @@ const WRITTEN: Readonly<Record<keyof Summary, (value: unknown) => boolean>> = {
   bounds: (value) => value === undefined,
   engine: ifThere(isText),
   key: ifThere(isText),
+  request: ifThere(isText),
   closed: ifThere(isTrue),
   permission_mode: ifThere(isText),
   sandbox: ifThere(isText),

@@ -123,7 +123,7 @@ export function createSender(options: ClientOptions): Sender {
 // --- internal ---
 
 /** The routes that accept idempotency keys. */
-const KEYED = /^POST \/(sessions(\/\{id\}\/turns)?|session\/\{id\}\/message|runs)$/;
+const KEYED = /^POST .*\/(sessions?|runs|turns|message|fork|invoke)$/;
 
 /**
  * A signal that aborts with `outer`, or after `ms` with a `TimeoutError`. The timer keeps a reference to it, because Node 20 may collect an

@@ -97,6 +97,8 @@ export interface ListFilter {
   readonly prompted?: boolean;
   /** Only sessions that this person may see: the `owner` is their name, or `shared` is true. */
   readonly visibleTo?: string;
+  /** How the sender of the request that made the session names that request: its `key`. */
+  readonly key?: string;
   /** Whether the session was torn down: its `closed` is true. */
   readonly closed?: boolean;
   readonly limit?: number;

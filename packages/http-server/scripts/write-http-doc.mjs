@@ -53,9 +53,11 @@ A name that a route does not know, in the query or anywhere in the body, is igno
 \`X-Warnings\` where the answer is not JSON (the first ${LIMITS.notedNames}, and how many more there were). A route that takes no body knows no name of one. With \`Prefer: handling=strict\` it is 400 \`unknown_field\`. Every answer has an \`X-Request-Id\`, the
 caller's own where it sent one. A long JSON answer to a GET is compressed for a caller that accepts gzip.
 
-\`Idempotency-Key\` (at most ${LIMITS.keyChars} visible characters) makes it safe to send a prompt again whose answer was lost: \`POST /sessions\`, \`/sessions/{id}/turns\`,
-\`/session/{id}/message\` and \`/runs\` answer the same key with the same session or turn. The key is in the log, so a restart changes nothing; a session remembers the keys of its last 100
-prompts, and the server those of sessions of the last day. A session that is found again has a new token. The same key with another prompt is 422.
+\`Idempotency-Key\` (at most ${LIMITS.keyChars} visible characters) makes it safe to send a request again whose answer was lost. \`POST /sessions\`, \`/session\`, \`/sessions/{id}/fork\` and
+\`/runs\` answer the same key with the same session; \`/sessions/{id}/turns\`, \`/session/{id}/message\` and \`/commands/{name}/invoke\` with the same turn. The key is in the log, so a restart
+changes nothing, and every node finds it; a session remembers the keys of its last 100 prompts, and the server those of the sessions of the last day. A session that is found again has a new
+token, and one that is deleted takes its key with it. A request that asks for something else with the same key is 422 \`key_reused\`. Two nodes that are sent the same key at the same moment may
+each make a session: send a request again when the first one has failed.
 
 A list that has more gives \`next\`; \`?limit=50&after=<next>\` is the page after it.
 

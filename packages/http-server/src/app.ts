@@ -84,7 +84,7 @@ export function createApp(deps: AppDeps): App {
     deps,
     metrics,
     onClose: (close) => void closing.push(close),
-    creations: createCreations(sessions, clock),
+    creations: createCreations(sessions, { isShared: deps.peers !== undefined, clock }),
     tokens,
     pageTokens,
     refuse,
@@ -105,7 +105,7 @@ export function createApp(deps: AppDeps): App {
     return {
       ...shared,
       deps: { ...deps, sessions: theirs, ...(peers && { peers }) },
-      creations: createCreations(theirs, clock),
+      creations: createCreations(theirs, { owner: person.name, isShared: deps.peers !== undefined, clock }),
       openSession: open,
       createSession: createIn(open),
     };

@@ -1,8 +1,9 @@
 /**
- * Sessions by the `Idempotency-Key` they were made with. The key is in the first record of a session, so it is found again after a
- * restart; what is in memory is only a shorter way to it.
+ * Sessions by the `Idempotency-Key` of the request that made them. Their summaries name it, so a session is found again after a restart,
+ * and by every node of a shared store; what is in memory is only a shorter way to it.
  */
-import type { Sessions } from "@chimera/session";
+import { createHash } from "node:crypto";
+import type { MakingRequest, Sessions } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppEnv } from "./deps.js";
 import { HttpError } from "./http-error.js";
@@ -10,42 +11,86 @@ import { LIMITS } from "./limits.js";
 
 export type Creations = ReturnType<typeof createCreations>;
 
-export function createCreations(sessions: Sessions, clock: () => number) {
-  const made = new Map<string, Promise<string>>();
-  let recalled: Promise<void> | null = null;
-  const keep = (key: string, id: Promise<string>) => {
-    made.set(key, id);
-    if (made.size > LIMITS.rememberedCreations) made.delete(made.keys().next().value!);
+interface Made {
+  /** Of the request; absent where an older program made the session. */
+  readonly digest: string | undefined;
+  readonly id: Promise<string>;
+}
+
+/**
+ * @param owner whose requests these are: the key of another person is another key.
+ * @param isShared whether other nodes make sessions in the same store.
+ */
+export function createCreations(
+  sessions: Sessions,
+  { owner, isShared, clock }: { readonly owner?: string; readonly isShared: boolean; readonly clock: () => number },
+) {
+  const made = new Map<string, Made>();
+  let earlier: Promise<ReadonlyMap<string, Made>> | null = null;
+  /** Those that are stored: with this key, or of the last day. */
+  const stored = async (key?: string): Promise<ReadonlyMap<string, Made>> => {
+    const { sessions: rows } = await sessions.listAll({
+      prefixes: [sessions.prefix],
+      order: "created",
+      since: clock() - LIMITS.creationKeyMs,
+      closed: false,
+      limit: LIMITS.rememberedCreations,
+      ...(key !== undefined && { key }),
+    });
+    // A fork that no key was sent for has the key of its parent's first prompt.
+    const own = rows.filter(
+      ({ summary: { parent_id, request, ...one } }) =>
+        one.owner === owner && (parent_id === undefined || request !== undefined),
+    );
+    return new Map(
+      own
+        .toReversed()
+        .map(({ id, summary }) => [summary.key ?? "", { digest: summary.request, id: Promise.resolve(id) }]),
+    );
   };
-  /** Those of an earlier process. */
-  const recall = async () => {
-    const since = clock() - LIMITS.creationKeyMs;
-    const { sessions: rows } = await sessions.list({ order: "created", since, limit: LIMITS.rememberedCreations });
-    for (const { id, summary } of rows.toReversed()) {
-      // A fork has the first prompt of its parent.
-      if (summary.key !== undefined && summary.parent_id === undefined && !made.has(summary.key)) {
-        keep(summary.key, Promise.resolve(id));
-      }
-    }
-  };
-  return {
-    /** Makes a session with its first prompt, or finds the one whose first prompt had this key. */
-    async once(key: string | undefined, make: () => Promise<string>) {
-      if (key === undefined) return { id: await make(), isNew: true };
-      recalled ??= recall().catch((error) => {
+  const find = async (key: string): Promise<Made | undefined> => {
+    if (!isShared && made.size < LIMITS.rememberedCreations) {
+      earlier ??= stored().catch((error) => {
         // The next request tries again.
-        recalled = null;
+        earlier = null;
         throw error;
       });
-      await recalled;
-      const known = made.get(key);
-      if (known) return { id: await known, isNew: false };
-      const making = make();
-      keep(key, making);
+      const known = await earlier;
+      if (known.has(key) || known.size < LIMITS.rememberedCreations) return known.get(key);
+    }
+    // Others make sessions too, or there are more than memory is for.
+    return (await stored(key)).get(key);
+  };
+  const isGone = async (id: string): Promise<boolean> => {
+    const summary = sessions.find(id)?.summary() ?? (await sessions.logs.readSummary(id));
+    return summary === null || summary.closed === true;
+  };
+  return {
+    /** Makes a session, or finds the one that the same request made. Throws `key_reused` for another request with its key. */
+    async once(request: MakingRequest | undefined, make: () => Promise<string>) {
+      if (request === undefined) return { id: await make(), isNew: true };
+      const { key, digest } = request;
+      let isNew = false;
+      const begin = async (): Promise<string> => {
+        const known = await find(key);
+        if (known && !(await isGone(await known.id))) {
+          requireSame(known, digest);
+          return known.id;
+        }
+        isNew = true;
+        return make();
+      };
+      const before = made.get(key);
+      // A session that was deleted takes its key with it.
+      if (before && (await before.id.then(isGone, () => true)) && made.get(key) === before) made.delete(key);
+      const present = made.get(key) ?? { digest, id: begin() };
+      requireSame(present, digest);
+      made.set(key, present);
+      if (made.size > LIMITS.rememberedCreations) made.delete(made.keys().next().value!);
       try {
-        return { id: await making, isNew: true };
+        return { id: await present.id, isNew };
       } catch (error) {
-        made.delete(key);
+        if (made.get(key) === present) made.delete(key);
         throw error;
       }
     },
@@ -57,4 +102,19 @@ export function keyOf(c: Context<AppEnv>): string | undefined {
   const key = c.req.header("idempotency-key");
   if (key === undefined || (key.length <= LIMITS.keyChars && /^[\x21-\x7e]+$/.test(key))) return key;
   throw new HttpError(400, "invalid_key", `an Idempotency-Key has 1 to ${LIMITS.keyChars} visible characters`);
+}
+
+/** What makes a request the same as another one: its key, and all that it asks for. Undefined without a key. */
+export function requestOf(c: Context<AppEnv>, body: object): MakingRequest | undefined {
+  const key = keyOf(c);
+  if (key === undefined) return undefined;
+  const asked = JSON.stringify([c.req.method, c.req.path, body]);
+  return { key, digest: createHash("sha256").update(asked).digest("base64url") };
+}
+
+// --- internal ---
+
+function requireSame({ digest }: Made, asked: string): void {
+  if (digest === undefined || digest === asked) return;
+  throw new HttpError(422, "key_reused", "another request was sent with this key");
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -287,54 +287,6 @@ test("a prompt carries pictures and files, and they are in the log", async () =>
   expect(message.metadata.text).toContain("inside");
   const wrong = { prompt: "look", content: [{ type: "image" }] };
   expectError(await served.call("POST", `/sessions/${id}/turns`, { body: wrong }), 400, "invalid_body");
-});
-
-describe("an Idempotency-Key", () => {
-  const post = (served: Awaited<ReturnType<typeof serve>>, path: string, prompt: string, key: string) =>
-    served.call("POST", path, { body: { prompt }, headers: { "idempotency-key": key } });
-
-  test("makes a prompt one turn, however often it is sent, also after a restart", async () => {
-    const root = scratch();
-    const before = await serve({ root });
-    const { id } = await newSession(before);
-    const path = `/sessions/${id}/turns`;
-    const [first, second] = [await post(before, path, "say a", "k1"), await post(before, path, "say a", "k1")];
-    expect([first.status, second.status, second.body.message_id]).toEqual([202, 202, first.body.message_id]);
-    expectError(await post(before, path, "say b", "k1"), 422, "key_reused");
-    expect((await post(before, path, "say a", "k2")).body.message_id).toBe("msg-1");
-    await before.sessions.find(id)!.idle();
-    await before.stop();
-    const after = await serve({ root });
-    expect((await post(after, path, "say a", "k1")).body.message_id).toBe("msg-0");
-    expect((await after.call("GET", `/sessions/${id}`)).body.summary.turns).toBe(2);
-    for (const key of ["x".repeat(256), "a b"]) expectError(await post(after, path, "say a", key), 400, "invalid_key");
-  });
-
-  test("makes one session, at once, later, and after a restart", async () => {
-    const root = scratch();
-    const before = await serve({ root });
-    const answers = await Promise.all([1, 2, 3].map(() => post(before, "/sessions", "say a", "k1")));
-    const ids = new Set(answers.map(({ body }) => body.session_id));
-    expect([answers.map(({ status }) => status), ids.size]).toEqual([[201, 201, 201], 1]);
-    const [id] = ids;
-    expectError(await post(before, "/sessions", "say b", "k1"), 422, "key_reused");
-    await before.sessions.find(id)!.idle();
-    await before.stop();
-    const after = await serve({ root });
-    const again = await post(after, "/sessions", "say a", "k1");
-    expect(again.body.session_id).toBe(id);
-    const own = await after.call("GET", `/sessions/${id}`, { token: again.body.session_token });
-    expect([own.status, own.body.summary.turns]).toEqual([200, 1]);
-  });
-
-  test("makes a session once the disk that failed for the first one can be read again", async () => {
-    const root = scratch();
-    writeFileSync(join(root, "eventlog"), "not a directory");
-    const served = await serve({ root });
-    expect((await post(served, "/sessions", "say a", "k1")).status).toBeGreaterThanOrEqual(500);
-    rmSync(join(root, "eventlog"));
-    expect((await post(served, "/sessions", "say a", "k1")).status).toBe(201);
-  });
 });
 
 describe("event streams", () => {

@@ -42,5 +42,5 @@ export type {
 } from "./sessions.js";
 export { DEFAULT_SETTINGS, type OptionOrders, parseMode, type SettingChange, type Settings } from "./settings.js";
 export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
-export { changesSummary, sessionSummaries, titleFrom } from "./summary.js";
+export { changesSummary, type MakingRequest, sessionSummaries, titleFrom } from "./summary.js";
 export type { ClientEffects, Files } from "./workspace.js";

@@ -26,7 +26,7 @@ export function create(house: House, options: CreateOptions): Promise<OwnedSessi
 }
 
 /** Runs in the parent's lane. */
-export async function fork(house: House, id: string, { turn, owner }: ForkOptions): Promise<OwnedSession> {
+export async function fork(house: House, id: string, { turn, owner, request }: ForkOptions): Promise<OwnedSession> {
   const { parent, bounds = {}, cut } = await readParent(house, id, turn);
   const { conversation, at } = cut;
   if (at === 0) throw new SessionError("nothing_to_fork", `session ${id} has no finished turn ${turn ?? ""}`.trimEnd());
@@ -36,6 +36,7 @@ export async function fork(house: House, id: string, { turn, owner }: ForkOption
     persist: parent.persistent,
     settings: parent.settings,
     ...(owner !== undefined && { owner }),
+    request,
   };
   const admitted = (await house.deps.admit?.(wanted)) ?? wanted;
   const settings = { ...parent.settings, ...admitted.settings };
@@ -142,6 +143,7 @@ async function make(
     bounds: ownSettings(made, house.start(cwd)),
     ...(options.owner !== undefined && { owner: options.owner }),
     ...(parentId !== undefined && { parentId }),
+    ...(options.request && { request: options.request }),
   };
   const { model } = settingsOf(made, conversation.settings);
   const leave = house.quota.requireSession(options.owner, id, parentId);

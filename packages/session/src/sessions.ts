@@ -19,6 +19,7 @@ import type {
   SessionClient,
 } from "./session.js";
 import type { OptionOrders, Settings } from "./settings.js";
+import type { MakingRequest } from "./summary.js";
 import type { Files } from "./workspace.js";
 
 export interface CreateOptions {
@@ -31,12 +32,13 @@ export interface CreateOptions {
   readonly prompted?: boolean;
   /** The person it is made for. @defaultValue nobody: it is the program's own user's */
   readonly owner?: string;
+  /** Its summary says it. @defaultValue nobody sends that request again */
+  readonly request?: MakingRequest | undefined;
 }
 
-export interface ForkOptions {
+export interface ForkOptions extends Pick<CreateOptions, "owner" | "request"> {
   /** @defaultValue the last that ended */
   readonly turn?: number | undefined;
-  readonly owner?: string;
 }
 
 export interface Sessions {

@@ -57,6 +57,8 @@ export function rememberedBirth(summary: Summary, start: Settings): Omit<Session
     persistent: true,
     ...(summary.owner !== undefined && { owner: summary.owner }),
     ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
+    ...(summary.key !== undefined &&
+      summary.request !== undefined && { request: { key: summary.key, digest: summary.request } }),
   };
 }
 

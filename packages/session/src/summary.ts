@@ -27,6 +27,15 @@ export interface SummaryFacts {
   readonly bounds: SummaryBounds;
   readonly owner?: string;
   readonly parentId?: string;
+  readonly request?: MakingRequest;
+}
+
+/** The request that a session was made by: the same one finds it again. */
+export interface MakingRequest {
+  /** What its sender calls it. */
+  readonly key: string;
+  /** Of everything that it asks for. */
+  readonly digest: string;
 }
 
 /** How a store of sessions reads, bounds and makes summaries again. */
@@ -56,7 +65,7 @@ export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
 };
 
 export function summarize(facts: SummaryFacts, conversation: Conversation, endedAt: number | null): Summary {
-  const { id, program, cwd, directories, createdAt, model, bounds, owner, parentId } = facts;
+  const { id, program, cwd, directories, createdAt, model, bounds, owner, parentId, request } = facts;
   const created = isoSeconds(createdAt);
   const birth: Birth = {
     started_at: created,
@@ -67,6 +76,7 @@ export function summarize(facts: SummaryFacts, conversation: Conversation, ended
     ...(owner !== undefined && { owner }),
     ...(parentId !== undefined && { parent_id: parentId, forked_at: created }),
     ...(Object.keys(bounds).length > 0 && { bounds }),
+    ...(request && { key: request.key, request: request.digest }),
   };
   return summaryOf(id, birth, conversation, endedAt);
 }

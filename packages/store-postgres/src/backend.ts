@@ -96,14 +96,14 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
 
   /** Inserts the row of a session. StoreError `exists` when there is one. */
   const insert = async (sql: Sql, sid: string, summary: S, lastSeq: number, owner: string | null): Promise<void> => {
-    const { cwd, model, state, prompted, closed, person, shared, text } = columnsOf(summary);
+    const { cwd, model, state, prompted, closed, person, shared, key, text } = columnsOf(summary);
     const created = sessionTime(sid);
     const rows = await sql`
       INSERT INTO chimera.session(sid, last_seq, fence, owner, host, summary, prefix, created, touched, cwd, model, state, prompted, closed,
-        person, shared, claimed)
+        person, shared, key, claimed)
       VALUES (${sid}, ${lastSeq}, 1, ${owner}, ${host}, ${text}, ${sessionPrefix(sid)},
         ${Number.isNaN(created) ? null : created}, extract(epoch FROM clock_timestamp()) * 1000,
-        ${cwd}, ${model}, ${state}, ${prompted}, ${closed}, ${person}, ${shared}, clock_timestamp())
+        ${cwd}, ${model}, ${state}, ${prompted}, ${closed}, ${person}, ${shared}, ${key}, clock_timestamp())
       ON CONFLICT (sid) DO NOTHING RETURNING sid`;
     if (rows.length === 0) throw new StoreError("exists", `session ${sid} exists`);
   };

@@ -4,7 +4,7 @@ import { arrayOf, part, type Sql } from "./connect.js";
 
 /** The columns of a summary: the fields that lists filter by, and its whole text. */
 export function columnsOf(summary: object) {
-  const { cwd, model, state, turns, closed, owner, shared } = summary as Record<string, unknown>;
+  const { cwd, model, state, turns, closed, owner, shared, key } = summary as Record<string, unknown>;
   return {
     text: JSON.stringify(summary),
     cwd: textOf(cwd),
@@ -14,6 +14,7 @@ export function columnsOf(summary: object) {
     closed: closed === true,
     person: textOf(owner),
     shared: shared === true,
+    key: textOf(key),
   };
 }
 
@@ -40,6 +41,7 @@ export function listRows(sql: Sql, { known, limit, ...asked }: ListOptions<objec
       ${asked.state === undefined ? part`` : part`AND (state = ${textOf(asked.state)} OR owner IS NOT NULL)`}
       ${asked.prompted === undefined ? part`` : part`AND prompted = ${asked.prompted}`}
       ${asked.visibleTo === undefined ? part`` : part`AND (person = ${textOf(asked.visibleTo)} OR shared)`}
+      ${asked.key === undefined ? part`` : part`AND key = ${textOf(asked.key)}`}
       ${asked.closed === undefined ? part`` : part`AND closed = ${asked.closed}`}
       ${asked.since === undefined ? part`` : part`AND coalesce(created, touched) >= ${asked.since}`}
       ${place === null ? part`` : part`AND (${key}, sid) < (${place[0]}, ${place[1]})`}

@@ -44,6 +44,10 @@ const VERSIONS: readonly string[] = [
   `
   ALTER TABLE chimera.session ADD COLUMN token_by text;
   `,
+  `
+  ALTER TABLE chimera.session ADD COLUMN key text;
+  CREATE INDEX session_key ON chimera.session(key) WHERE key IS NOT NULL;
+  `,
 ];
 
 /** The key of the lock. Any number will do, as long as every version uses the same one. */

@@ -89,13 +89,14 @@ export function parsePageEnd(text: string): PageEnd {
 /** Rows looked up between two turns of the event loop: about a millisecond of work. */
 const SLICE = 200;
 
-function matches(summary: object, { cwd, model, state, prompted, visibleTo, closed }: ListFilter): boolean {
+function matches(summary: object, { cwd, model, state, prompted, visibleTo, key, closed }: ListFilter): boolean {
   const fields = summary as Readonly<Record<string, unknown>>;
   if (cwd !== undefined && fields["cwd"] !== cwd) return false;
   if (model !== undefined && fields["model"] !== model) return false;
   if (state !== undefined && fields["state"] !== state) return false;
   if (prompted !== undefined && isPrompted(summary) !== prompted) return false;
   if (visibleTo !== undefined && fields["owner"] !== visibleTo && fields["shared"] !== true) return false;
+  if (key !== undefined && fields["key"] !== key) return false;
   return closed === undefined || (fields["closed"] === true) === closed;
 }
 

@@ -13,6 +13,7 @@ export interface SuiteSummary {
   readonly title?: string;
   readonly cwd?: string;
   readonly turns?: number;
+  readonly key?: string;
 }
 
 export type SuiteStore = EventStore<SuiteEvent, SuiteSummary>;

@@ -90,11 +90,14 @@ export const lifeCycleCases: Cases = {
     await refuses("invalid_id", () => store.list({ after: "%%%" }));
   },
   async "lists filter by fields of the summary before they cut a page, and prefer rows the caller knows"({ store }) {
-    for (const n of upTo(6)) await store.create(idAt(n), { cwd: n % 2 ? "/odd" : "/even", turns: n > 2 ? 1 : 0 });
+    for (const n of upTo(6))
+      await store.create(idAt(n), { cwd: n % 2 ? "/odd" : "/even", turns: n > 2 ? 1 : 0, key: `key ${n}` });
     const idsOf = async (options: Parameters<typeof store.list>[0]): Promise<string[]> =>
       column((await store.list(options)).sessions, "id");
     assert.deepEqual(await idsOf({ cwd: "/odd", prompted: true, limit: 2 }), [idAt(5), idAt(3)]);
     assert.deepEqual(await idsOf({ prompted: false }), [idAt(2), idAt(1)]);
+    assert.deepEqual(await idsOf({ key: "key 4" }), [idAt(4)]);
+    assert.deepEqual(await idsOf({ key: "key 4", cwd: "/odd" }), []);
     const { next } = await store.list({ cwd: "/even", limit: 2 });
     assert.deepEqual(await idsOf({ cwd: "/even", limit: 2, after: next! }), [idAt(2)]);
     const known = new Map([[idAt(1), { id: idAt(1), summary: { cwd: "/moved", turns: 1 }, touched: 0 }]]);

@@ -4,9 +4,9 @@ import { createUpgrade, foldConversation, type TurnView } from "@chimera/acp-sch
 import { endsTurn, isLost, lostNotice, type SessionEvent } from "@chimera/acp-schema/events";
 import type { CreateRunBody, Run } from "@chimera/acp-schema/http";
 import type { LogEntry } from "@chimera/event-store";
-import type { Session } from "@chimera/session";
+import type { OwnedSession } from "@chimera/session";
 import type { Context } from "hono";
-import { keyOf } from "../creations.js";
+import { requestOf } from "../creations.js";
 import type { AppDeps, AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
@@ -32,29 +32,33 @@ export function agentRunRoutes({ deps, openSession, creations, streams }: RouteD
     return fold.run;
   };
 
-  const start = async ({ agent_name, input }: CreateRunBody, key: string | undefined): Promise<Session> => {
+  const start = async (c: Context<AppEnv>, body: CreateRunBody): Promise<OwnedSession> => {
+    const { agent_name, input } = body;
+    const { mode: _, ...asked } = body;
+    const request = requestOf(c, asked);
     await requireManifest(deps, agent_name);
     const text = input.flatMap((message) => message.parts.map((part) => part.content)).join("\n");
     if (text.trim() === "") throw new HttpError(400, "missing_prompt", "input has no text");
-    const { id } = await creations.once(key, async () => {
-      const made = await openSession.make({ cwd: deps.defaultCwd, prompted: true }, async (session) => {
-        if (agent_name !== deps.name) await session.set({ agent: agent_name });
-        await session.prompt({ text, key }).durable;
-      });
-      return made.id;
+    const begin = async (session: OwnedSession) => {
+      if (agent_name !== deps.name) await session.set({ agent: agent_name });
+      await session.prompt({ text, key: request?.key }).durable;
+    };
+    const { id, isNew } = await creations.once(request, async () => {
+      return (await openSession.make({ cwd: deps.defaultCwd, prompted: true, request }, begin)).id;
     });
     const session = await sessions.load(id);
-    if (session.conversation.turns[0]?.prompt.text === text) return session;
-    throw new HttpError(422, "key_reused", "another run was made with this key");
+    // The process that made it died before it was prompted.
+    if (!isNew && session.conversation.turns.length === 0) await begin(session);
+    return session;
   };
 
   return {
     "POST /runs": async (c) => {
       const body = await readBody(c, "POST /runs", { input: "invalid_input", agent_name: "missing_agent_name" });
-      if (body.mode === "async") return c.json(await readRun((await start(body, keyOf(c))).id), 202);
+      if (body.mode === "async") return c.json(await readRun((await start(c, body)).id), 202);
       const leave = await streams.enter(sessions, c.get("caller"));
       try {
-        const session = await start(body, keyOf(c));
+        const session = await start(c, body);
         if (body.mode === "stream") return streamRun(c, session.id, deps, leave);
         await session.idle();
         const run = c.json(await readRun(session.id));

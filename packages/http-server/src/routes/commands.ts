@@ -1,6 +1,7 @@
 /** Slash commands: those of a session, and custom ones, listed and rendered into a prompt of an existing session. */
 import type { CommandsReply, InvokeCommandReply, SessionCommandsReply } from "@chimera/acp-schema/http";
 import { type CustomCommand, renderCommand } from "@chimera/session/commands";
+import { keyOf } from "../creations.js";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
 import { type Handlers, pathPart, type RouteDeps } from "./route.js";
@@ -41,7 +42,7 @@ export function commandRoutes({ deps, openSession }: RouteDeps) {
       const command = (await discover()).find((candidate) => candidate.name === name);
       if (!command) throw new HttpError(404, "command_not_found", "there is no such command", { fields: { name } });
       const rendered = render(command, args, kwargs);
-      const { messageId, durable } = session.prompt({ text: rendered, literal: true });
+      const { messageId, durable } = session.prompt({ text: rendered, literal: true, key: keyOf(c) });
       await durable;
       return c.json({ message_id: messageId, name, rendered } satisfies InvokeCommandReply, 202);
     },

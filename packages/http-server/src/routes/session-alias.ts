@@ -2,12 +2,13 @@
 
 import type { CreateSessionReply, LiveSessionsReply, SessionSnapshot } from "@chimera/acp-schema/http";
 import type { Session } from "@chimera/session";
+import { requestOf } from "../creations.js";
 import { readBody } from "../request/body.js";
 import { existingDirectory } from "../request/query.js";
 import { settingsChange } from "../settings-change.js";
 import { type Handlers, pathPart, type RouteDeps } from "./route.js";
 
-export function sessionAliasRoutes({ deps, openSession, createSession, tokens, streams }: RouteDeps) {
+export function sessionAliasRoutes({ deps, openSession, createSession, creations, tokens, streams }: RouteDeps) {
   const { sessions } = deps;
   return {
     "GET /session": async (c) => {
@@ -17,14 +18,21 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
       return c.json({ sessions: [...ids] } satisfies LiveSessionsReply);
     },
     "POST /session": async (c) => {
-      const { working_dir, ...named } = await readBody(c, "POST /session");
+      const body = await readBody(c, "POST /session");
+      const { working_dir, ...named } = body;
+      const request = requestOf(c, body);
       const asked = working_dir === undefined ? {} : { cwd: await existingDirectory(working_dir, "working_dir") };
       const change = await settingsChange(deps, working_dir ?? deps.defaultCwd, named);
-      const { session, sessionToken: session_token } = await createSession(
-        { ...asked, settings: change.made },
-        c.get("caller"),
-        (made) => made.set(change.rest(made)),
-      );
+      let token: string | undefined;
+      const { id } = await creations.once(request, async () => {
+        const made = await createSession({ ...asked, settings: change.made, request }, c.get("caller"), (one) =>
+          one.set(change.rest(one)),
+        );
+        token = made.sessionToken;
+        return made.session.id;
+      });
+      const session = await openSession(id);
+      const session_token = token ?? (await tokens.issue(session, c.get("caller")));
       const reply = { ...placeOf(session), session_token };
       return c.json(reply satisfies CreateSessionReply, 201);
     },

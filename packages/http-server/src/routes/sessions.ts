@@ -7,8 +7,8 @@ import type {
   RotateTokenReply,
   TitleReply,
 } from "@chimera/acp-schema/http";
-import { foldLog, promptOf, SessionError } from "@chimera/session";
-import { keyOf } from "../creations.js";
+import { foldLog, type OwnedSession, promptOf, SessionError } from "@chimera/session";
+import { keyOf, requestOf } from "../creations.js";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
 import { readQuery, requirePlace } from "../request/query.js";
@@ -56,26 +56,27 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const { prompt, content = [], effort, max_steps, allowed_tools, cwd, persist = true } = body;
       const change = await settingsChange(deps, cwd ?? deps.defaultCwd, body);
       const input = { ...promptOf([{ type: "text", text: prompt }, ...content]), key: keyOf(c) };
+      const request = requestOf(c, body);
+      const begin = async (made: OwnedSession) => {
+        await made.set(change.rest(made));
+        await made.prompt(input).durable;
+      };
       let token: string | undefined;
-      const { id, isNew } = await creations.once(input.key, async () => {
+      const { id, isNew } = await creations.once(request, async () => {
         const settings = {
           ...change.made,
           ...(effort !== undefined && { options: { ...sessions.defaults.options, effort } }),
           ...(max_steps !== undefined && { maxSteps: max_steps }),
           ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
         };
-        const asked = { ...(cwd !== undefined && { cwd }), persist, settings, prompted: true };
-        const { session, sessionToken } = await createSession(asked, c.get("caller"), async (made) => {
-          await made.set(change.rest(made));
-          await made.prompt(input).durable;
-        });
+        const asked = { ...(cwd !== undefined && { cwd }), persist, settings, prompted: true, request };
+        const { session, sessionToken } = await createSession(asked, c.get("caller"), begin);
         token = sessionToken;
         return session.id;
       });
       const session = await openSession(id);
-      if (!isNew && session.conversation.turns[0]?.prompt.text !== input.text) {
-        throw new HttpError(422, "key_reused", "another session was made with this key");
-      }
+      // The process that made it died before it was prompted.
+      if (!isNew && session.conversation.turns.length === 0) await begin(session);
       // A caller that repeats the request did not get the first answer, so it gets a new token.
       const session_token = token ?? (await tokens.issue(session, c.get("caller")));
       return c.json({ session_id: id, status: "running", session_token } satisfies CreateRunningSessionReply, 201);
@@ -132,8 +133,13 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
 
     "POST /sessions/{id}/fork": async (c) => {
       const parent_id = pathPart(c, "id");
-      const { turn } = await readBody(c, "POST /sessions/{id}/fork");
-      const child = openSession.admit(await sessions.fork(parent_id, { turn }));
+      const body = await readBody(c, "POST /sessions/{id}/fork");
+      const request = requestOf(c, body);
+      const { id } = await creations.once(request, async () => {
+        const { turn } = body;
+        return (await sessions.fork(parent_id, { turn, request })).id;
+      });
+      const child = await openSession(id);
       const session_token = await tokens.issue(child, c.get("caller"));
       return c.json({ session_id: child.id, parent_id, session_token } satisfies ForkReply, 201);
     },
