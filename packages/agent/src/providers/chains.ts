@@ -1,4 +1,4 @@
-/** The order in which `resolve.ts` looks for model keys when no model is named. */
+/** Which models are taken when none is named, in the order of their keys: `route.ts` looks for them. */
 
 /** The first row whose variable is set gives the model. */
 export type Chain = readonly { readonly env: string; readonly model: string }[];

@@ -166,7 +166,7 @@ export function createReply(): ReplyQueue {
  * Any other event between them restarts the search, so that no event with another meaning is missed. `counter` is the key of a number
  * that only counts events: it may differ too if it comes before the text.
  */
-export function createRepeats(counter?: string) {
+export function createTextShortcut(counter?: string) {
   const mark = counter === undefined ? null : `"${counter}":`;
   let first: TextEvent | null = null;
   /** Matches the next events, once two have shown their form. A match costs a sixth of comparing the pieces. */
@@ -190,7 +190,7 @@ export function createRepeats(counter?: string) {
     return to >= from && data.endsWith(tail) ? data.slice(from, to) : null;
   };
   const begin = (data: string, led: TextEvent | null): void => {
-    const isUsable = led && data.length <= LONGEST_REPEAT && PLAIN.test(led.text);
+    const isUsable = led && data.length <= LONGEST_SHORTCUT && PLAIN.test(led.text);
     const at = isUsable ? data.indexOf(`"${led.text}"`) : -1;
     first = at < 0 ? null : led;
     shown = null;
@@ -291,7 +291,7 @@ interface ReplyQueue extends Reply {
 /** Attempts before the search stops. Streams that number or pad their events never succeed. */
 const MOST_ATTEMPTS = 16;
 /** Most characters in an event that is made into a pattern. */
-const LONGEST_REPEAT = 8 * 1024;
+const LONGEST_SHORTCUT = 8 * 1024;
 
 /** A text that JSON writes without escapes. */
 const PLAIN_TEXT = '[^"\\\\\\u0000-\\u001f]+';

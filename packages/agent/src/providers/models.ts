@@ -7,7 +7,7 @@ import { effortIn, type Model } from "./model.js";
 import { type ProviderPackages, packagedModel } from "./packages.js";
 import { createPost, type Post } from "./post.js";
 import { readJson } from "./provider-error.js";
-import type { ModelAddress, resolveModel } from "./resolve.js";
+import type { ModelAddress, modelAddress } from "./resolve.js";
 import type { Env } from "./table.js";
 
 export interface ModelsOptions {
@@ -29,7 +29,7 @@ export interface ModelsOptions {
  */
 export function createModels({ env, chain, post, packages }: ModelsOptions): (name: string) => Promise<Model> {
   const opened = new Map<string, Promise<Model>>();
-  let resolve: typeof resolveModel | undefined;
+  let resolve: typeof modelAddress | undefined;
   let shared = post;
   const sharedPost = (): Post => {
     shared ??= createPost({ env });
@@ -43,7 +43,7 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
   };
   return async (name) => {
     // Imported on demand, because it brings the table of models.
-    if (!opened.has(name)) resolve ??= (await import("./resolve.js")).resolveModel;
+    if (!opened.has(name)) resolve ??= (await import("./resolve.js")).modelAddress;
     const known = opened.get(name);
     if (known) return known;
     const { model, keep } = openPackaged(name, env, packages) ?? openListed(resolve!(name, env, chain));
@@ -63,7 +63,7 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
 export async function servedModels(name: string, { env, chain, packages }: ModelsOptions): Promise<string[] | null> {
   try {
     if (packages && packagedModel(name, packages.rows)) return null;
-    const address = (await import("./resolve.js")).resolveModel(name, env, chain);
+    const address = (await import("./resolve.js")).modelAddress(name, env, chain);
     if (address.facts) return null;
     const rows = await askList(address, createPost({ env }), LIST_MS);
     if (!rows) return null;
@@ -77,7 +77,7 @@ export async function servedModels(name: string, { env, chain, packages }: Model
 /** The message for a key that the provider of a model refuses; null when it accepts the key, needs none or cannot be asked. */
 export async function keyRefusal(name: string, { env, chain }: ModelsOptions): Promise<string | null> {
   try {
-    await askList((await import("./resolve.js")).resolveModel(name, env, chain), createPost({ env }), LIST_MS);
+    await askList((await import("./resolve.js")).modelAddress(name, env, chain), createPost({ env }), LIST_MS);
     return null;
   } catch (error) {
     return isAgentError(error) && error.code === "unauthorized" ? error.message : null;

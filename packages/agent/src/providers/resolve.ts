@@ -1,7 +1,7 @@
 /** Finds the address and headers for a model's name and an environment. Pure: it opens and reads nothing. */
 import type { Chain } from "./chains.js";
 import { factsOf, type ModelFacts } from "./facts.js";
-import { isNamed, keysOf, routeOf } from "./route.js";
+import { isMatch, keysOf, routeOf } from "./route.js";
 import type { Elsewhere, Env, LimitField, ProviderName, ProviderRow, RouteRow } from "./table.js";
 import { providers, routes } from "./table.js";
 
@@ -24,7 +24,7 @@ export interface ModelAddress {
 }
 
 /** Throws `model_unavailable` when the environment does not say how to reach the provider. */
-export function resolveModel(name: string, env: Env, chain: Chain): ModelAddress {
+export function modelAddress(name: string, env: Env, chain: Chain): ModelAddress {
   const { row: route, provider, model, served, base } = routeOf(name, env, chain);
   const usual: ProviderRow = providers[provider];
   const facts = factsOf(provider, served);
@@ -84,7 +84,7 @@ function extraHeaders({ headers = {} }: ProviderRow, env: Env): Record<string, s
 
 /** Says which provider the name stood for, and which providers would have come first if they had been set up. */
 function remedy(model: string, route: RouteRow, address: string): string {
-  const others = routes.slice(0, routes.indexOf(route)).filter((row) => row.whenSetUp && isNamed(row, model));
+  const others = routes.slice(0, routes.indexOf(route)).filter((row) => row.whenSetUp && isMatch(row, model));
   return [
     `${model} is taken for a model of ${route.provider} (${address} says where that is)`,
     ...others.map((row) => `with ${keysOf(providers[row.provider])} set, ${row.provider} serves it`),

@@ -61,7 +61,7 @@ export function suggestModels(env: Env, chain: Chain, listed: (provider: Provide
 }
 
 /** Whether a row matches this model name. */
-export function isNamed({ contains, starts = [] }: RouteRow, model: string): boolean {
+export function isMatch({ contains, starts = [] }: RouteRow, model: string): boolean {
   return contains === undefined ? starts.some((prefix) => startsWith(model, prefix)) : model.includes(contains);
 }
 
@@ -78,7 +78,7 @@ const OFFERED = 12;
 function routeFor(model: string, env: Env): RouteRow | undefined {
   return routes.find((row) => {
     if (row.whenEnv && !row.whenEnv.some((variable) => env[variable])) return false;
-    return (!row.whenSetUp || isSetUp(providers[row.provider], env)) && isNamed(row, model);
+    return (!row.whenSetUp || isSetUp(providers[row.provider], env)) && isMatch(row, model);
   });
 }
 

@@ -8,7 +8,7 @@ import { createParser } from "eventsource-parser";
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
 import { parseJson } from "../json.js";
 import { beginAgain } from "./begin-again.js";
-import { createRepeats, createReply, type Reply } from "./exchange.js";
+import { createTextShortcut, createReply, type Reply } from "./exchange.js";
 import type { Model, ModelEvent, ModelRequest } from "./model.js";
 import type { Post, PostReply, PostRequest } from "./post.js";
 import { notStreamed, statusError } from "./provider-error.js";
@@ -168,10 +168,10 @@ async function* readReply(
   exchange: Exchange,
 ): AsyncGenerator<readonly ModelEvent[]> {
   const reply = createReply();
-  const repeats = createRepeats(counter);
+  const shortcut = createTextShortcut(counter);
   const take = (data: string): void => {
     if (reply.closed) return;
-    const again = repeats.find(data);
+    const again = shortcut.find(data);
     if (again) {
       reply.add(again);
       return;
@@ -179,7 +179,7 @@ async function* readReply(
     const before = reply.count;
     const event = parse(data);
     if (typeof event === "object" && event !== null) exchange.read(event, reply);
-    if (repeats.hopeful) repeats.learn(data, reply.onlySince(before));
+    if (shortcut.hopeful) shortcut.learn(data, reply.onlySince(before));
   };
   try {
     const events = await postForEvents(post, request, framing, take);

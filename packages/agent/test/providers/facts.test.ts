@@ -7,7 +7,7 @@ import {
   factsDate,
   factsOf,
   openaiFirst,
-  resolveModel,
+  modelAddress,
 } from "../../src/providers/index.js";
 import { of, takeTurn } from "../take-turn.js";
 import { createChatVendor, openaiChat } from "../vendors/chat-completions.js";
@@ -61,7 +61,7 @@ describe("a model", () => {
   });
 
   it("of another vendor at the person's own address is known too, except for its price", () => {
-    const glm = resolveModel("glm-4.7", { ANTHROPIC_BASE_URL: "http://p" }, anthropicFirst);
+    const glm = modelAddress("glm-4.7", { ANTHROPIC_BASE_URL: "http://p" }, anthropicFirst);
     expect(glm).toMatchObject({ provider: "anthropic", contextWindow: glm.facts?.contextWindow });
     expect(glm.facts).toMatchObject({ sees: false, price: null });
     expect(factsOf("openai", "openai/gpt-oss-120b")).toMatchObject({ contextWindow: 131_072, wire: undefined });
@@ -88,14 +88,14 @@ describe("a model", () => {
 
   it("of Zhipu or Moonshot does not go to Anthropic because of its key", () => {
     const env = { ANTHROPIC_API_KEY: "a" };
-    for (const name of ["glm-5.2", "kimi-k3"]) expect(resolveModel(name, env, anthropicFirst).provider).toBe("ollama");
+    for (const name of ["glm-5.2", "kimi-k3"]) expect(modelAddress(name, env, anthropicFirst).provider).toBe("ollama");
   });
 });
 
 it("every model that is suggested is listed, sees, thinks and has a price", () => {
   for (const chain of [anthropicFirst, openaiFirst])
     for (const { env, model } of chain) {
-      const { facts, provider } = resolveModel(model, { [env]: "k" }, chain);
+      const { facts, provider } = modelAddress(model, { [env]: "k" }, chain);
       if (provider === "ollama") continue;
       expect(facts, model).toMatchObject({ sees: true, price: { input: expect.any(Number) } });
       expect(facts?.thinking, model).not.toBe("none");

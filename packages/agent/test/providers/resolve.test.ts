@@ -10,7 +10,7 @@ import {
   type Env,
   listProviders,
   openaiFirst,
-  resolveModel,
+  modelAddress,
   routeOf,
   suggestModels,
 } from "../../src/providers/index.js";
@@ -129,11 +129,11 @@ describe("a model's name leads to a provider", () => {
     ["offline", keys, "offline", "offline", ""],
     ["scripted:/tmp/a:b.json", keys, "scripted", "/tmp/a:b.json", ""],
   ])("%s", (name, env, provider, model, url) => {
-    expect(resolveModel(name, env, anthropicFirst)).toMatchObject({ provider, model, url });
+    expect(modelAddress(name, env, anthropicFirst)).toMatchObject({ provider, model, url });
   });
 
   it("with the key in the provider's header, and nothing else of the environment", () => {
-    const headers = (name: string, env: Env) => resolveModel(name, { ...env, SECRET: "s" }, anthropicFirst).headers;
+    const headers = (name: string, env: Env) => modelAddress(name, { ...env, SECRET: "s" }, anthropicFirst).headers;
     expect(headers("claude-x", { ANTHROPIC_API_KEY: "k" })).toEqual({ "x-api-key": "k" });
     expect(headers("claude-x", { ANTHROPIC_AUTH_TOKEN: "t" })).toEqual({ authorization: "Bearer t" });
     expect(headers("a/b", { OPENROUTER_API_KEY: "r", OPENROUTER_REFERER: "u", OPENROUTER_TITLE: "n" })).toEqual({
@@ -161,7 +161,7 @@ describe("a model's name leads to a provider", () => {
       ["deepseek/r1", "DEEPSEEK_API_KEY"],
     ] as const) {
       try {
-        resolveModel(name, env, anthropicFirst);
+        modelAddress(name, env, anthropicFirst);
         expect.unreachable();
       } catch (error) {
         expect(isAgentError(error) && error.code).toBe("model_unavailable");
@@ -185,7 +185,7 @@ describe("the remedy for a name without a server", () => {
         "with GEMINI_API_KEY or GOOGLE_API_KEY set, google serves it",
     ],
   ])("%s is given in the error", (name, env, remedy) => {
-    expect(resolveModel(name, env, anthropicFirst).remedy).toBe(remedy);
+    expect(modelAddress(name, env, anthropicFirst).remedy).toBe(remedy);
   });
 
   it.each([
@@ -222,7 +222,7 @@ describe("without a name", () => {
   ])("the chain finds the first key of %o", (env, anthropic, openai) => {
     expect(defaultModel(env, anthropicFirst)).toBe(anthropic);
     expect(defaultModel(env, openaiFirst)).toBe(openai);
-    expect(resolveModel("", env, anthropicFirst).model).toBe(resolveModel(anthropic, env, anthropicFirst).model);
+    expect(modelAddress("", env, anthropicFirst).model).toBe(modelAddress(anthropic, env, anthropicFirst).model);
   });
 
   it("a picker offers the models that have a key, and offline", () => {

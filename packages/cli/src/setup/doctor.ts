@@ -10,7 +10,7 @@ import { dirname } from "node:path";
 import { loadAgents } from "@chimera/agent/agents";
 import { loadMcpConfig } from "@chimera/agent/mcp";
 import { keyRefusal } from "@chimera/agent/models";
-import { findPackage, installCommand, listProviders, packagedModel, resolveModel } from "@chimera/agent/providers";
+import { findPackage, installCommand, listProviders, packagedModel, modelAddress } from "@chimera/agent/providers";
 import { type Invocation, isDatabase, readConfig, resolvePaths } from "@chimera/host";
 import { fileList, parsePeople } from "@chimera/host/people";
 import { addressOf, listPidfiles } from "@chimera/host/pidfile";
@@ -64,7 +64,7 @@ export async function checkKeys(invocation: Invocation, asks = false): Promise<F
   const { values } = readConfig(invocation);
   try {
     const packaged = packagedModel(values.model ?? "", values.providers);
-    const { provider, model } = packaged ?? resolveModel(values.model ?? "", process.env, profile.chain);
+    const { provider, model } = packaged ?? modelAddress(values.model ?? "", process.env, profile.chain);
     const others = listProviders(process.env).filter(({ name, configured }) => configured && name !== provider);
     const refusal = asks && !packaged ? await keyRefusal(model, { env: process.env, chain: profile.chain }) : null;
     if (refusal !== null) return fail(refusal, `set the key, then ${invocation.calledAs} doctor`);

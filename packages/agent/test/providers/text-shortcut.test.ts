@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRepeats } from "../../src/providers/exchange.js";
+import { createTextShortcut } from "../../src/providers/exchange.js";
 
 const delta = (text: string, more: object = {}) =>
   JSON.stringify({ id: "x", choices: [{ delta: { content: text }, ...more }] });
@@ -10,14 +10,14 @@ function hear(
   read = (data: string) => JSON.parse(data).choices[0].delta.content as string,
   counter?: string,
 ) {
-  const repeats = createRepeats(counter);
+  const shortcut = createTextShortcut(counter);
   let parsed = 0;
   const texts = stream.map((data) => {
-    const again = repeats.find(data);
+    const again = shortcut.find(data);
     if (again) return again.text;
     parsed++;
     const text = read(data);
-    repeats.learn(data, typeof text === "string" && text !== "" ? { type: "text", text } : null);
+    shortcut.learn(data, typeof text === "string" && text !== "" ? { type: "text", text } : null);
     return text;
   });
   return { texts, parsed };
