@@ -1,13 +1,12 @@
 /** Makes an agent from its parts: a way to find models, tools, and a system prompt. The session permits or denies each call. */
 import { setMaxListeners } from "node:events";
-import type { Agent, AgentContext, Turn, Workspace } from "@chimera/acp-schema/agent";
+import type { Agent, AgentContext, Turn } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { createOutbox, type Outbox } from "@chimera/acp-schema/outbox";
 import { callsOf } from "@chimera/acp-schema/parts";
 import { createCallIds } from "./loop/draft.js";
 import { type Clock, systemClock } from "./loop/patience.js";
 import type { Delegate, Progress, RunningTurn, Shared, Trace } from "./loop/running-turn.js";
-import { type Compact, summarise } from "./loop/summary.js";
 import { createPlan, createToolbox } from "./loop/toolbox.js";
 import { runTurn } from "./loop/turn.js";
 import { createSpending, createWindow, openModelContext } from "./loop/window.js";
@@ -18,9 +17,9 @@ export interface AgentOptions {
   /** Finds the model that a turn names. If it throws, the turn ends with an error event. */
   readonly resolveModel: (name: string) => Model | Promise<Model>;
   /** @defaultValue none */
-  readonly tools?: readonly Tool[] | ((turn: Turn, context: AgentContext) => Promise<readonly Tool[]>);
+  readonly tools?: readonly Tool[];
   /** @defaultValue none */
-  readonly systemPrompt?: string | ((turn: Turn, workspace: Workspace) => string | Promise<string>);
+  readonly systemPrompt?: string;
   /** Saves the full text of an output that is too long for the model, and returns the path. */
   readonly spill?: (turn: Turn, name: string, text: string) => Promise<string>;
   /** Runs commands that continue after their call. @defaultValue every command ends with its call */
@@ -31,8 +30,6 @@ export interface AgentOptions {
   readonly shared?: Shared;
   /** Adds to a tool's answer before the model reads it. */
   readonly annotate?: RunningTurn["annotate"];
-  /** Sums up a conversation that has grown too long. @defaultValue `summarise`, which asks the model */
-  readonly compact?: Compact;
   readonly clock?: Clock;
   /** Returns a number in [0, 1) that spreads retries. */
   readonly random?: () => number;
@@ -85,30 +82,22 @@ async function openRun(
   context: AgentContext,
   { outbox, progress, traced }: { outbox: Outbox<AgentEvent>; progress: Progress; traced: RunningTurn["traced"] },
 ): Promise<RunningTurn> {
-  const { tools = [], systemPrompt = "", spill, annotate, jobs, delegate, shared } = options;
-  const { workspace, signal, ask } = context;
-  const [model, offered, system] = await Promise.all([
-    options.resolveModel(turn.settings.model),
-    typeof tools === "function" ? tools(turn, context) : tools,
-    typeof systemPrompt === "function" ? systemPrompt(turn, workspace) : systemPrompt,
-  ]);
-  signal.throwIfAborted();
+  const { tools = [], systemPrompt: system = "", spill, annotate, jobs, delegate, shared } = options;
+  const model = await options.resolveModel(turn.settings.model);
+  context.signal.throwIfAborted();
   const modelContext = openModelContext(turn, model);
   const toolbox = createToolbox(
-    offered.filter((tool) => tool.available?.(workspace) ?? true),
+    tools.filter((tool) => tool.available?.(context.workspace) ?? true),
     turn.settings.allowedTools,
   );
   return {
+    ...context,
     turn,
     model,
     effort: parseEffort(turn.settings.options?.["effort"]),
     system,
     toolbox,
-    workspace,
-    ask,
-    flags: context.flags,
     traced,
-    signal,
     emit: outbox.push,
     taken: outbox.taken,
     pending: () => outbox.pending,
@@ -118,14 +107,12 @@ async function openRun(
     spending: createSpending(model, shared?.spending ?? turn.settings.spentUsd),
     context: modelContext,
     window: createWindow(model, { system, tools: toolbox.tools }),
-    compact: options.compact ?? summarise,
     ids: createCallIds(modelContext.messages, turn.number),
     progress,
     ...(annotate && { annotate }),
     ...(jobs && { jobs }),
     ...(delegate && { delegate }),
     ...(shared && { shared }),
-    ...(context.question && { question: context.question }),
     ...(spill ? { spill: (name: string, text: string) => spill(turn, name, text) } : {}),
   };
 }

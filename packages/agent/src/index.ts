@@ -22,7 +22,6 @@ export {
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
 export { type Clock, systemClock } from "./loop/patience.js";
 export type { Trace } from "./loop/running-turn.js";
-export { type Compact, type CompactRequest, summarise } from "./loop/summary.js";
 export { anthropicFirst, type Chain, openaiFirst } from "./providers/chains.js";
 export { createModels, type ModelsOptions } from "./providers/models.js";
 export type { Env } from "./providers/table.js";

@@ -21,10 +21,8 @@ export interface AppDeps {
   readonly peers?: Peers;
   /** Custom slash commands. @defaultValue none */
   readonly palette?: Pick<SlashPalette, "custom"> & Partial<Pick<SlashPalette, "commands">>;
-  /** Where sessions run when a request names no directory. */
+  /** Where sessions run when a request names no directory, and whose custom commands are listed and invoked. */
   readonly defaultCwd: string;
-  /** Whose custom commands are listed and invoked. @defaultValue defaultCwd */
-  readonly commandsCwd?: string;
   /** The master token. Without one every caller that passes the Host and Origin checks, and `isOwnUser`, is the master. */
   readonly authToken?: string;
   /** People with tokens of their own, and a proxy that names them. @defaultValue none */

@@ -10,7 +10,7 @@ import { allowedTools } from "../loop/toolbox.js";
 import type { McpConfig } from "../mcp/config.js";
 import { deferTools } from "../mcp/deferred.js";
 import { createMcpPool, type McpOffer } from "../mcp/pool.js";
-import type { Jobs, Tool } from "../tool.js";
+import type { Tool } from "../tool.js";
 import { applyPatchTool, isTrainedOnPatches } from "../tools/apply-patch.js";
 import { builtinTools } from "../tools/builtin-tools.js";
 import { forgetSeen } from "../tools/edit/change.js";
@@ -23,8 +23,7 @@ import { createSurroundings, type Surroundings, type TrustPort } from "./surroun
 import { type GitState, readGitState, systemPrompt } from "./system-prompt.js";
 import { runTask } from "./task.js";
 
-export interface CodingAgentOptions
-  extends Pick<AgentOptions, "resolveModel" | "compact" | "clock" | "random" | "trace"> {
+export interface CodingAgentOptions extends Pick<AgentOptions, "resolveModel" | "clock" | "random" | "trace"> {
   /** The directory that holds the user's own `.chimera`, `.opencode` and `.claude` files. */
   readonly home: string;
   /** Keeps the full text of outputs that are too long for the model. It is outside any workspace, and the agent may read it. */
@@ -35,8 +34,6 @@ export interface CodingAgentOptions
   readonly confine?: Confine;
   /** Tools in addition to the built-in ones. */
   readonly tools?: readonly Tool[];
-  /** Whether to use configured MCP servers. Those that a client passes are always used. @defaultValue true */
-  readonly mcp?: boolean;
   /** Whether sessions in `cwd` may reach pages and MCP servers over the network. @defaultValue always */
   readonly mcpNetwork?: (cwd: string) => boolean;
   /** How long a turn waits for MCP servers that are new to it, in milliseconds. @defaultValue 3000 */
@@ -49,16 +46,12 @@ export interface CodingAgentOptions
   readonly trust?: TrustPort;
   /** More problems with the files of a directory, shown together with those found here. */
   readonly problems?: (cwd: string) => Promise<readonly string[]>;
-  /** Whether AGENTS.md and rule files join the system prompt. @defaultValue true */
-  readonly instructions?: boolean;
 }
 
 export interface CodingAgent {
   readonly agent: Agent;
   /** The built-in and the added tools. Tools of MCP servers are known only in a session. */
   readonly tools: readonly Tool[];
-  /** The agent definitions available in `cwd`. */
-  agents(cwd: string): Promise<readonly AgentDefinition[]>;
   /** What the files of a directory ask for but do not get, because the person has not trusted the directory. */
   untrusted(cwd: string): Promise<readonly string[]>;
   /** Ends the jobs and MCP servers of a session. */
@@ -82,10 +75,8 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     ...(confine && { confine }),
     ...(patienceMs !== undefined && { patienceMs }),
   });
-  const known = createSessionFacts(env);
+  const known = createKnownSessions(env);
   const { outputsDirectory } = options;
-  const jobs = new Map<string, Jobs>();
-  const isInstructed = options.instructions !== false;
   const outfitOf = (workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {
     const { cwd } = workspace;
     const { around, facts, definition, directories, model, allowed, mcp } = parts;
@@ -111,7 +102,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
         model,
         servers: mcp.instructions,
         skills: permitted.some(({ name }) => name === "skill") ? skillList(skills) : "",
-        instructions: isInstructed ? around.instructions : "",
+        instructions: around.instructions,
       }),
     };
   };
@@ -125,7 +116,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const prepare = async (turn: Turn, context: AgentContext) => {
     const { cwd, directories } = context.workspace;
     const notices: string[] = [];
-    const session = known.of(turn.sessionId, cwd);
+    const session = known.of(turn.sessionId, context);
     if (session.lastTurn !== turn.seen.at(-1)) forgetSeen(context.workspace);
     session.lastTurn = turn.number;
     const [around, facts] = await Promise.all([surroundings(cwd), session.facts]);
@@ -135,23 +126,20 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const definition = definitionOf(turn.settings.agent, around.agents);
     if (definition.name !== turn.settings.agent)
       notices.push(`No agent is called ${JSON.stringify(turn.settings.agent)}; build takes its place.`);
-    const configured = options.mcp === false ? null : around.mcp;
-    if (isFirst) notices.push(...(configured?.notices ?? []));
-    session.asksServers ||= turn.settings.mcpServers.length > 0 || Boolean(configured?.servers.length);
-    const mcp = session.asksServers ? await mcpOffer(turn, context, configured, pool, notices) : NO_SERVERS;
+    if (isFirst) notices.push(...around.mcp.notices);
+    session.asksServers ||= turn.settings.mcpServers.length > 0 || around.mcp.servers.length > 0;
+    const mcp = session.asksServers ? await mcpOffer(turn, context, around.mcp, pool, notices) : NO_SERVERS;
     const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings, options.isNamed);
     const { terminal } = context.workspace;
     const parts = { around, facts, definition, directories, terminal, model: settings.model, allowed, mcp };
     if (!session.outfit || !isSame(session.outfit.parts, parts)) session.outfit = outfitOf(context.workspace, parts);
     const { tools, systemPrompt } = session.outfit;
-    const own = jobs.get(turn.sessionId) ?? createJobs((event) => context.session.emit(event));
-    jobs.set(turn.sessionId, own);
-    await own.cover(turn.number, context.workspace);
+    await session.jobs.cover(turn.number, context.workspace);
     const common = {
       ...options,
       ...(outputsDirectory !== undefined && { spill: keepOutputs(outputsDirectory) }),
-      ...(isInstructed && { annotate: folderRules(turn, cwd) }),
-      jobs: own,
+      annotate: folderRules(turn, cwd),
+      jobs: session.jobs,
     };
     const outfit = (taker: AgentDefinition, model: string) => {
       const dressed = outfitOf(context.workspace, { ...parts, definition: taker, model });
@@ -173,15 +161,9 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     agent: (turn, context) =>
       opening(() => prepare(turn, context).catch((error: unknown) => failing(error, options, turn, context))),
     tools,
-    agents: async (cwd) => (await surroundings(cwd)).agents,
     untrusted: async (cwd) => leftOut(await surroundings(cwd), cwd),
-    closeSession: async (sessionId) => {
-      known.forget(sessionId);
-      const own = jobs.get(sessionId);
-      jobs.delete(sessionId);
-      await Promise.all([own?.close(), pool.close(sessionId)]);
-    },
-    close: async () => void (await Promise.all([pool.closeAll(), ...[...jobs.values()].map((one) => one.close())])),
+    closeSession: async (sessionId) => void (await Promise.all([known.close(sessionId), pool.close(sessionId)])),
+    close: async () => void (await Promise.all([known.closeAll(), pool.closeAll()])),
   };
 }
 
@@ -240,9 +222,11 @@ interface KnownSession {
   asksServers: boolean;
   lastTurn: number | undefined;
   outfit: Outfit | null;
+  /** Its commands that continue after their call. */
+  readonly jobs: ReturnType<typeof createJobs>;
 }
 
-function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
+function createKnownSessions(env: Readonly<Record<string, string | undefined>>) {
   const known = new Map<string, KnownSession>();
   let latest: { readonly cwd: string; readonly until: number; readonly facts: Promise<SessionFacts> } | null = null;
   const find = async (cwd: string): Promise<SessionFacts> => {
@@ -255,20 +239,25 @@ function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
     if (latest?.cwd !== cwd || now > latest.until) latest = { cwd, until: now + SHARED_FOR_MS, facts: find(cwd) };
     return latest.facts;
   };
+  const close = async (sessionId: string): Promise<void> => {
+    const session = known.get(sessionId);
+    known.delete(sessionId);
+    await session?.jobs.close();
+  };
   return {
-    of(sessionId: string, cwd: string): KnownSession {
+    of(sessionId: string, { workspace, session: memory }: AgentContext): KnownSession {
       const found = known.get(sessionId);
       if (found) return found;
-      if (known.size >= MOST_SESSIONS) known.delete(known.keys().next().value as string);
-      const session = { facts: factsOf(cwd), asksServers: false, lastTurn: undefined, outfit: null };
+      const jobs = createJobs((event) => memory.emit(event));
+      const session = { facts: factsOf(workspace.cwd), asksServers: false, lastTurn: undefined, outfit: null, jobs };
       known.set(sessionId, session);
       return session;
     },
-    forget: (sessionId: string) => void known.delete(sessionId),
+    close,
+    closeAll: () => Promise.all([...known.keys()].map(close)),
   };
 }
 
-const MOST_SESSIONS = 1024;
 /** How long what git says of a directory holds for other sessions that begin there. */
 const SHARED_FOR_MS = 250;
 
@@ -299,14 +288,12 @@ const NO_SERVERS: McpOffer = { tools: [], instructions: [] };
 async function mcpOffer(
   turn: Turn,
   { workspace, signal }: AgentContext,
-  configured: McpConfig | null,
+  configured: McpConfig,
   pool: ReturnType<typeof createMcpPool>,
   notices: string[],
 ): Promise<McpOffer> {
   const { cwd, directories } = workspace;
-  const servers = new Map(
-    [...(configured?.servers ?? []), ...turn.settings.mcpServers].map((server) => [server.name, server]),
-  );
+  const servers = new Map([...configured.servers, ...turn.settings.mcpServers].map((server) => [server.name, server]));
   const notice = (text: string) => void notices.push(text);
   const request = { sessionId: turn.sessionId, servers: [...servers.values()], cwd, directories, signal, notice };
   return pool.offer(request).catch(() => NO_SERVERS);
@@ -314,7 +301,7 @@ async function mcpOffer(
 
 /** Lets the loop end the turn with an error that happened before the loop started. */
 function failing(error: unknown, options: CodingAgentOptions, turn: Turn, context: AgentContext) {
-  const inner = createAgent({ ...options, tools: () => Promise.reject(error) });
+  const inner = createAgent({ ...options, resolveModel: () => Promise.reject(error) });
   return { first: [], rest: inner(turn, context) };
 }
 

@@ -101,10 +101,9 @@ function askGit(repository: Repository, env: Readonly<Record<string, string>>): 
   return new Promise((resolve) => {
     const options = { cwd, env, timeout: PATIENCE_MS, killSignal: "SIGKILL", maxBuffer: MOST_OUTPUT } as const;
     const args = [`--git-dir=${directory}`, `--work-tree=${cwd}`, "status", "--short", "--no-renames"];
-    const child = execFile("git", args, options, (error, stdout) => {
+    execFile("git", args, options, (error, stdout) => {
       if (error) resolve(null);
       else resolve(stdout.length > LONGEST_STATUS ? `${startOf(stdout, LONGEST_STATUS)}\n[...more]` : stdout);
     });
-    child.on("error", () => resolve(null));
   });
 }

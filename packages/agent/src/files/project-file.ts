@@ -53,9 +53,11 @@ export async function listBeneath(root: string, directory: string, ending: strin
  * Caches a value that is loaded from files until one of them changes. A check costs one stat per file; loading would delay each turn
  * by milliseconds. A directory counts together with the files directly in it. Each key has one value; the keys used last are kept.
  */
-export function whileUnchanged<T>(
-  maxKeys = 32,
-): (key: string, pathsOf: () => readonly string[], load: () => Promise<T>) => Promise<T> {
+export function whileUnchanged<T>(): (
+  key: string,
+  pathsOf: () => readonly string[],
+  load: () => Promise<T>,
+) => Promise<T> {
   const kept = new Map<string, Kept<T>>();
   return (key, pathsOf, load) => {
     const known = kept.get(key);
@@ -66,7 +68,7 @@ export function whileUnchanged<T>(
     kept.set(key, entry);
     entry.value.catch(() => kept.delete(key));
     for (const oldest of kept.keys()) {
-      if (kept.size <= maxKeys) break;
+      if (kept.size <= MAX_KEYS) break;
       kept.delete(oldest);
     }
     return entry.value;
@@ -75,6 +77,8 @@ export function whileUnchanged<T>(
 
 // --- internal ---
 
+/** Results that are kept at once. */
+const MAX_KEYS = 32;
 /** Entries that a check looks at per directory: more than any loader reads. */
 const MAX_ENTRIES = 1000;
 

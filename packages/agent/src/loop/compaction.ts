@@ -6,7 +6,7 @@ import type { ModelMessage, ModelRequest } from "../providers/model.js";
 import { createDraft, streamReply } from "./draft.js";
 import { noFailures, waitToRetry } from "./patience.js";
 import type { RunningTurn } from "./running-turn.js";
-import { framed } from "./summary.js";
+import { framed, summarise } from "./summary.js";
 import type { ModelContext } from "./window.js";
 
 /** Shortens the conversation, before it fills the window or after a refusal. False when nothing is left to remove. */
@@ -132,21 +132,19 @@ async function compact(run: RunningTurn, { from, upTo, fits, focus = "" }: Cut):
   const { context, window, system, toolbox, model } = run;
   const text = "The conversation is being summed up to make room for what follows.";
   run.emit({ type: "notice", metadata: { level: "info", text } });
-  const said = await run
-    .compact({
-      system,
-      tools: toolbox.tools,
-      messages: context.messages.slice(0, upTo),
-      room: Math.floor(window.limit),
-      fits,
-      focus,
-      ask: (request) => askQuietly(run, request),
-    })
-    .catch((error: unknown) => {
-      // A failed attempt has cost something too.
-      run.emit({ type: "usage", metadata: run.spending.state() });
-      throw error;
-    });
+  const said = await summarise({
+    system,
+    tools: toolbox.tools,
+    messages: context.messages.slice(0, upTo),
+    room: Math.floor(window.limit),
+    fits,
+    focus,
+    ask: (request) => askQuietly(run, request),
+  }).catch((error: unknown) => {
+    // A failed attempt has cost something too.
+    run.emit({ type: "usage", metadata: run.spending.state() });
+    throw error;
+  });
   if (said.trim() === "") throw new AgentError("empty_reply", "the summary of the conversation is empty");
   // As many characters as the window has tokens: about a quarter of it, which leaves room for work.
   const summary = startOf(said, Math.max(1_000, Math.floor(model.contextWindow)));

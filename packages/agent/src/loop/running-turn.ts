@@ -1,28 +1,23 @@
 /** The state that all parts of a running turn share. */
-import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
+import type { AgentContext, Turn } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { EffortChoice, Model } from "../providers/model.js";
 import type { Jobs, Task, ToolContext, ToolOutcome } from "../tool.js";
 import type { CallIds } from "./draft.js";
 import type { Clock } from "./patience.js";
 import type { Repeats } from "./repeats.js";
-import type { Compact } from "./summary.js";
 import type { Plan, Toolbox } from "./toolbox.js";
 import type { ModelContext, Spending, Window } from "./window.js";
 
-export interface RunningTurn {
+export interface RunningTurn extends Pick<AgentContext, "workspace" | "ask" | "flags" | "signal" | "question"> {
   readonly turn: Turn;
   readonly model: Model;
   /** How hard the model should think according to the session; null lets the program decide. */
   readonly effort: EffortChoice | null;
   readonly system: string;
   readonly toolbox: Toolbox;
-  readonly workspace: Workspace;
-  readonly ask: Ask;
-  readonly flags: AgentContext["flags"];
   /** Runs a tool so that its unhandled rejections end this turn. */
   readonly traced: ReturnType<Trace>["run"];
-  readonly signal: AbortSignal;
   readonly emit: (event: AgentEvent) => void;
   readonly taken: () => Promise<void>;
   /** How many events the session has not taken yet. */
@@ -30,7 +25,6 @@ export interface RunningTurn {
   readonly clock: Clock;
   readonly random: () => number;
   readonly spill?: (name: string, text: string) => Promise<string>;
-  readonly question?: AgentContext["question"];
   readonly jobs?: Jobs;
   readonly delegate?: Delegate;
   readonly annotate?: (outcome: ToolOutcome, context: ToolContext) => Promise<ToolOutcome>;
@@ -38,7 +32,6 @@ export interface RunningTurn {
   readonly spending: Spending;
   readonly context: ModelContext;
   readonly window: Window;
-  readonly compact: Compact;
   readonly ids: CallIds;
   /** For a task: what it shares with its turn. */
   readonly shared?: Shared;

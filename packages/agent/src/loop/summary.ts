@@ -16,15 +16,12 @@ export interface CompactRequest extends Pick<ModelRequest, "system" | "tools" | 
   ask(request: Pick<ModelRequest, "system" | "tools" | "messages">): Promise<string>;
 }
 
-/** Returns a summary, which replaces the conversation in later requests. */
-export type Compact = (request: CompactRequest) => Promise<string>;
-
 /**
- * Sends the model the whole conversation with one more instruction, which uses the provider's cache. If the provider refuses, sends a
+ * Returns a summary, which replaces the conversation in later requests. Sends the model the whole conversation with one more instruction, which uses the provider's cache. If the provider refuses, sends a
  * transcript that is cut to fit. If it refuses that too, the transcript itself becomes the summary. Throws only temporary errors and
  * those that a person has to fix: a lost network, a wrong key.
  */
-export const summarise: Compact = async (request) => {
+export async function summarise(request: CompactRequest): Promise<string> {
   const { system, tools, messages, room, focus, ask } = request;
   if (request.fits) {
     const note = { role: "user" as const, text: instruction(focus), note: true };
@@ -40,7 +37,7 @@ export const summarise: Compact = async (request) => {
   }
   const most = Math.min(LONGEST_COPY, Math.floor((room * CHARACTERS_PER_TOKEN) / 8));
   return `(The model could not sum the conversation up. This is a copy of it with long passages cut.)\n\n${transcriptOf(messages, most)}`;
-};
+}
 
 /** The summary as the model reads it, with a word on how to use it. */
 export function framed(summary: string): ModelMessage {

@@ -8,7 +8,7 @@ import { createParser } from "eventsource-parser";
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
 import { parseJson } from "../json.js";
 import { beginAgain } from "./begin-again.js";
-import { createTextShortcut, createReply, type Reply } from "./exchange.js";
+import { createReply, createTextShortcut, type Reply } from "./exchange.js";
 import type { Model, ModelEvent, ModelRequest } from "./model.js";
 import type { Post, PostReply, PostRequest } from "./post.js";
 import { notStreamed, statusError } from "./provider-error.js";

@@ -70,7 +70,7 @@ describe("cancel", () => {
     expect(events.at(-1)).toEqual({ type: "cancelled", metadata: { output: "Wait." } });
   });
 
-  it("ends whatever else may hang: a provider, a permission, the search for tools", async () => {
+  it("ends whatever else may hang: a provider, a permission, the search for a model", async () => {
     const hang = () => new Promise<never>(() => {});
     const change = toolNamed("change", async () => ({ success: true, output: "" }), { kind: "edit" });
     const deafModel = {
@@ -81,7 +81,7 @@ describe("cancel", () => {
       stream: () => ({ [Symbol.asyncIterator]: () => ({ next: hang, return: hang }) }),
     };
     const cases = [
-      { ...model([{ reply: [{ text: "x" }] }]), tools: hang },
+      { resolveModel: hang },
       { resolveModel: () => deafModel },
       { ...model([{ reply: [{ call: "change" }] }]), tools: [change] },
       model([{ reply: [{ stall: true }] }]),

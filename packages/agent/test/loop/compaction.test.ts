@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentEvent, Message } from "@chimera/acp-schema/events";
 import { describe, expect, it } from "vitest";
-import { type CompactRequest, createAgent, createConversation } from "../../src/index.js";
+import { createAgent, createConversation } from "../../src/index.js";
 import { framed, summarise } from "../../src/loop/summary.js";
 import type { ModelRequest } from "../../src/providers/index.js";
 import { writeTool } from "../../src/tools/index.js";
@@ -274,19 +274,6 @@ describe("a compaction that is asked for", () => {
     const { options, requests } = await serveModel(() => done);
     const events = await takeTurn(options, { ...ask, number: 0, seen: [] });
     expect(of(events, "agent_result")).toMatchObject([{ success: true, output: "There is nothing to sum up yet." }]);
-    expect(requests).toEqual([]);
-  });
-
-  it("can be replaced by the embedder's own", async () => {
-    const { options, requests } = await serveModel(() => done);
-    const asked: CompactRequest[] = [];
-    const compact = async (request: CompactRequest) => {
-      asked.push(request);
-      return "in a nutshell";
-    };
-    const events = await takeTurn({ ...options, compact }, { ...ask, history: past("a", "b", "c") });
-    expect(of(events, "compaction")).toMatchObject([{ summary: "in a nutshell" }]);
-    expect(asked.map(({ messages }) => messages.length)).toEqual([12]);
     expect(requests).toEqual([]);
   });
 });

@@ -56,8 +56,10 @@ describe("a turn ends", () => {
   it("with an error event when the model does not exist, or a part of the agent throws", async () => {
     const resolveModel = () => Promise.reject(new AgentError("model_unavailable", "no such model"));
     expect(of(await takeTurn({ resolveModel }), "error")).toMatchObject([{ name: "model_unavailable" }]);
-    const broken = { ...scripted([{ reply: [{ text: "x" }] }]), systemPrompt: () => Promise.reject(new Error("gone")) };
-    expect(of(await takeTurn(broken), "error")).toMatchObject([{ name: "internal", message: "gone" }]);
+    const broken = () => Promise.reject(new Error("gone"));
+    expect(of(await takeTurn({ resolveModel: broken }), "error")).toMatchObject([
+      { name: "internal", message: "gone" },
+    ]);
   });
 });
 

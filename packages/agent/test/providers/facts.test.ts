@@ -6,8 +6,8 @@ import {
   createModels,
   factsDate,
   factsOf,
-  openaiFirst,
   modelAddress,
+  openaiFirst,
 } from "../../src/providers/index.js";
 import { of, takeTurn } from "../take-turn.js";
 import { createChatVendor, openaiChat } from "../vendors/chat-completions.js";

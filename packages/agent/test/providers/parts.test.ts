@@ -48,7 +48,7 @@ const MIXED = [
 
 async function talk(replies: string[], prompts: string[], history: readonly Message[] = [], system = "A test.") {
   const server = await serveWire(replies.map((reply) => ({ writes: [reply] })));
-  const agent = createAgent({ ...agentOn(anthropic, server.url), tools: [look], systemPrompt: () => system });
+  const agent = createAgent({ ...agentOn(anthropic, server.url), tools: [look], systemPrompt: system });
   const { workspace } = contextOf({});
   const conversation = createConversation(agent, { workspace, history, settings: { autoApproveWrites: true } });
   for (const prompt of prompts) for await (const _ of conversation.prompt(prompt));

@@ -9,8 +9,8 @@ import {
   defaultModel,
   type Env,
   listProviders,
-  openaiFirst,
   modelAddress,
+  openaiFirst,
   routeOf,
   suggestModels,
 } from "../../src/providers/index.js";

@@ -9,7 +9,6 @@ import { printReport } from "../output.js";
 import { meantId, requireSummary } from "../store.js";
 import { plainLine } from "../terminal/text.js";
 import { withCore } from "../with-core.js";
-import { forgetFiles } from "./gc.js";
 
 /** Sets a session's title; removes it when no title is given. */
 export async function renameSession(invocation: Invocation): Promise<number> {
@@ -31,7 +30,7 @@ export async function renameSession(invocation: Invocation): Promise<number> {
 export async function deleteSessions(invocation: Invocation): Promise<number> {
   requireOperand(invocation, "a session: sessions delete <id>");
   const gone: { readonly session_id: string; readonly prompt: string }[] = [];
-  await withCore(invocation, async ({ core: { sessions }, config }) => {
+  await withCore(invocation, async ({ core: { sessions } }) => {
     for (const typed of invocation.operands) {
       const session_id = await meantId({ list: sessions.listAll }, typed);
       gone.push({ session_id, prompt: (await requireSummary(sessions.logs, session_id)).prompt });
@@ -40,7 +39,6 @@ export async function deleteSessions(invocation: Invocation): Promise<number> {
       await sessions.delete(id).catch(async (error: unknown) => {
         await serverHolding(invocation, namedError(error, id)).ask((client) => client.sessions.open(id).delete());
       });
-      await forgetFiles(config.paths, id);
     }
   });
   const lines = gone.map(({ session_id, prompt }) => `${session_id} is deleted: ${plainLine(prompt) || "no prompt"}`);

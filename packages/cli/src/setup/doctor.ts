@@ -10,7 +10,7 @@ import { dirname } from "node:path";
 import { loadAgents } from "@chimera/agent/agents";
 import { loadMcpConfig } from "@chimera/agent/mcp";
 import { keyRefusal } from "@chimera/agent/models";
-import { findPackage, installCommand, listProviders, packagedModel, modelAddress } from "@chimera/agent/providers";
+import { findPackage, installCommand, listProviders, modelAddress, packagedModel } from "@chimera/agent/providers";
 import { type Invocation, isDatabase, readConfig, resolvePaths } from "@chimera/host";
 import { fileList, parsePeople } from "@chimera/host/people";
 import { addressOf, listPidfiles } from "@chimera/host/pidfile";

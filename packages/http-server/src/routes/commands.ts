@@ -13,7 +13,7 @@ const FIELD_CODES = {
 } as const;
 
 export function commandRoutes({ deps, openSession }: RouteDeps) {
-  const discover = async () => (await deps.palette?.custom(deps.commandsCwd ?? deps.defaultCwd)) ?? [];
+  const discover = async () => (await deps.palette?.custom(deps.defaultCwd)) ?? [];
   return {
     "GET /commands": async (c) => {
       const commands = (await discover()).map(({ name, description, args, source }) => ({
