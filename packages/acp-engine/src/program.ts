@@ -70,7 +70,9 @@ export async function startProgram(
         const listener = listeners.get(sessionId);
         if (listener) return listener.onUpdate(update);
         const waiting = early.get(sessionId) ?? [];
-        if (early.size < limits.early && waiting.length < limits.early) early.set(sessionId, [...waiting, update]);
+        if (waiting.length < limits.early) early.set(sessionId, [...waiting, update]);
+        // Updates of sessions that never get a listener must not fill the memory.
+        if (early.size > limits.early) early.delete(early.keys().next().value!);
       },
       async onPermission(asked, signal) {
         const listener = listeners.get(asked.sessionId);
@@ -96,7 +98,7 @@ export async function startProgram(
       listen(sessionId: string, listener: SessionListener) {
         listeners.set(sessionId, listener);
         for (const update of early.get(sessionId) ?? []) listener.onUpdate(update);
-        early.clear();
+        early.delete(sessionId);
       },
       forget: (sessionId: string) => void listeners.delete(sessionId),
       /** Stops or resumes reading the program's output. */

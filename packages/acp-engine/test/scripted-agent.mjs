@@ -260,11 +260,15 @@ const METHODS = {
     can.add("logged-in");
     return {};
   },
-  "session/new": ({ cwd }) => {
+  "session/new": async ({ cwd }) => {
     if (can.has("login") && !can.has("logged-in")) throw { code: -32000, message: "Authentication required" };
     if (can.has("new-dies")) process.exit(4);
     const id = `s-${process.pid}-${nextId++}`;
     sessions.set(id, { id, cwd, said: [] });
+    if (can.has("early")) {
+      await ORDERS.commands({ id });
+      await sleep(100);
+    }
     return { sessionId: id, modes: MODES, configOptions: OPTIONS() };
   },
   "session/resume": ({ sessionId, cwd }) => {

@@ -213,6 +213,14 @@ test("undo reverts the files that the agent wrote, and leaves a person's edit du
   expect(readFileSync(join(at.cwd, "notes.txt"), "utf8")).toBe("mine, changed while it talked");
 });
 
+test("updates before the answer to session/new are recorded, also of two sessions that open at once", async () => {
+  const at = place();
+  const { sessions } = open(at, { can: "early" });
+  const both = [await sessions.create({ cwd: at.cwd }), await sessions.create({ cwd: at.cwd })];
+  await Promise.all(both.map((session) => turn(session, sessions, "say hello")));
+  for (const { conversation } of both) expect(conversation.facts.engineCommands).toHaveLength(1);
+});
+
 test("updates between turns are recorded", async () => {
   const at = place();
   const { sessions } = open(at);
