@@ -1,4 +1,4 @@
-/** Everything this package throws. */
+/** The code of every error that this package throws. */
 export type SnapshotErrorCode =
   | "invalid_id"
   | "no_turn"
@@ -40,7 +40,7 @@ const CODES: Readonly<Record<string, SnapshotErrorCode>> = {
   EROFS: "read_only",
 };
 
-/** Wraps what the file system threw; a SnapshotError passes through. */
+/** Wraps an error of the file system in a SnapshotError; a SnapshotError is returned unchanged. */
 export function toSnapshotError(error: unknown, doing: string): SnapshotError {
   if (isSnapshotError(error)) return error;
   const code = CODES[errnoOf(error) ?? ""] ?? "io";
@@ -48,7 +48,7 @@ export function toSnapshotError(error: unknown, doing: string): SnapshotError {
   return new SnapshotError(code, `${doing}: ${detail}`, { cause: error });
 }
 
-/** What the call gives; null where the file system refuses it with one of these codes. */
+/** The result of the call; null when the file system refuses it with one of these codes. */
 export function unless<T>(codes: readonly string[], call: () => T): T | null {
   try {
     return call();

@@ -1,4 +1,4 @@
-/** `@chimera/snapshot-store/files`: what undo needs for the files of a workspace and other tools need, too. */
+/** `@chimera/snapshot-store/files`: the parts of undo that other tools for workspace files also use. */
 export { type IgnoreRules, readIgnoreFile, rulesBelow } from "./baseline/ignore-rules.js";
 export { unifiedHunks } from "./diff/hunks.js";
 export { lineChanges } from "./diff/line-changes.js";

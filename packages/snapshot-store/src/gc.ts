@@ -1,4 +1,4 @@
-/** Keeps the whole store bounded: what nobody touched for long goes first, then the oldest until the rest fits. */
+/** Keeps the whole store bounded: removes directories that were unused for long, then the oldest until the rest fits. */
 import { lstatSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
 import { namesIn } from "./content/atomic-file.js";
@@ -16,7 +16,7 @@ interface Candidate {
   readonly touchedMs: number;
 }
 
-/** Another process may be at work in what was touched this recently. */
+/** Another process may be using a directory that changed this recently. */
 const BUSY_MS = 60 * 60 * 1000;
 
 export async function collectGarbage(input: {
@@ -71,7 +71,7 @@ async function candidates(input: Parameters<typeof collectGarbage>[0]): Promise<
   const pacer = createPacer(input.signal);
   for (const place of places) {
     input.signal?.throwIfAborted();
-    // Another process may remove it while it is looked at.
+    // Another process may remove it meanwhile.
     if (!unless(["ENOENT"], () => isOwnDirectory(place.directory))) continue;
     const { bytes, touchedMs } = await paced(measuring(place.directory), pacer);
     found.push({ ...place, bytes, touchedMs });
@@ -80,7 +80,7 @@ async function candidates(input: Parameters<typeof collectGarbage>[0]): Promise<
   return found;
 }
 
-/** A blob shared by hard link is counted where it is met: the sum errs on the safe side. */
+/** Measures a directory. A blob shared by hard links counts in each, so the sum may be too large, never too small. */
 function* measuring(directory: string): Steps<{ bytes: number; touchedMs: number }> {
   let bytes = 0;
   let touchedMs = 0;

@@ -1,6 +1,6 @@
-/** Lets other work of the process in between long runs of synchronous file calls, which are far faster than asynchronous ones. */
+/** Interrupts long runs of synchronous file calls for other work. Synchronous calls are far faster than asynchronous ones. */
 export interface Pacer {
-  /** A promise when it is time to give way, else null. It rejects when the work is to stop. */
+  /** Returns a promise when it is time to give way, else null. The promise rejects when the work is aborted. */
   pause(): Promise<void> | null;
 }
 
@@ -22,10 +22,10 @@ export function createPacer(signal?: AbortSignal): Pacer {
   };
 }
 
-/** Work in steps: each `yield` is a place where it may be interrupted for a while. */
+/** Work in steps: it may be interrupted at each `yield`. */
 export type Steps<T> = Generator<void, T>;
 
-/** All steps at once. */
+/** Runs all steps without interruption. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -33,7 +33,7 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** Gives way between steps where it is time to. */
+/** Runs the steps and gives way between them when the pacer says so. */
 export async function paced<T>(steps: Steps<T>, pacer: Pacer): Promise<T> {
   try {
     for (;;) {
@@ -43,12 +43,12 @@ export async function paced<T>(steps: Steps<T>, pacer: Pacer): Promise<T> {
       if (pause !== null) await pause;
     }
   } finally {
-    // Closes what it holds open when it is stopped on the way.
+    // If the work was stopped early, this runs its `finally` blocks, which close its files.
     steps.return(undefined as T);
   }
 }
 
-/** Returns a function that runs one piece of work after the other; one that fails does not keep the next from its turn. */
+/** Returns a function that runs pieces of work one after another; a failure does not stop the next one. */
 export function createSerial(): <T>(work: () => Promise<T> | T) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

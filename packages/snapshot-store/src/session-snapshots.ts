@@ -1,4 +1,4 @@
-/** What is kept for the undo of one session: its calls run one after another, and nothing is lost when the process dies. */
+/** The snapshots of one session. Its calls run one after another, and nothing is lost when the process dies. */
 import { dirname } from "node:path";
 import type { Baseline } from "./baseline/baseline.js";
 import type { ObservedCommand } from "./baseline/observed-command.js";
@@ -45,11 +45,11 @@ export function createSessionSnapshots(deps: {
   const manifests = createManifests(directory, blobs, roots, limits);
   const place: Workplace = { roots, blobs, fileBytes: limits.fileBytes, requireHeld };
   const context: CaptureContext = { roots, blobs, limits, baseline: deps.baseline };
-  /** Commands in progress of this session: how to end each. */
+  /** The commands in progress of this session, by the function that ends each. */
   const commands = new Map<() => Promise<readonly string[]>, ReadonlyMap<ObservedCommand, Baseline>>();
-  /** The number of the turn that runs. */
+  /** The number of the running turn. */
   let begun: number | null = null;
-  /** What it has found; null while it has touched nothing, as most turns never do. */
+  /** The files that the turn found; null until it touches one, which most turns never do. */
   let turn: OpenTurn | null = null;
   let ready = false;
   const serial = createSerial();
@@ -71,7 +71,7 @@ export function createSessionSnapshots(deps: {
     return inTurn(doing, repaired, signal);
   }
 
-  /** Repairs what an earlier process left, or a restore that could not be taken back. */
+  /** Repairs the state that an earlier process left, or a restore that could not be taken back. */
   async function takeUp(): Promise<RecoveryReport["result"] | null> {
     const result = await settleRestore(directory, place, log);
     const left = manifests.interrupted();
@@ -87,7 +87,7 @@ export function createSessionSnapshots(deps: {
     return result;
   }
 
-  /** A write that was cut short left its draft beside the file. */
+  /** Removes the drafts that interrupted writes left beside files. */
   async function sweepBeside(paths: readonly string[]): Promise<void> {
     for (const directory of new Set(paths.map((path) => dirname(path)))) {
       const place = roots.locate(`${directory}/any`);
@@ -147,7 +147,7 @@ export function createSessionSnapshots(deps: {
           });
         }
       } finally {
-        // Those that were not reached.
+        // Abandon the runs that the loop did not reach.
         abandon(runs);
       }
       if (commands.size === 0) for (const root of roots.paths) open.commandEnded(root);
@@ -163,13 +163,13 @@ export function createSessionSnapshots(deps: {
     { after, force = false, dryRun = false }: RestoreOptions,
   ): Promise<Restore> {
     if (begun !== null) throw new SnapshotError("turn_running", `a turn is running; ${direction} when it has ended`);
-    // The record of the last one was written and could not be synced: its journal is still there, and not this one's to take back.
+    // The last restore's journal still exists if its record could not be synced. Settle it, so that this restore does not take it back.
     await settleRestore(directory, place, log);
     const plan = await makePlan(manifests.of(turns, direction), direction, force, place);
     if (dryRun || (plan.files.length === 0 && plan.dirs.length === 0)) {
       return restoreOf(plan.outcomes, { keep: async () => {}, takeBack: async () => {} });
     }
-    // If this fails, the next call looks whether anything is still to be taken back.
+    // If this fails, the next call checks whether a restore must still be taken back.
     ready = false;
     const files = await restore(directory, plan, { direction, after }, place);
     ready = true;
@@ -246,7 +246,7 @@ export function createSessionSnapshots(deps: {
 
 // --- internal ---
 
-/** Takes out of a run what somebody else changed while it was in progress. */
+/** Removes changes that other programs made from a run, and returns their paths. */
 function leaveOthers(run: ObservedCommand, mine: NonNullable<RunOptions["mine"]>): string[] {
   const isTheirs = (path: string) => {
     const stat = statIfAny(fsPath(path));

@@ -113,12 +113,12 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
 
 const NO_LOG: RestoreLog = { requireHeld() {}, recorded: async () => false };
 
-/** Where an unsettled restore worked; null when there is none. */
+/** The roots of an unsettled restore; null when there is none. */
 function interruptedRoots(directory: string): readonly string[] | null {
   try {
     return readJournal(directory)?.roots ?? null;
   } catch {
-    // A journal that cannot be read: settling it says why.
+    // The journal cannot be read; settling it will report why.
     return [];
   }
 }
@@ -141,7 +141,7 @@ function sessionIds(root: string): string[] {
   }
 }
 
-/** The store's real place, so that a workspace that contains it never takes it for its own files. */
+/** The store's real path, so that a workspace around it does not take its files for the workspace's own. */
 function realDirectory(root: string): string {
   try {
     mkdirSync(root, { recursive: true, mode: 0o700 });

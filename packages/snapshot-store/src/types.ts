@@ -2,15 +2,15 @@
 import type { SnapshotLimits } from "./limits.js";
 
 export interface SnapshotStore {
-  /** What is kept for the undo of a session; opening it creates nothing on disk. Without a log, nothing is recorded. */
+  /** The snapshots of a session. Opening them creates nothing on disk. Without a log, no restore counts as recorded. */
   session(sessionId: string, workspace: SnapshotWorkspace, log?: RestoreLog): SessionSnapshots;
-  /** What is kept for a session that another process may have: it is read anew with each call, and nothing is repaired. */
+  /** The snapshots of a session that another process may hold. Each call reads them again, and nothing is repaired. */
   reading(sessionId: string, workspace: SnapshotWorkspace): SnapshotReading;
-  /** Sessions that a crash left with a restore that is not settled, and are not open here. */
+  /** Sessions with an unsettled restore that are not open in this process. */
   unfinished(): readonly UnfinishedRestore[];
-  /** Stops using a session; what is on disk stays. */
+  /** Stops using a session; its files stay. */
   release(sessionId: string): void;
-  /** Forgets everything kept for one session. A directory with anything that the store did not write stays. */
+  /** Removes the snapshots of one session. A directory with any file that the store did not write stays. */
   clear(sessionId: string): Promise<void>;
   /** Brings the whole store within its limits. Sessions open in this process and those in `keep` are never removed. */
   gc(options?: { readonly keep?: readonly string[]; readonly signal?: AbortSignal }): Promise<GcReport>;
@@ -26,28 +26,28 @@ export interface UnfinishedRestore {
 export interface SnapshotStoreOptions {
   /** Absolute directory that holds one directory per session. */
   readonly root: string;
-  /** Further directories of the program that are never looked at: its logs, in a workspace that is the person's home. */
+  /** Further directories of the program to leave out, such as its logs when the workspace is the person's home. */
   readonly exclude?: readonly string[];
   readonly limits?: Partial<SnapshotLimits>;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonic?: () => number;
-  /** While a workspace is read for the first time: how many of its files are known; null when it is done. */
+  /** Called while a workspace is read for the first time, with the number of files so far; null when it is done. */
   readonly onIndexing?: ((files: number | null) => void) | undefined;
 }
 
-/** The directories a session may change; nothing is ever written outside them. */
+/** The directories that a session may change; a restore never writes outside them. */
 export interface SnapshotWorkspace {
   readonly cwd: string;
   readonly directories: readonly string[];
 }
 
-/** What undo and redo of files ask of the session's log. */
+/** The questions of a restore to the session's log. */
 export interface RestoreLog {
-  /** Throws when another process has the session now, which ends the call there. Asked before each file of a restore, too. */
+  /** Throws when another process holds the session now, which ends the call. Also called before each file of a restore. */
   requireHeld(): void;
-  /** Whether it holds a record of this direction after the given number: such a restore stands, any other is taken back. */
+  /** Whether the log holds a record of this direction after the given number: then the restore stands, otherwise it is taken back. */
   recorded(direction: Direction, after: number): Promise<boolean>;
 }
 
@@ -58,34 +58,34 @@ export interface SnapshotReading {
   edits(snapId: string): Promise<readonly FileEdit[]>;
 }
 
-/** Which turns can be undone or redone, and in which order, is the caller's to say: it has the log. */
+/** The caller, which has the log, decides which turns can be undone or redone, and in which order. */
 export interface SessionSnapshots extends SnapshotReading {
   /**
-   * Repairs what a crash left: a restore stands or is taken back, as the log says; an unfinished turn becomes a snapshot. Null
-   * when no restore was interrupted. Without this call, the first other call does the same and reports nothing.
+   * Repairs the state after a crash: keeps a restore or takes it back, as the log says, and makes a snapshot of an unfinished turn.
+   * Null when no restore was interrupted. Without this call, the first other call does the same and reports nothing.
    */
   settle(): Promise<RecoveryReport | null>;
   beginTurn(turn: number): void;
-  /** Captures what is at a path before the first write of it in this turn. */
+  /** Captures a path before its first write in this turn. */
   willWrite(path: string): Promise<void>;
   /**
-   * Prepares the baseline for a command, long at first in a large root; the returned function finds what changed, and returns the paths
-   * that are left to others.
+   * Prepares the baseline for a command, which takes long the first time in a large root. The returned function finds and captures the
+   * changes, and returns the changed paths that `mine` attributed to others.
    */
   willRun(options?: RunOptions): Promise<() => Promise<readonly string[]>>;
-  /** Captures what the turn left; null: nothing changed. Snapshots of turns not in `reachable` are removed. */
+  /** Captures the state after the turn; null when nothing changed. Removes the snapshots of turns that are not in `reachable`. */
   endTurn(reachable?: ReadonlySet<number>): Promise<TurnSnapshot | null>;
-  /** Restores the files of turns, given in the order they are taken: newest first for undo, oldest first for redo. */
+  /** Restores the files of turns, in the given order: newest first for undo, oldest first for redo. */
   restore(turns: readonly number[], direction: Direction, options: RestoreOptions): Promise<Restore>;
-  /** Forgets everything kept for this session. */
+  /** Removes the snapshots of this session. */
   drop(): Promise<void>;
 }
 
 export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Where people may work meanwhile: tells the command's changes from theirs. `changedAt` is null for what is gone. */
+  /** Says whether the command made a change, where people may work meanwhile. `changedAt` is null for a removed file. */
   readonly mine?: ((path: string, changedAt: number | null) => boolean) | undefined;
-  /** Called for a root that is not known whole: what the command changes in the rest of it cannot be undone. */
+  /** Called for a root that is not fully indexed: the command's changes in the rest of it cannot be undone. */
   readonly onUncovered?: (root: string, reason: "time_limit" | "quota") => void;
 }
 
@@ -96,18 +96,18 @@ export interface RestoreOptions {
   readonly after: number;
   /** Replace files that changed since the agent's last write. */
   readonly force?: boolean;
-  /** Report only. */
+  /** Only report what would be done. */
   readonly dryRun?: boolean;
 }
 
 /** A restore that was carried out. If the process dies before it is kept or taken back, `settle` decides. */
 export interface Restore {
   readonly files: readonly FileOutcome[];
-  /** Paths whose present version was kept. */
+  /** Paths whose current version was kept. */
   readonly conflicts: readonly string[];
-  /** The record is durable. */
+  /** Call when the record is durable: removes the journal. */
   keep(): Promise<void>;
-  /** There will be no record: puts everything back. */
+  /** Call when there will be no record: puts everything back. */
   takeBack(): Promise<void>;
 }
 
@@ -140,7 +140,7 @@ export interface FileEdit extends FileChange {
 
 export interface RecoveryReport {
   readonly sessionId: string;
-  /** "kept": its record is in the log. "failed": it is still unfinished, and the next call tries again. */
+  /** "kept": the record is in the log. "failed": the restore is still unfinished, and the next call tries again. */
   readonly result: "kept" | "taken_back" | "failed";
   /** Why it failed. */
   readonly message?: string;

@@ -1,4 +1,4 @@
-/** The state of one root, shared by its sessions: an index and the content of every file, whatever a command does. */
+/** The state of one root, shared by its sessions: an index and the content of every file, so that any command can be undone. */
 import { createBlobs, sha256 } from "../content/blobs.js";
 import { type SkipReason, type StoredState, sameStamp, statIfAny } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
@@ -16,11 +16,11 @@ export type Baseline = ReturnType<typeof createBaseline>;
 
 /** A blob younger than this may belong to a command running in another process. */
 const PRUNE_AGE_MS = 60 * 60 * 1000;
-/** What looking at one file costs, roughly. */
+/** Roughly how long it takes to check one file. */
 const LOOK_MS = 0.005;
-/** Every file is looked at after a command that took this many times longer: what no watcher hears of is found too. */
+/** After a command that took this many times longer than checking every file, check every file: watchers miss some changes. */
 const WORTH_A_LOOK = 10;
-/** A scan that took longer is made up for by a second one before a command starts. */
+/** If the scan before a command took longer than this, scan a second time. */
 const LONG_MS = 100;
 
 /** The directory of a root's baseline below the store's root. */
@@ -44,10 +44,10 @@ export function createBaseline(options: {
   const runs = new Set<ObservedCommand>();
   const startedBy = new WeakMap<ObservedCommand, number>();
   const usage = { files: 0, bytes: 0, scans: 0 };
-  /** What earlier processes learned and this one did not meet yet. */
+  /** Facts of earlier processes about files that this one has not met yet. */
   let unmet: Map<string, Fact> | null = null;
   let tree: DirectoryNode | null = null;
-  /** Learned, and not on disk yet. */
+  /** Facts that are not on disk yet. */
   const learned = new Map<string, Fact>();
   /** Why part of the workspace is not in the index. */
   let truncated: SkipReason | null = null;
@@ -89,7 +89,7 @@ export function createBaseline(options: {
     }
   }
 
-  /** Not while a command is in progress: after a crash the next process has to see what it did. */
+  /** Saves nothing while a command runs: after a crash, the next process must still see its changes as new. */
   async function saveFacts(): Promise<void> {
     if (runs.size > 0) return;
     await paced(facts.saving([...learned.values()], allFacts, usage.files), createPacer());
@@ -101,7 +101,7 @@ export function createBaseline(options: {
     await saveFacts();
   }
 
-  /** A scan that took long is out of date when it ends, and what others did meanwhile is not the command's doing. */
+  /** A long scan is outdated when it ends. The second one keeps changes that others made meanwhile from counting as the command's. */
   async function prepareCommand(signal: AbortSignal | undefined): Promise<void> {
     const started = performance.now();
     await bringUpToDate({ thorough: tree === null, explore: true, signal });
@@ -136,7 +136,7 @@ export function createBaseline(options: {
         return run;
       }, signal);
     },
-    /** Brings the index up to date, and has everything that changed since the run started kept. */
+    /** Brings the index up to date and calls `keep`, which stores everything that changed since the run started. */
     finishCommand(run: ObservedCommand, keep: () => Promise<void>) {
       return exclusive(async () => {
         try {
@@ -150,11 +150,11 @@ export function createBaseline(options: {
         }
       });
     },
-    /** Stops noting for a command whose result nobody wants. */
+    /** Stops observing a command whose changes are not needed. */
     abandonCommand(run: ObservedCommand) {
       runs.delete(run);
     },
-    /** Has kept what a command did that a crash interrupted; false when that may not be all, since the index moved on. */
+    /** Keeps the changes of a command that a crash interrupted. Returns false when some may be missing because the index was saved since. */
     resumeCommand(startedAt: number, keep: (run: ObservedCommand) => Promise<void>) {
       return exclusive(async () => {
         if (tree !== null) return false;
@@ -170,18 +170,18 @@ export function createBaseline(options: {
         return !movedOn;
       });
     },
-    /** Another session is about to write this path: commands in progress must not claim the edit. */
+    /** Call before another session writes this path, so that the edit does not count as one of the running commands'. */
     announce(path: string, own: ReadonlySet<ObservedCommand>) {
       for (const run of runs) if (!own.has(run)) run.foreign.add(path);
     },
-    /** The state of a file if the index is current for it. */
+    /** The state of a file, if the index is up to date for it. */
     current(path: string): StoredState | null {
       const node = find(path);
       if (node === null || node.racy || (node.state.kind !== "file" && node.state.kind !== "link")) return null;
       const stat = statIfAny(node.address);
       return stat !== null && sameStamp(node, stat) ? node.state : null;
     },
-    /** Removes content no file has any more and nobody stored lately; returns what was removed. */
+    /** Removes content that no file has any more and that is not recent. Returns how much it removed. */
     prune() {
       return exclusive(async () => {
         const pacer = createPacer();
@@ -207,7 +207,7 @@ export function createBaseline(options: {
 
 // --- internal ---
 
-/** Somebody else's scan may be in the way for seconds; who is stopped does not wait for it. */
+/** Rejects as soon as the signal aborts, because another session's scan may take seconds. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

@@ -1,4 +1,4 @@
-/** What is known of a root's files, kept between processes. Each line is true alone; a lost one costs a re-read. */
+/** The known facts of a root's files, stored for later processes. Each line is independent; a lost one costs reading the file again. */
 import { appendFileSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { readTextIfAny, replacingFile } from "../content/atomic-file.js";
@@ -48,7 +48,7 @@ export function createFacts(path: string) {
       }
       return facts;
     },
-    /** Remembers what changed; rewrites the file from `all` once most of its lines are outdated. */
+    /** Adds changed facts to the file; rewrites the file from `all` once most of its lines are outdated. */
     *saving(changed: readonly Fact[], all: () => Iterable<Fact>, total: number) {
       if (changed.length === 0) return;
       if (lines === 0 || lines + changed.length > 2 * total + 1000) {
@@ -68,7 +68,7 @@ export function createFacts(path: string) {
         yield* rewriting(all());
       }
     },
-    /** Whether anybody saved some after this time. */
+    /** Whether any process saved facts after this time. */
     savedAfter: (ms: number) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > ms,
   };
 }
@@ -79,7 +79,7 @@ export function goneFact(path: string): Fact {
 
 // --- internal ---
 
-/** Whole rows in each piece: several processes may write at the same time. */
+/** Each piece holds whole rows, because several processes may append at the same time. */
 function* encoding(facts: Iterable<Fact>): Steps<{ readonly pieces: string[]; readonly count: number }> {
   const pieces: string[] = [];
   let rows: string[] = [];
@@ -103,7 +103,7 @@ function encode(fact: Fact): string {
   return JSON.stringify(state.kind === "link" ? [...row, state.target] : row);
 }
 
-/** Null for anything that is not a whole row: a torn tail, or bytes of somebody else. */
+/** Null for anything that is not a whole row: a torn tail, or bytes of another program. */
 function decode(row: string): Fact | null {
   let value: unknown;
   try {

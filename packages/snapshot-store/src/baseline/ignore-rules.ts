@@ -1,4 +1,4 @@
-/** Which paths of a workspace are nobody's sources: git's ignore files, read as git reads them. */
+/** Which paths of a workspace are not sources: git's ignore files, read as git reads them. */
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import ignore, { type Ignore } from "ignore";
@@ -8,7 +8,7 @@ import { fsPath } from "../workspace/path-bytes.js";
 /** The rules in force in one directory: its own, then those of the directories above. */
 export interface IgnoreRules {
   ignores(path: string, isDirectory: boolean): boolean;
-  /** What the rules of directories below may still cost. @defaultValue all that rules may */
+  /** How many steps the rules of directories below may still cost. @defaultValue the whole limit */
   readonly stepsLeft?: number;
 }
 
@@ -16,8 +16,8 @@ export interface IgnoreRules {
 const ALWAYS_IGNORED: ReadonlySet<string> = new Set([".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"]);
 const MAX_RULES_BYTES = 1024 * 1024;
 /**
- * What rules may cost. A rule is tried at every depth for every `**` and at every character for every `*`, and every rule on
- * every path: a hostile file could keep a scan busy for days. A rule beyond these bounds ignores nothing.
+ * Bounds on rules. A rule is tried at every depth for every `**` and at every character for every `*`, and every rule on
+ * every path, so a hostile file could keep a scan busy for days. A rule beyond these bounds is not applied.
  */
 const MAX_LINES = 20_000;
 const MAX_RULES = 2000;
@@ -45,7 +45,7 @@ export function readIgnoreFile(path: string): string {
   }
 }
 
-/** Rules of a directory, given those above it. Without text of its own it shares them. */
+/** The rules of a directory with this ignore text; without text it shares its parent's. */
 export function rulesBelow(parent: IgnoreRules, directory: string, text: string): IgnoreRules {
   if (text.trim() === "") return parent;
   const { own, stepsLeft } = matcher(text, parent.stepsLeft ?? MAX_STEPS);
@@ -61,7 +61,7 @@ export function rulesBelow(parent: IgnoreRules, directory: string, text: string)
   };
 }
 
-/** Rules that reach into a root from above: of the repository it lies in, if any. */
+/** The rules from above a root: those of the repository around it, if there is one. */
 export function rulesAbove(root: string): IgnoreRules {
   const chain: string[] = [];
   let directory = root;
@@ -98,7 +98,7 @@ function matcher(text: string, steps: number): { own: Ignore; stepsLeft: number 
   return { own, stepsLeft };
 }
 
-/** Steps on the worst path: each star of a name for every place the one before may end; each `**` for every depth. */
+/** The steps on the worst path: each star in a name is tried at every end of the one before, each `**` at every depth. */
 function costOf(rule: string): number {
   const names = rule.split("/").map((name) => name.replaceAll("**", "*").split("*").length - 1);
   return tries(LONGEST_NAME, Math.max(...names)) * tries(MAX_DEPTH, rule.split("**").length - 1);

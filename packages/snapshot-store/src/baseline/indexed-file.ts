@@ -1,4 +1,4 @@
-/** One file of the index: added when it is met, read again when it may have changed, forgotten when it is gone. */
+/** Adds a file to the index when a scan meets it, reads it again when it may have changed, and forgets it when it is gone. */
 import type { Stats } from "node:fs";
 import {
   contentOf,
@@ -25,7 +25,7 @@ import {
   pathIn,
 } from "./tree.js";
 
-/** What the index could know of a file before it was listed; only one that is new to the disk can be undone. */
+/** What is known of a file's past when it is first listed. Only the creation of an `absent` one can be undone. */
 export type Past = "absent" | "ignored_before" | "uncharted";
 
 export async function addFile(context: ScanContext, directory: DirectoryNode, name: string, past: Past): Promise<void> {
@@ -40,7 +40,7 @@ export async function addFile(context: ScanContext, directory: DirectoryNode, na
   if (fact === undefined) {
     const reason = past === "absent" ? untrackedOrigin(context, stat) : past;
     await refresh(context, node, reason !== null);
-    // What lies off the chart is reported once, for the root.
+    // Files in uncharted directories are reported once, for the root.
     if (reason !== null && reason !== "uncharted") noteSkipped(runs, node.path, reason);
   } else {
     found.departed.add(fact.ino);
@@ -52,7 +52,7 @@ export async function addFile(context: ScanContext, directory: DirectoryNode, na
   if (isElusive(node)) directory.watch?.suspect(name);
 }
 
-/** A promise only when it has to be read again, which is seldom: a workspace may have 100,000 files. */
+/** Returns a promise only when the file must be read again, which is seldom: a workspace may have 100,000 files. */
 export function checkFile(
   context: ScanContext,
   directory: DirectoryNode,
@@ -68,7 +68,7 @@ export function checkFile(
   return null;
 }
 
-/** `deleted`: they are gone, and not merely out of sight. */
+/** @param deleted true when the entries are gone, false when they are only ignored now. */
 export function forgetBelow(context: ScanContext, directory: DirectoryNode, deleted: boolean): void {
   for (const child of directoriesOf(directory)) {
     for (const node of child.files.values()) forgetFile(context, node, deleted);
@@ -88,7 +88,7 @@ export function forgetFile(context: ScanContext, node: FileNode, deleted: boolea
   if (deleted && node.state.kind !== "absent") noteFile(context.runs, node.path, node.state);
 }
 
-/** Facts about paths that no scan of this process met again: files that went meanwhile. */
+/** Drops facts about files that this process has not met: they were removed meanwhile. */
 export function settleUnmetFacts(context: ScanContext): void {
   for (const fact of context.facts.values()) {
     const still = statIfAny(fsPath(fact.path));
@@ -105,21 +105,21 @@ export function factOf(node: FileNode): Fact {
 
 // --- internal ---
 
-/** As git does: text has no NUL near its beginning. */
+/** As in git, a file is text when its first bytes contain no NUL. */
 const BINARY_PROBE_BYTES = 8000;
 
-/** Why a file that was not in the index may have existed all the same; null when it is new. */
+/** Why a file that was not in the index may have existed already; null when it is new. */
 function untrackedOrigin(context: ScanContext, stat: Stats): SkipReason | null {
   const isOlder = [...context.runs].every((run) => isOlderThan(run, stat, context.now()));
   return context.runs.size > 0 && isOlder && !isKnownInode(context, stat.ino) ? "moved_from_untracked" : null;
 }
 
-/** What stamps files, kernels and this process count time in steps; within this, two moments are the same. */
+/** Clocks of file systems, kernels and this process advance in steps; times within this span count as equal. */
 const GRAIN_MS = 50;
 
 /**
- * Whether a file was there before the run. A clock that was set meanwhile says nothing of that: then the file is older when more time lies
- * between its birth and its last change, a move for instance, than the run has taken.
+ * Whether a file existed before the run. When the clock was set meanwhile, its birth time does not tell: then the file is older when the
+ * time between its birth and its last change, such as a move, is longer than the run.
  */
 function isOlderThan(run: ObservedCommand, { birthtimeMs, ctimeMs }: Stats, now: number): boolean {
   const { startedAt } = run;
@@ -129,7 +129,7 @@ function isOlderThan(run: ObservedCommand, { birthtimeMs, ctimeMs }: Stats, now:
   return isSet ? ctimeMs - birthtimeMs > elapsed + GRAIN_MS : birthtimeMs < startedAt - GRAIN_MS;
 }
 
-/** A known inode tells a renamed or linked file from one that came from where nobody looked. */
+/** True for a renamed or linked file of the index; false for one that came from an unindexed place. */
 function isKnownInode({ root, usage, facts, found }: ScanContext, ino: number): boolean {
   if (found.departed.has(ino)) return true;
   if (found.inodes === null) {
@@ -151,7 +151,7 @@ function takeFact(context: ScanContext, node: FileNode, fact: Fact, stat: Stats)
   return true;
 }
 
-/** Reads a file anew and tells the running commands if it differs. */
+/** Reads a file again and notes it for the running commands when it differs. */
 async function refresh(context: ScanContext, node: FileNode, quietly: boolean): Promise<void> {
   const { limits, usage, blobs, runs, found, pacer } = context;
   const before = node.state;

@@ -1,4 +1,4 @@
-/** One directory of the index: listed again when its times say so, its entries compared with what was known. */
+/** Lists a directory of the index again when its times changed, and compares its entries with the known ones. */
 import { type Dirent, opendirSync, readdirSync, type Stats } from "node:fs";
 import { sameStamp, statIfAny } from "../content/file-state.js";
 import { paced, type Steps } from "../pacer.js";
@@ -12,17 +12,17 @@ import { createDirectoryNode, type DirectoryNode, isRacy, pathIn } from "./tree.
 export interface Listing {
   /** Files that are not in the index yet. */
   readonly fresh: readonly string[];
-  /** False when there was no time to judge every entry. */
+  /** False when the time limit came before every entry was judged. */
   readonly whole: boolean;
-  /** Files in it that may have changed; null: any. */
+  /** The files in it that may have changed; null when any may have. */
   readonly suspects: ReadonlySet<string> | null;
-  /** The rules by which it was listed before; null when it never was. */
+  /** The rules of its last listing; null when this is the first. */
   readonly oldRules: IgnoreRules | null;
 }
 
 const NOTHING: Listing = { fresh: [], whole: true, suspects: new Set(), oldRules: null };
 
-/** Brings a directory's own entry and its list of entries up to date. `charted`: a new entry in it is new on the disk too. */
+/** Brings a directory's own entry and its list of entries up to date. `charted`: its earlier content is known, so a new entry is new on the disk. */
 export async function listDirectory(
   context: ScanContext,
   directory: DirectoryNode,
@@ -37,7 +37,7 @@ export async function listDirectory(
   }
   const mode = stat.mode & 0o7777;
   const first = directory.mtimeMs === null;
-  // The root itself is not in the workspace: only what is below it may be changed.
+  // The root itself is not part of the workspace: only entries below it may be changed.
   const modeChanged = !first && directory.mode !== mode && directory !== context.root;
   if (modeChanged) noteDirectory(context.runs, directory.path, directory.mode);
   directory.mode = mode;
@@ -51,7 +51,7 @@ export async function listDirectory(
   if (entries === null) return { ...NOTHING, suspects: null };
   const oldRules = first ? null : directory.rules;
   const present = await judge(context, directory, entries, rulesNow(directory, parentRules, entries, first));
-  // Not before its new files were added; see `settleListing`.
+  // `settleListing` sets this again once the new files are added.
   directory.complete = false;
   directory.racy = true;
   Object.assign(directory, { mtimeMs: stat.mtimeMs, ctimeMs: stat.ctimeMs, ino: stat.ino, device: stat.dev });
@@ -63,7 +63,7 @@ export async function listDirectory(
   };
 }
 
-/** Everything a listing brought is in the index. */
+/** Marks a directory as complete, once every file of its listing is in the index. */
 export function settleListing(context: ScanContext, directory: DirectoryNode): void {
   directory.complete = true;
   directory.racy = isRacy(directory.ctimeMs, context.now());
@@ -71,7 +71,7 @@ export function settleListing(context: ScanContext, directory: DirectoryNode): v
 
 // --- internal ---
 
-/** What a watcher suspects; and from now on, before anything in the directory is looked at, it is watched. */
+/** Returns the watcher's suspects, and starts to watch the directory before any of its files is checked. */
 function follow(context: ScanContext, directory: DirectoryNode, stat: Stats): ReadonlySet<string> | null {
   const suspects = isSameDirectory(directory, stat) ? (directory.watch?.take() ?? null) : null;
   if (suspects === null) {
@@ -94,10 +94,10 @@ function ignoreFileChanged(directory: DirectoryNode): boolean {
 
 type Entries = ReadonlyMap<string, Dirent | Dirent<Buffer>>;
 
-/** Entries that are read at once. */
+/** The number of entries to read at a time. */
 const BATCH = 1024;
 
-/** Null when it cannot be read; it may just have been removed. */
+/** The entries; null when the directory cannot be read, for example because it was just removed. */
 function* readingEntries({ address }: DirectoryNode): Steps<Entries | null> {
   try {
     const named = typeof address === "string" ? yield* readingNames(address) : null;
@@ -109,7 +109,7 @@ function* readingEntries({ address }: DirectoryNode): Steps<Entries | null> {
   }
 }
 
-/** Null when a name is not text. */
+/** The entries with their names as text; null when a name is not valid UTF-8. */
 function* readingNames(path: string): Steps<Entries | null> {
   const found = new Map<string, Dirent>();
   const directory = opendirSync(path, { bufferSize: BATCH });
@@ -131,7 +131,7 @@ interface RulesNow {
   readonly changed: boolean;
 }
 
-/** Its own ignore file or one above may have changed. */
+/** The rules of a directory now: its own ignore file or one above may have changed. */
 function rulesNow(directory: DirectoryNode, parentRules: IgnoreRules, entries: Entries, first: boolean): RulesNow {
   const ignoreText = entries.has(".gitignore") ? readIgnoreFile(pathIn(directory, ".gitignore")) : "";
   const changed = first || directory.stale || ignoreText !== directory.ignoreText;
@@ -148,7 +148,7 @@ interface Present {
   readonly whole: boolean;
 }
 
-/** Which entries belong in the index. The rules are in force once all were judged, and then for everything below too. */
+/** Decides which entries belong in the index. The new rules apply, also below, once all entries have been judged. */
 async function judge(
   { ownData, pacer, deadline, found }: ScanContext,
   directory: DirectoryNode,
@@ -180,7 +180,7 @@ async function judge(
   return { files, dirs, whole };
 }
 
-/** Drops what is gone or ignored now, adds directories, and returns the files to add. */
+/** Drops entries that are gone or ignored now, adds directories, and returns the files to add. */
 function reconcile(
   context: ScanContext,
   directory: DirectoryNode,

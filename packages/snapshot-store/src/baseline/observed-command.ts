@@ -1,28 +1,28 @@
 import type { FileState } from "../content/file-state.js";
 
-/** A command in progress: everything that turns out to be different since it started, with what was there before. */
+/** A command in progress: everything that was found to have changed since it started, with its earlier state. */
 export type ObservedCommand = Readonly<ReturnType<typeof observeCommand>>;
 
 /**
- * @param startedAt by the clock that stamps files, to tell a new file from one that was moved in.
- * @param elapsed how long it runs, by a clock that never jumps; null when an earlier process started it.
+ * @param startedAt by the clock that stamps files; distinguishes a new file from one that was moved in.
+ * @param elapsed how long it has run, by a monotonic clock; null when an earlier process started it.
  */
 export function observeCommand(startedAt: number, elapsed: (() => number) | null) {
   return {
     startedAt,
     elapsed,
-    /** Path -> what was there when the command started. */
+    /** Path -> its state when the command started. */
     files: new Map<string, FileState>(),
-    /** Directory -> its mode when the command started, null when it was not there. */
+    /** Directory -> its mode when the command started; null when it did not exist. */
     dirs: new Map<string, number | null>(),
-    /** What changed and cannot be undone. */
+    /** Changes that cannot be undone, by path, with the reason. */
     skipped: new Map<string, string>(),
-    /** Paths another session announced meanwhile: its edits, not the command's. */
+    /** Paths that another session announced meanwhile, whose edits are not the command's. */
     foreign: new Set<string>(),
   };
 }
 
-/** The first thing seen about a path is what was there before. */
+/** Notes the earlier state of a path; the first note counts. */
 export function noteFile(runs: Iterable<ObservedCommand>, path: string, before: FileState): void {
   for (const run of runs) if (!run.files.has(path)) run.files.set(path, before);
 }

@@ -1,4 +1,4 @@
-/** What one scan of a root works with, and what it finds on the way. */
+/** The inputs and findings of one scan of a root. */
 import type { Blobs } from "../content/blobs.js";
 import type { SkipReason } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
@@ -16,44 +16,44 @@ export interface ScanContext {
   readonly blobs: Blobs;
   readonly limits: SnapshotLimits;
   readonly runs: ReadonlySet<ObservedCommand>;
-  /** Learned by earlier processes; taken over where the times still agree, then dropped. */
+  /** Facts of earlier processes. The scan uses each one whose times still match, and drops it. */
   readonly facts: Map<string, Fact>;
   readonly usage: BaselineUsage;
   readonly watcher: Watcher;
   /** By the clock that stamps files. */
   readonly now: () => number;
-  /** Look at every file, whatever the watcher says. */
+  /** Check every file, whatever the watcher says. */
   readonly thorough: boolean;
-  /** Read what no scan has reached yet; while a command waits for its result, only what it made is worth reading. */
+  /** Read files that no scan has reached yet. False while a command waits for its result: then only its own new files are read. */
   readonly explore: boolean;
   readonly signal: AbortSignal | undefined;
   readonly pacer: Pacer;
-  /** Called whenever other work of the process is let in. */
+  /** Called whenever the scan gives way to other work. */
   readonly onPause: () => void;
-  /** When to stop reading what is not in the index yet, by `performance.now`. */
+  /** When to stop adding files to the index, by `performance.now`. */
   readonly deadline: number;
   readonly found: ReturnType<typeof createFindings>;
 }
 
-/** What the index holds; lives as long as it does. */
+/** The totals of the index over all scans. */
 export interface BaselineUsage {
   files: number;
   bytes: number;
-  /** Numbers the scans, so that a file just read is not looked at twice in one. */
+  /** The number of the scan, so that one scan does not check a file twice. */
   scans: number;
 }
 
-/** What one scan brought to light. */
+/** The findings of one scan. */
 export function createFindings(truncated: SkipReason | null) {
   return {
     learned: [] as Fact[],
-    /** Inodes known before that left their path: a file that has one was renamed. */
+    /** Known inodes that left their path: a new file with one of them was renamed. */
     departed: new Set<number>(),
-    /** Inodes that were in the index when one was first asked for; null before. */
+    /** The inodes of the index, collected on first use; null before that. */
     inodes: null as Set<number> | null,
-    /** Why part of the workspace was not reached; null when all of it was. */
+    /** Why part of the workspace was not scanned; null when all of it was. */
     truncated,
-    /** A file was met that has a second name by now, and may have been changed through it unseen. */
+    /** True when a file has got a second name, through which it may have been changed unnoticed. */
     hardLink: false,
   };
 }

@@ -1,4 +1,4 @@
-/** Brings the index of a root up to date: compares times, reads only what changed. */
+/** Brings the index of a root up to date: it compares times and reads only changed files. */
 import { accessSync, constants } from "node:fs";
 import type { IgnoreRules } from "./ignore-rules.js";
 import { addFile, checkFile } from "./indexed-file.js";
@@ -10,11 +10,11 @@ import { type DirectoryNode, pathIn } from "./tree.js";
 interface Visit {
   readonly directory: DirectoryNode;
   readonly parentRules: IgnoreRules;
-  /** What was in it before this scan is known. */
+  /** True when the directory's content before this scan is known. */
   readonly charted: boolean;
 }
 
-/** Scans the whole root, nearest first. When it stops on the way, the next scan takes up what this one left. */
+/** Scans the whole root breadth-first. When it stops early, the next scan continues. */
 export async function scan(context: ScanContext): Promise<void> {
   const { root, usage, found, deadline } = context;
   usage.scans += 1;
@@ -42,7 +42,7 @@ export async function scan(context: ScanContext): Promise<void> {
       await addFiles(context, visit, listing);
       await checkFiles(context, directory, listing.suspects);
     } catch (error) {
-      // Its suspects are taken and not all looked at: next time it has to be all of its files.
+      // The suspects were taken but not all checked, so the next scan must check all of its files.
       directory.watch?.close();
       directory.watch = null;
       throw error;

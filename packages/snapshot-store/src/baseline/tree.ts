@@ -1,4 +1,4 @@
-/** The stat index of a workspace, as the tree it is. */
+/** The stat index of a workspace, as a tree. */
 import { ABSENT, type FileState } from "../content/file-state.js";
 import { fsPath } from "../workspace/path-bytes.js";
 import type { IgnoreRules } from "./ignore-rules.js";
@@ -18,13 +18,13 @@ export function createFileNode(path: string, scan: number) {
     ctimeMs: 0,
     ino: 0,
     state: ABSENT as FileState,
-    /** Bytes it counts against the quota. */
+    /** How many bytes it counts against the quota. */
     stored: 0,
-    /** Changed so recently that its times cannot prove the content still the same. */
+    /** True when it changed so recently that equal times do not prove equal content. */
     racy: false,
-    /** Holds a NUL: it is not text, and so of the kind that programs write through a mapping, which no watcher hears of. */
+    /** True for a file with a NUL. Programs write such files through memory mappings, which watchers do not report. */
     binary: false,
-    /** Has another name, and a watcher hears only of what is done through this one. */
+    /** True for a file with another name: watchers report only changes through this one. */
     linked: false,
     /** The scan that added it. */
     scan,
@@ -35,20 +35,20 @@ export function createDirectoryNode(path: string, rules: IgnoreRules, scan: numb
   return {
     path,
     address: fsPath(path),
-    /** Null until it was read once. */
+    /** Null until it has been read once. */
     mtimeMs: null as number | null,
     ctimeMs: 0,
     ino: 0,
     device: 0,
     mode: 0,
     racy: false,
-    /** All its entries are in the index; not so where a limit came first. */
+    /** True when all its entries are in the index; false when a limit came first. */
     complete: false,
-    /** It could not be listed: what appears later may have been there all the time. */
+    /** True when it could not be listed, so that entries found later may not be new. */
     unreadable: false,
     ignoreText: "",
     rules,
-    /** The rules above changed since it was listed. */
+    /** True when the rules above have changed since it was listed. */
     stale: false,
     watch: null as DirectoryWatch | null,
     /** The scan that added it. */
@@ -58,12 +58,12 @@ export function createDirectoryNode(path: string, rules: IgnoreRules, scan: numb
   };
 }
 
-/** Changes within the clock's grain leave the same times: a few milliseconds, or a second on coarse file systems. */
+/** Two changes within one step of the clock have the same time. A step is a few milliseconds, or seconds on coarse file systems. */
 export function isRacy(ctimeMs: number, now: number): boolean {
   return now - ctimeMs < (ctimeMs % 1000 === 0 ? 2100 : 50);
 }
 
-/** A file that can change without a watcher hearing of it is looked at in every scan. */
+/** True for a file that can change unnoticed by a watcher, so that every scan checks it. */
 export function isElusive(node: FileNode): boolean {
   return node.binary || node.linked;
 }

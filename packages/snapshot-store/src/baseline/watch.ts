@@ -1,7 +1,7 @@
 /**
- * Tells which files of a directory may have changed, so that a scan need not look at every one. It trusts nothing but
+ * Reports which files of a directory may have changed, so that a scan need not check every one. It relies only on
  * inotify on a local disk, where the kernel queues each change before the call that made it returns. Elsewhere, and
- * whenever a notice may have been lost, all files are looked at.
+ * whenever a notice may have been lost, the scan checks all files.
  */
 import { existsSync, type FSWatcher, readFileSync, statfsSync, statSync, utimesSync, watch } from "node:fs";
 import { replaceFile } from "../content/atomic-file.js";
@@ -10,7 +10,7 @@ import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 export type Watcher = ReturnType<typeof createWatcher>;
 export type DirectoryWatch = NonNullable<ReturnType<Watcher["watch"]>>;
 
-/** `root` decides which device is watched; `bell` is a file that the watcher touches in order to hear itself. */
+/** @param root decides which device is watched. @param bell a file that the watcher touches to receive its own notice. */
 export function createWatcher(root: string, bell: string) {
   const device = deviceWatched(root);
   const open = new Set<{ lose(): void; close(): void }>();
@@ -25,12 +25,12 @@ export function createWatcher(root: string, bell: string) {
   return {
     /** The clock that stamps files, read once: this process's own may be off, or be set while it is used. */
     stampClock() {
-      // A file of its own: ringing the bell must not hear this.
+      // Uses a file of its own, because `ring` must not receive this change.
       const at = stampNow(`${bell}.time`);
       const read = performance.now();
       return () => at + performance.now() - read;
     },
-    /** Once this resolves, everything that happened before the call is known. */
+    /** Once this resolves, the watcher knows every change made before the call. */
     async catchUp() {
       idle.refresh();
       if (open.size === 0) return;
@@ -49,7 +49,7 @@ export function createWatcher(root: string, bell: string) {
       const handle = startWatch(directory, (type, bytes) => {
         events += 1;
         const name = bytes === null ? ownName : textOfBytes(bytes);
-        // Its own name: the directory itself was moved or removed. (Or an entry is called the same, which does no harm.)
+        // The directory's own name: it was moved or removed itself. An entry with the same name has the same, harmless effect.
         if (name === ownName && type === "rename") lose();
         else if (events <= maxEvents) suspects?.add(name);
       });
@@ -66,9 +66,9 @@ export function createWatcher(root: string, bell: string) {
       open.add(entry);
       return {
         close: entry.close,
-        /** Adds a name to those that have to be looked at. */
+        /** Adds a name to those to check. */
         suspect: (name: string) => void suspects?.add(name),
-        /** The names that may have changed since the last call; null when it can be any, and the watch is of no more use. */
+        /** The names that may have changed since the last call; null when any may have, after which the watch is useless. */
         take(): ReadonlySet<string> | null {
           if (suspects === null || suspects.size === 0) return suspects;
           const taken = suspects;
@@ -93,9 +93,9 @@ const LOCAL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x794c7630, // overlayfs
 ]);
 
-/** Watches are a resource of the user, whose editor needs some too. */
+/** The kernel limits watches per user, and the user's editor needs some, too. */
 const MAX_WATCHES = 4096;
-/** After this long without a command the watches are given back. */
+/** After this long without a command, the watches are closed. */
 const IDLE_MS = 10 * 60 * 1000;
 const RING_TIMEOUT_MS = 1000;
 
@@ -109,7 +109,7 @@ function deviceWatched(root: string): number | null {
   }
 }
 
-/** Zero, which allows nothing, where the kernel does not say. */
+/** A limit of the kernel; 0, which allows no watch, when it cannot be read. */
 function kernelLimit(name: string): number {
   try {
     return Number(readFileSync(`/proc/sys/fs/inotify/${name}`, "utf8")) || 0;
@@ -122,12 +122,12 @@ function startWatch(path: string, listener: (type: string, name: Buffer | null) 
   try {
     return watch(fsPath(path), { persistent: false, encoding: "buffer" }, listener);
   } catch {
-    // The kernel has no more to give, or what was to be watched went.
+    // The kernel has no more watches, or the path is gone.
     return null;
   }
 }
 
-/** The change time of a file is the system's to set, whatever time is asked for. */
+/** The current time of the clock that stamps files: the system sets a file's change time from it, whatever times are requested. */
 function stampNow(file: string): number {
   try {
     if (!existsSync(file)) replaceFile(file, "");
@@ -138,7 +138,7 @@ function stampNow(file: string): number {
   }
 }
 
-/** The kernel reports changes in order, so that hearing of the bell means having heard of all changes before it. */
+/** Touches the bell and waits for its notice. The kernel reports changes in order, so all earlier notices have arrived by then. */
 function ring(bell: string): Promise<boolean> {
   return new Promise((resolve) => {
     let handle: FSWatcher | null = null;

@@ -1,4 +1,4 @@
-/** Small files that are replaced whole, so that a reader or a crash never meets half of one. */
+/** Replaces small files atomically, so that neither a reader nor a crash leaves half of one. */
 import {
   closeSync,
   fsync,
@@ -19,7 +19,7 @@ import { writingAll } from "./pieces.js";
 const syncToDisk = promisify(fsync);
 let counter = 0;
 
-/** A name no other writer uses. */
+/** A unique name for a temporary file. */
 export function temporaryName(): string {
   counter += 1;
   return `.tmp-${process.pid}-${Date.now().toString(36)}-${counter}`;
@@ -29,13 +29,13 @@ export function replaceFile(path: string, text: string): void {
   atOnce(replacingFile(path, [text]));
 }
 
-/** The same with a text in pieces. */
+/** Replaces a file with a text in pieces. */
 export function* replacingFile(path: string, pieces: Iterable<string>): Steps<void> {
   const temporary = yield* writingTemporary(path, pieces);
   rename(temporary, path);
 }
 
-/** The same; it is on the disk when this resolves. Waiting for a disk takes as long as it takes, and nobody else waits. */
+/** Replaces a file and syncs it before it resolves, without blocking other work while it waits for the disk. */
 export async function replaceDurably(path: string, pieces: Iterable<string>): Promise<void> {
   const temporary = await paced(writingTemporary(path, pieces), createPacer());
   try {
@@ -50,7 +50,7 @@ export async function replaceDurably(path: string, pieces: Iterable<string>): Pr
 
 /** The text of a file, null when there is none. */
 export function readTextIfAny(path: string): string | null {
-  // Most sessions have none of the files, and a look costs less than an error.
+  // Most sessions have none of these files, and `stat` costs less than an exception.
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
   return unless(["ENOENT"], () => readFileSync(path, "utf8"));
 }

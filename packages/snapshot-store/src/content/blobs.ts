@@ -1,4 +1,4 @@
-/** Content by its SHA-256: each version of a file is stored once, and is checked against its name when it is read. */
+/** Content by its SHA-256: each version of a file is stored once, and checked against its name when it is read. */
 import { createHash } from "node:crypto";
 import {
   closeSync,
@@ -21,7 +21,7 @@ import { PIECE_BYTES, readingAtMost, writingAll } from "./pieces.js";
 
 export type Blobs = ReturnType<typeof createBlobs>;
 
-/** Blobs looked at between two looks at the clock. */
+/** How many blobs to list between two looks at the clock. */
 const STRETCH = 100;
 const SHA256 = /^[0-9a-f]{64}$/;
 
@@ -35,7 +35,7 @@ export function sha256(bytes: Buffer): string {
 
 export function createBlobs(directory: string) {
   let made = false;
-  /** Null until somebody asks. */
+  /** The bytes of all blobs; null until they are counted. */
   let total: number | null = null;
 
   const pathOf = (sha: string): string => `${directory}/${sha}`;
@@ -49,7 +49,7 @@ export function createBlobs(directory: string) {
     return statSync(pathOf(sha), { throwIfNoEntry: false })?.size ?? null;
   }
 
-  /** A few at a time. */
+  /** Lists the blobs, a few at a time. */
   function* listing(): Steps<Map<string, { readonly bytes: number; readonly mtimeMs: number }>> {
     const found = new Map<string, { readonly bytes: number; readonly mtimeMs: number }>();
     for (const name of namesIn(directory)) {
@@ -62,7 +62,7 @@ export function createBlobs(directory: string) {
 
   const list = () => atOnce(listing());
 
-  /** A removed directory is made again; `clear` and `gc` of another process may have taken it. */
+  /** Makes the directory again if it is gone: `clear` or `gc` of another process may have removed it. */
   function retrying<T>(write: () => T): T {
     prepare();
     try {
@@ -75,7 +75,7 @@ export function createBlobs(directory: string) {
     }
   }
 
-  /** The content, or null when it is missing or no longer what its name says; piece by piece where it is large. */
+  /** Reads a blob, piece by piece; null when it is missing or does not match its name. */
   function* reading(sha: string): Steps<Buffer | null> {
     const fd = unless(["ENOENT"], () => openSync(pathOf(sha), "r"));
     if (fd === null) return null;
@@ -87,7 +87,7 @@ export function createBlobs(directory: string) {
     }
   }
 
-  /** A large blob in a file of its own, which nobody takes for the blob before it is whole. */
+  /** Writes a large blob to a temporary file, so that no reader sees part of it. */
   function* writingDraft(bytes: Buffer): Steps<string> {
     const draft = `${directory}/${temporaryName()}`;
     const fd = retrying(() => openSync(draft, "wx", 0o600));
@@ -103,14 +103,14 @@ export function createBlobs(directory: string) {
   }
 
   return {
-    /** Stores content under its hash, which the caller has computed; piece by piece where it is large. */
+    /** Stores content under its hash, which the caller has computed; large content piece by piece. */
     *putting(sha: string, bytes: Buffer): Steps<void> {
       const path = pathOf(sha);
       const large = bytes.length > PIECE_BYTES ? yield* writingDraft(bytes) : null;
       const isNew = retrying(() => (large === null ? store(path, bytes) : take(path, large, bytes.length)));
       if (isNew && total !== null) total += bytes.length;
     },
-    /** Takes a blob over from another store without copying where the file system allows; false when it has none. */
+    /** Takes a blob from another store, by a hard link where possible. Returns false when that store does not have it. */
     adopt(sha: string, from: { size(sha: string): number | null; path(sha: string): string }) {
       const bytes = from.size(sha);
       const own = sizeOf(sha);
@@ -126,7 +126,7 @@ export function createBlobs(directory: string) {
     path: pathOf,
     list,
     listing,
-    /** What all blobs hold together; counted once, then kept up to date. */
+    /** The bytes of all blobs; counted once, then kept up to date. */
     bytes() {
       total ??= [...list().values()].reduce((sum, blob) => sum + blob.bytes, 0);
       return total;
@@ -140,7 +140,7 @@ export function createBlobs(directory: string) {
 
 // --- internal ---
 
-/** False when it was there already. What a crash left of a blob has another size, and is replaced. */
+/** Stores a blob; returns false when it exists. A blob that a crash cut short has another size, and is replaced. */
 function store(path: string, bytes: Buffer): boolean {
   if (unless(["EEXIST"], () => create(path, bytes)) !== null) return true;
   if (statSync(path, { throwIfNoEntry: false })?.size === bytes.length) return false;
@@ -148,7 +148,7 @@ function store(path: string, bytes: Buffer): boolean {
   return true;
 }
 
-/** The same for a draft that holds the content. */
+/** Stores a blob from its draft; returns false when it exists. */
 function take(path: string, draft: string, length: number): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.size === length) {
     rmSync(draft, { force: true });
@@ -174,7 +174,7 @@ function linkOrCopy(source: string, path: string): void {
   try {
     linkSync(source, path);
   } catch {
-    // What is there is not whole, or the file system knows no links.
+    // The existing blob is not whole, or the file system does not support hard links.
     replacing(path, (temporary) => copyFileSync(source, temporary));
   }
 }

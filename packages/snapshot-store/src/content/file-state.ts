@@ -1,4 +1,4 @@
-/** What is at a path: nothing, a file, a link, a directory, or something that cannot be kept. */
+/** The state of a path: nothing, a file, a link, a directory, or something that cannot be stored. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, type Stats } from "node:fs";
 import { errnoOf } from "../errors.js";
 import type { Steps } from "../pacer.js";
@@ -18,7 +18,7 @@ export type SkipReason =
   | "interrupted_command"
   | "blob_missing";
 
-/** A state that undo can bring back. */
+/** A state that undo can restore. */
 export type StoredState =
   | { readonly kind: "absent" }
   | { readonly kind: "file"; readonly sha: string; readonly mode: number }
@@ -31,17 +31,17 @@ export type FileState =
 
 export interface Observed {
   readonly state: FileState;
-  /** Of a file: its content; of a link: the bytes of its target. */
+  /** The content of a file, or the target of a link. */
   readonly bytes: Buffer | null;
   readonly stat: Stats | null;
 }
 
 export const ABSENT = { kind: "absent" } as const;
 const PERMISSIONS = 0o7777;
-/** Non-blocking, since a fifo put in a file's place would otherwise hang the open. */
+/** Non-blocking, because opening a fifo in a file's place would otherwise hang. */
 const OPEN_TO_READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Looks at a path without following a link, and reads at most `maxBytes`, piece by piece where the file is large. */
+/** Observes a path without following a link, and reads at most `maxBytes`, piece by piece. */
 export function* observing(address: string | Buffer, maxBytes: number): Steps<Observed> {
   let stat: Stats | undefined;
   try {
@@ -58,12 +58,12 @@ export function* observing(address: string | Buffer, maxBytes: number): Steps<Ob
   return yield* observingFile(address, stat, maxBytes);
 }
 
-/** What there is to store of it; null when there is nothing. */
+/** The content to store; null when there is none. */
 export function contentOf({ state, bytes }: Pick<Observed, "state" | "bytes">): { sha: string; bytes: Buffer } | null {
   return (state.kind === "file" || state.kind === "link") && bytes !== null ? { sha: state.sha, bytes } : null;
 }
 
-/** What lstat says; null when nothing is there or nothing can be said. */
+/** The result of `lstat`; null when the path does not exist or cannot be checked. */
 export function statIfAny(address: string | Buffer): Stats | null {
   try {
     return lstatSync(address, { throwIfNoEntry: false }) ?? null;
@@ -72,21 +72,21 @@ export function statIfAny(address: string | Buffer): Stats | null {
   }
 }
 
-/** What tells without reading it that a file is still the same. */
+/** The fields of a file that show without reading it that it is unchanged. */
 type Stamp = Pick<Stats, "size" | "mtimeMs" | "ctimeMs" | "ino">;
 
 export function sameStamp(a: Stamp, b: Stamp): boolean {
   return a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs && a.size === b.size && a.ino === b.ino;
 }
 
-/** True when undo would leave both the same; modes count only where asked. */
+/** True when both states have the same content; modes are not compared. */
 export function sameContent(a: FileState, b: FileState): boolean {
   if (isAbsentAsFile(a) && isAbsentAsFile(b)) return true;
   if (a.kind === "file" && b.kind === "file") return a.sha === b.sha;
   return a.kind === "link" && b.kind === "link" && a.sha === b.sha;
 }
 
-/** A directory is not a file: undo may put one there once it is empty. */
+/** True when there is no file at the path. An empty directory counts, because undo may replace it with a file. */
 export function isAbsentAsFile(state: FileState): boolean {
   return state.kind === "absent" || state.kind === "directory";
 }

@@ -1,11 +1,11 @@
-/** Reading, hashing, encoding and writing of files piece by piece: of a large one, each alone would hold up the process. */
+/** Reads, hashes, encodes and writes files piece by piece, because each of these blocks the process for a large file. */
 import { createHash } from "node:crypto";
 import { readSync, writeSync } from "node:fs";
 import type { Steps } from "../pacer.js";
 
 export const PIECE_BYTES = 1024 * 1024;
 
-/** A file may grow while it is read; null once it passes the limit. */
+/** Reads a file, which may grow meanwhile; null once it exceeds `maxBytes`. */
 export function* readingAtMost(
   fd: number,
   expected: number,
@@ -33,7 +33,7 @@ export function* writingAll(fd: number, bytes: Buffer): Steps<void> {
   }
 }
 
-/** The text that `JSON.stringify(value, null, indent)` gives of plain data, step by step: a turn may touch 100,000 files. */
+/** Makes the text of `JSON.stringify(value, null, indent)` for plain data step by step: a turn may touch 100,000 files. */
 export function* stringifying(value: unknown, indent = 0, depth = 0): Steps<string> {
   const newline = (by: number) => (indent === 0 ? "" : `\n${" ".repeat(indent * by)}`);
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) {
@@ -54,7 +54,7 @@ export function* stringifying(value: unknown, indent = 0, depth = 0): Steps<stri
 
 // --- internal ---
 
-/** Members between two looks at the clock. */
+/** How many members to encode between two looks at the clock. */
 const STRETCH = 500;
-/** What lies deeper is small. */
+/** Values nested deeper are small, and encoded at once. */
 const MAX_DEPTH = 2;

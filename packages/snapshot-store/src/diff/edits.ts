@@ -1,4 +1,4 @@
-/** The files one snapshot changed, as unified diffs. One file at a time is in memory. */
+/** The changes of one snapshot as unified diffs. Only one file is in memory at a time. */
 import { relative } from "node:path";
 import type { Blobs } from "../content/blobs.js";
 import { createPacer, type Pacer, paced } from "../pacer.js";
@@ -18,7 +18,7 @@ export async function editsOf(manifest: Manifest, blobs: Blobs, base: string): P
 
 // --- internal ---
 
-/** Content of one side; null: the file does not exist there. */
+/** The content of one side; null when the file does not exist there. */
 type Side = Buffer | null;
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -37,18 +37,18 @@ async function unifiedDiff(path: string, before: Side, after: Side, base: string
   const newName = after === null ? "/dev/null" : `b/${name}`;
   if (isBinary(before) || isBinary(after)) return `Binary files ${oldName} and ${newName} differ\n`;
   const small = (before?.length ?? 0) <= MAX_BYTES && (after?.length ?? 0) <= MAX_BYTES;
-  // What compares lines is loaded when the first diff is asked for.
+  // Load the code that compares lines with the first diff.
   const { unifiedHunks } = await import("./hunks.js");
   const hunks = small ? await unifiedHunks(before?.toString("utf8") ?? "", after?.toString("utf8") ?? "") : null;
   return hunks === null ? `Files ${oldName} and ${newName} differ\n` : `--- ${oldName}\n+++ ${newName}\n${hunks}`;
 }
 
-/** As git decides it: a NUL in the first 8000 bytes. */
+/** As in git, a file is binary when its first 8000 bytes contain a NUL. */
 function isBinary(side: Side): boolean {
   return side?.subarray(0, 8000).includes(0) ?? false;
 }
 
-/** A name with a line break would forge lines of the diff. */
+/** Quotes a name with control characters: a line break in it would forge lines of the diff. */
 function printable(name: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
   return /[\u0000-\u001f\u007f"\\]|\p{Surrogate}/u.test(name) ? JSON.stringify(name) : name;

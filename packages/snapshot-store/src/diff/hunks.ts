@@ -1,10 +1,10 @@
-/** What became of a text, as the hunks of a unified diff. */
+/** The changes of a text as the hunks of a unified diff. */
 import { createPacer, paced, type Steps } from "../pacer.js";
 import { type Change, lineChanges } from "./line-changes.js";
 
-/** Lines that both texts have before or after a change, shown with it. */
+/** How many unchanged lines to show before and after a change. */
 const CONTEXT = 3;
-/** Of a text that is compared line by line. */
+/** The most lines of a text that is compared. */
 const MAX_LINES = 500_000;
 
 /** Lines between two looks at the clock. */
@@ -27,7 +27,7 @@ export async function unifiedHunks(before: string, after: string): Promise<strin
 
 // --- internal ---
 
-/** Each with its line break, which only the last may lack. */
+/** Splits a text into lines with their line breaks; only the last may have none. */
 function* splitting(text: string): Steps<string[] | null> {
   const lines: string[] = [];
   for (let start = 0, end = 0; start < text.length; start = end) {
@@ -39,7 +39,7 @@ function* splitting(text: string): Steps<string[] | null> {
   return lines;
 }
 
-/** Changes whose surroundings meet share a hunk. */
+/** Groups the changes into hunks; changes whose context lines meet share one. */
 function grouped(changes: readonly Change[]): Change[][] {
   const hunks: Change[][] = [];
   for (const change of changes) {

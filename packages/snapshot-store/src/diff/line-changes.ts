@@ -1,7 +1,7 @@
 /**
- * Which lines of a text became which others. Lines that both texts have exactly once hold the rest apart (as in a patience
- * diff), so that only short passages between them are compared for the smallest difference: time grows with the size of the
- * texts, not with its square, and the rest of the process goes on in between.
+ * Finds which lines of a text became which others. Lines that each text has exactly once serve as anchors (as in a patience
+ * diff), so that only the short passages between them are compared for the smallest difference. The time grows with the size of
+ * the texts, not with its square, and the search gives way to other work.
  */
 import { diffArrays } from "diff";
 import type { Pacer } from "../pacer.js";
@@ -14,15 +14,15 @@ export interface Change {
   readonly newEnd: number;
 }
 
-/** A passage without anchors that is longer, or differs by more lines, is replaced whole. */
+/** A passage without anchors that is longer than this, or differs in more lines, counts as replaced whole. */
 const MAX_PASSAGE = 20_000;
 const MAX_EDITS = 200;
-/** How often passages between anchors are looked through for further ones. */
+/** How often passages between anchors are searched for further anchors. */
 const MAX_DEPTH = 4;
 /** Lines between two looks at the clock. */
 const STRETCH = 2048;
 
-/** In order, with unchanged lines between any two. */
+/** The changes in order, with unchanged lines between any two. */
 export async function lineChanges(old: readonly string[], now: readonly string[], pacer: Pacer): Promise<Change[]> {
   const changes: Change[] = [];
   const passages: Passage[] = [{ oldStart: 0, oldEnd: old.length, newStart: 0, newEnd: now.length, depth: 0 }];
@@ -48,7 +48,7 @@ interface Anchor {
   readonly now: number;
 }
 
-/** Without the lines that both begin and end with. */
+/** The passage without the lines that both sides begin or end with. */
 async function trimmed(
   old: readonly string[],
   now: readonly string[],
@@ -69,7 +69,7 @@ async function trimmed(
   return { ...passage, oldStart, oldEnd, newStart, newEnd };
 }
 
-/** Lines that each side has once, as many as stand in the same order in both. */
+/** The longest series of lines that each side has once and that have the same order in both. */
 async function anchorsIn(
   old: readonly string[],
   now: readonly string[],
@@ -87,7 +87,7 @@ async function anchorsIn(
   return longestRise(common, pacer);
 }
 
-/** Where each line stands; -1 for one that is there more than once. */
+/** The index of each line; -1 for one that occurs more than once. */
 async function onceIn(
   lines: readonly string[],
   start: number,
@@ -103,7 +103,7 @@ async function onceIn(
   return places;
 }
 
-/** The longest part of the anchors, which are in order of the old text, that is in order of the new one, too. */
+/** The longest subsequence of the anchors, which are sorted by the old text, that is sorted by the new one, too. */
 async function longestRise(anchors: readonly Anchor[], pacer: Pacer): Promise<Anchor[]> {
   /** The anchor that ends the best rise of each length so far, and the one before each anchor. */
   const ends: number[] = [];

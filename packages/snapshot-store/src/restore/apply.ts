@@ -1,4 +1,4 @@
-/** Carries a plan out, so that doing it again after a crash ends in the same place. */
+/** Carries out a plan. Doing it again after a crash gives the same result. */
 import { lchownSync, lstatSync, openSync, renameSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import {
@@ -22,7 +22,7 @@ import { inParent, lookingAt, stepsInParent, type Workplace } from "./workplace.
 /** Path -> why its op was given up at the last moment. */
 export type LateConflicts = ReadonlyMap<string, string>;
 
-/** Prepares a plan: every file's content waits beside its destination, and what it replaces is in the store. */
+/** Prepares a plan: puts every file's content beside its destination, and stores the content that it will replace. */
 export async function prepare(plan: Plan, stageName: string, place: Workplace): Promise<Stage> {
   const pacer = createPacer();
   for (const op of plan.files) {
@@ -61,7 +61,7 @@ export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Prom
   return late;
 }
 
-/** The plan that takes another one back. */
+/** The plan that undoes another plan. */
 export function reversed(plan: Plan): Plan {
   const storedOf = (state: FileState): StoredState => (state.kind === "file" || state.kind === "link" ? state : ABSENT);
   return {
@@ -73,7 +73,7 @@ export function reversed(plan: Plan): Plan {
 
 // --- internal ---
 
-/** A directory that goes or gets another mode has to let us in meanwhile. */
+/** Mode bits that a directory has during the restore, so that its entries can be changed. */
 const OPEN_TO_OWNER = 0o700;
 
 function deepestFirst<T extends { readonly path: string }>(ops: readonly T[]): T[] {
@@ -81,7 +81,7 @@ function deepestFirst<T extends { readonly path: string }>(ops: readonly T[]): T
   return depths.sort((a, b) => b.depth - a.depth).map(({ op }) => op);
 }
 
-/** Whether an op still applies: somebody may have changed the file since the plan was made, or while it is read here. */
+/** Whether an op still applies: the file may have changed since the plan was made, or while it is read here. */
 function* standing(op: FileOp, address: string | Buffer, place: Workplace): Steps<"go" | "done" | "changed"> {
   const { state, stat } = yield* observing(address, place.fileBytes);
   const now = statIfAny(address);
@@ -126,12 +126,12 @@ function* puttingFile(op: FileOp, stage: Stage, place: Workplace): Steps<string 
   return reason === undefined ? "parent_not_a_directory" : reason;
 }
 
-/** Somebody took the place away in the last moment: this file is theirs, the others go on. */
+/** Turns an error that means that another program has just changed the place into a conflict for this file; others continue. */
 function unlessMoved(work: () => void): string | null {
   return unless(["ENOENT", "ENOTDIR", "EISDIR", "EEXIST", "ENOTEMPTY"], work) === null ? "changed_meanwhile" : null;
 }
 
-/** A restore by root leaves files with those who had them. */
+/** Moves a prepared file into place. When root restores, the file keeps its former owner. */
 function moveTo(address: string | Buffer, prepared: string | Buffer, like: Stats): void {
   if (process.geteuid?.() === 0) {
     const { uid, gid } = lstatSync(prepared);
@@ -146,7 +146,7 @@ function makeDirectory(op: DirectoryOp, place: Workplace): void {
   });
 }
 
-/** A directory that holds something else stays. */
+/** Removes a directory, unless it still has other entries. */
 function removeDirectory(op: DirectoryOp, place: Workplace): void {
   inParent(op.path, place, "as they are", (parent, name) => {
     if (parent.inPlace()) unless(["ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR"], () => rmdirSync(parent.at(name)));
@@ -158,7 +158,7 @@ function setMode(op: DirectoryOp, mode: number, place: Workplace): void {
   inPinned(root, parts, (dir) => dir.chmod(mode));
 }
 
-/** The renames and removals themselves; without this, a power cut could undo some after the journal is gone. */
+/** Syncs the renames and removals; without this, a power cut could undo some of them after the journal is gone. */
 async function syncParents(ops: readonly { readonly path: string }[], place: Workplace): Promise<void> {
   if (process.platform === "win32") return;
   const batch = createSyncBatch();

@@ -1,6 +1,6 @@
 /**
- * `restore.json`: a restore that is not yet settled. It stays until the session's log holds the record of the undo or redo, so
- * that after a crash the log decides: with the record the restore stands, without it the restore is taken back.
+ * `restore.json`: a restore that is not settled yet. The file stays until the session's log holds the record of the undo or redo.
+ * After a crash the log decides: with the record the restore stands, without it the restore is taken back.
  */
 import { rmSync } from "node:fs";
 import { readTextIfAny, replaceDurably, syncDirectory } from "../content/atomic-file.js";
@@ -13,8 +13,8 @@ import type { Plan } from "./plan.js";
 
 export interface Journal {
   /**
-   * "stage": nothing in the workspace has changed but for a directory of prepared files. "commit": the plan is being carried
-   * out, or was. "back": the plan takes a restore back, and is carried out to its end whatever the log says.
+   * "stage": only a directory of prepared files was added to the workspace. "commit": the plan is being carried out, or has
+   * been. "back": the plan takes a restore back, and is carried out to its end whatever the log says.
    */
   readonly phase: "stage" | "commit" | "back";
   readonly direction: Direction;
@@ -33,7 +33,7 @@ export async function writeJournal(directory: string, journal: Journal): Promise
   await replaceDurably(`${directory}/${NAME}`, [`${text}\n`, `${sha256(Buffer.from(text))}\n`]);
 }
 
-/** Null when no restore was interrupted, or its journal is damaged: the same undo again then does the rest. */
+/** The journal; null when there is none, or when it is damaged: repeating the undo then finishes it. */
 export function readJournal(directory: string): Journal | null {
   const [text = "", hash] = (readTextIfAny(`${directory}/${NAME}`) ?? "").split("\n");
   if (hash !== sha256(Buffer.from(text))) return null;

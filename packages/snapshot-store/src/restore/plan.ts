@@ -1,4 +1,4 @@
-/** Decides, file by file, what undo or redo will do; touches nothing. */
+/** Decides, file by file, what undo or redo will do, without changing anything. */
 import { dirname } from "node:path";
 import { type FileState, isAbsentAsFile, type StoredState, sameContent } from "../content/file-state.js";
 import type { Steps } from "../pacer.js";
@@ -11,7 +11,7 @@ export interface FileOp {
   readonly to: StoredState;
 }
 
-/** Modes; null: not there. */
+/** A directory's modes; null when it does not exist. */
 export interface DirectoryOp {
   readonly path: string;
   readonly from: number | null;
@@ -24,16 +24,16 @@ export interface Plan {
   readonly outcomes: readonly FileOutcome[];
 }
 
-/** What the plan may ask about the disk and the store. */
+/** How planning looks at the disk and the store. */
 export interface Surroundings {
   look(path: string): FileState;
-  /** Names below a directory, full paths, files and directories alike. */
+  /** The full paths of all files and directories below a directory. */
   below(directory: string): readonly string[];
   isRoot(path: string): boolean;
   hasBlob(sha: string): boolean;
 }
 
-/** `manifests` in the order the turns are taken: newest first for undo, oldest first for redo. */
+/** @param manifests in the order of the restore: newest turn first for undo, oldest first for redo. */
 export function* planningRestore(
   manifests: readonly Manifest[],
   direction: Direction,
@@ -85,7 +85,7 @@ function* movesByPath(manifests: readonly Manifest[], direction: Direction): Ste
   return moves;
 }
 
-/** Walks a file through the turns one at a time, as far as its content is what each expects. */
+/** Moves a file through the turns one by one, while its content is what each turn expects. */
 function follow(
   moves: readonly Move[],
   current: FileState,
@@ -115,7 +115,7 @@ function follow(
   return { to: stays ? null : (state as StoredState), kept };
 }
 
-/** Only a turn that changed the mode has a say in it. */
+/** True when the file's mode is what the turn left, or the turn did not change the mode. */
 function modeUntouched(state: FileState, move: { from: StoredState; to: StoredState }): boolean {
   const changedMode = modeOf(move.from) !== null && modeOf(move.to) !== null && modeOf(move.from) !== modeOf(move.to);
   return !changedMode || modeOf(state) === modeOf(move.from);
@@ -162,7 +162,7 @@ function* directoryOps(
   return ops;
 }
 
-/** Files that cannot take their place: a directory with other things in it stands there, or a parent is not a directory. */
+/** Files that cannot be put in place, with reasons: a non-empty directory is there, or a parent is not a directory. */
 function* blocked(
   ops: ReadonlyMap<string, FileOp>,
   dirs: readonly DirectoryOp[],

@@ -1,4 +1,4 @@
-/** Undo and redo of files as one step: a plan is carried out whole or taken back whole, even when the process dies on the way. */
+/** Undo and redo of files in one step: a plan is carried out whole or taken back whole, even when the process dies meanwhile. */
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import type { FileState } from "../content/file-state.js";
@@ -15,7 +15,7 @@ import { type Plan, planningRestore } from "./plan.js";
 import { removeStage } from "./stage.js";
 import { lookAt, lookingAt, type Workplace } from "./workplace.js";
 
-/** Looks at the disk and the store first, in many small steps; the plan itself is then quickly made. */
+/** Makes a plan. It first reads the disk and the store in many small steps, so that the planning itself is short. */
 export async function makePlan(
   manifests: readonly Manifest[],
   direction: Direction,
@@ -44,7 +44,7 @@ export async function makePlan(
   return paced(planningRestore(manifests, direction, force, around), pacer);
 }
 
-/** Carries a plan out; if it fails, takes it back. The journal stays until `keepRestore` or `takeBackRestore`. */
+/** Carries out a plan and takes it back if it fails. The journal stays until `keepRestore` or `takeBackRestore`. */
 export async function restore(
   directory: string,
   plan: Plan,
@@ -66,7 +66,7 @@ export async function restore(
   }
 }
 
-/** Keeps or takes back an earlier restore whose journal is still there, as the log says; null when there is none. */
+/** Keeps or takes back an earlier restore whose journal still exists, as the log says; null when there is none. */
 export async function settleRestore(
   directory: string,
   place: Workplace,
@@ -84,10 +84,10 @@ export async function settleRestore(
   return "taken_back";
 }
 
-/** The record is durable: the journal is not needed any more. */
+/** Removes the journal, once the record is durable. */
 export const keepRestore = removeJournal;
 
-/** Puts back what was replaced. If that fails, the journal stays for the next attempt. `reason`: why it is taken back. */
+/** Takes a restore back. If that fails, the journal stays for the next attempt. @param reason why it is taken back. */
 export async function takeBackRestore(directory: string, place: Workplace, reason?: unknown): Promise<void> {
   try {
     const journal = readJournal(directory);
@@ -113,7 +113,7 @@ function remembering<T>(known: Map<string, T>, ask: (key: string) => T): (key: s
   };
 }
 
-/** Carries out the plan of a journal. Doing it again after a crash ends in the same place. */
+/** Carries out the plan of a journal. Doing it again after a crash gives the same result. */
 async function perform(directory: string, journal: Journal, place: Workplace): Promise<LateConflicts> {
   const stage = await prepare(journal.plan, journal.stage, place);
   try {
@@ -126,7 +126,7 @@ async function perform(directory: string, journal: Journal, place: Workplace): P
   }
 }
 
-/** Anybody may have written the journal: it leads nowhere outside the workspace. */
+/** Refuses a journal that leads outside the workspace, because any program may have written the file. */
 function assertInside(journal: Journal, roots: Roots): void {
   for (const { path } of [...journal.plan.files, ...journal.plan.dirs]) {
     if (typeof path !== "string" || roots.locate(path) === null) {

@@ -1,4 +1,4 @@
-/** Files prepared beside their destination, in one private directory per root: full disks and bad blobs show up here. */
+/** Prepares files near their destination, in one private directory per root, so that a full disk or a bad blob is found before the restore. */
 import {
   closeSync,
   constants,
@@ -26,7 +26,7 @@ export type Stage = Awaited<ReturnType<typeof stageFiles>>;
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
-/** Prepares the content of every op that puts something in place; it is on the disk when this returns. */
+/** Prepares and syncs the content of every op that puts a file or link in place. */
 export async function stageFiles(ops: readonly FileOp[], name: string, roots: Roots, blobs: Blobs) {
   const dirs = new Map<string, PinnedDir>();
   const staged = new Map<string, { readonly dir: PinnedDir; readonly name: string }>();
@@ -54,12 +54,12 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
     throw error;
   }
   return {
-    /** Where the prepared file of an op is. */
+    /** The address of an op's prepared file. */
     address(op: FileOp) {
       const at = staged.get(op.path)!;
       return at.dir.at(at.name);
     },
-    /** Prepares it once more, in the directory it goes to: no file can be moved across the edge of a mount. */
+    /** Prepares the file again, in its destination's directory, because a rename cannot cross a mount point. */
     beside(op: FileOp, directory: PinnedDir) {
       const address = directory.at(`${name}-${staged.get(op.path)!.name}`);
       rmSync(address, { force: true });
@@ -87,14 +87,14 @@ export function removeStage(name: string, roots: Roots): void {
   }
 }
 
-/** Open files on their way to the disk, many at once, since a file system commits many for the price of one. */
+/** Syncs many open files at once, since a file system commits many for the price of one. */
 export function createSyncBatch() {
   let waiting: number[] = [];
 
   async function end(): Promise<void> {
     const fds = waiting;
     waiting = [];
-    // All of them, though one fails: a file that is closed while it is synced may be another one by then.
+    // Wait for all, even if one fails: the descriptor of a file that is closed during its sync may be reused by then.
     const results = await Promise.allSettled(fds.map((fd) => syncToDisk(fd)));
     for (const fd of fds) closeSync(fd);
     const failed = results.find((result) => result.status === "rejected");
@@ -102,14 +102,14 @@ export function createSyncBatch() {
   }
 
   return {
-    /** Takes over an open file: it will be synced and closed. */
+    /** Takes over an open file, and will sync and close it. */
     async add(fd: number) {
       waiting.push(fd);
       if (waiting.length >= SYNCED_AT_ONCE) await end();
     },
-    /** Everything added is on the disk when this resolves. */
+    /** Resolves when every added file is synced. */
     end,
-    /** Closes what is still open. */
+    /** Closes the files that were not synced. */
     abandon() {
       for (const fd of waiting.splice(0)) closeSync(fd);
     },
@@ -132,7 +132,7 @@ function makeStage(root: string, name: string): PinnedDir {
   return dir;
 }
 
-/** Returns the open file, still to be synced; null for a link. */
+/** Writes one prepared file and returns its open descriptor, which is not synced yet; null for a link. */
 function* preparing(address: string | Buffer, op: FileOp, blobs: Blobs): Steps<number | null> {
   if (op.to.kind === "absent") return null;
   const bytes = yield* blobs.reading(op.to.sha);

@@ -1,4 +1,4 @@
-/** Where a restore works: paths of the workspace, reached through no symlink. */
+/** The place of a restore: paths of the workspace, reached without following symbolic links. */
 import type { Blobs } from "../content/blobs.js";
 import { ABSENT, type Observed, observing } from "../content/file-state.js";
 import { errnoOf } from "../errors.js";
@@ -10,16 +10,16 @@ export interface Workplace {
   readonly roots: Roots;
   readonly blobs: Blobs;
   readonly fileBytes: number;
-  /** Throws when another process has the session now, which then settles what is left unfinished here. */
+  /** Throws when another process holds the session now; that process then settles an unfinished restore. */
   requireHeld(): void;
 }
 
-/** What is at a path of the workspace; a path that cannot be reached holds nothing that a restore may touch. */
+/** The state of a path of the workspace; a path that cannot be reached counts as absent. */
 export function lookAt(path: string, place: Workplace): Pick<Observed, "state" | "bytes"> {
   return atOnce(lookingAt(path, place));
 }
 
-/** The same, piece by piece where the file is large. */
+/** The state of a path, read piece by piece. */
 export function* lookingAt(path: string, place: Workplace): Steps<Pick<Observed, "state" | "bytes">> {
   if (place.roots.locate(path) === null)
     return { state: { kind: "skipped", reason: "outside_workspace" }, bytes: null };
@@ -49,7 +49,7 @@ export function inParent<T>(
   );
 }
 
-/** The same for work in steps. */
+/** `inParent` for work in steps. */
 export function* stepsInParent<T>(
   path: string,
   place: Workplace,

@@ -1,4 +1,4 @@
-/** Takes the content of files into a session's blobs: before the turn touches them, and after it. */
+/** Stores the content of files in a session's blobs: before the turn changes them, and after it. */
 import { readlinkSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Baseline } from "../baseline/baseline.js";
@@ -27,7 +27,7 @@ export interface CaptureContext {
   baseline(root: string): Baseline;
 }
 
-/** Notes what is at a path before the turn writes it, and returns the paths noted: through links, all they lead to. */
+/** Captures a path before the turn writes it, and every path that its links lead to. Returns the captured paths. */
 export async function captureBefore(turn: OpenTurn, path: string, context: CaptureContext): Promise<readonly string[]> {
   const paths = followed(context.roots.canonical(path), context.roots);
   const pacer = createPacer();
@@ -35,7 +35,7 @@ export async function captureBefore(turn: OpenTurn, path: string, context: Captu
   return paths;
 }
 
-/** Takes over what a command changed: the earlier content comes from the baseline. */
+/** Captures the changes of a command, with the earlier content from the baseline. */
 export async function captureCommand(
   turn: OpenTurn,
   run: ObservedCommand,
@@ -61,7 +61,7 @@ export interface TurnResult {
   readonly skipped: ReadonlyMap<string, string>;
 }
 
-/** Looks at everything the turn touched once more and keeps what it left. */
+/** Checks every path that the turn touched again, and stores its new content. */
 export async function captureAfter(turn: OpenTurn, context: CaptureContext): Promise<TurnResult> {
   const steps = new Map<string, FileStep>();
   const skipped = new Map(turn.skipped);
@@ -119,7 +119,7 @@ function followed(path: string, roots: Roots): string[] {
       paths.push(roots.canonical(resolve(dirname(link), target)));
     }
   } catch {
-    // No link, and so the end; or a link that leads nowhere.
+    // The path is not a link, or it does not exist.
   }
   return paths;
 }
@@ -133,7 +133,7 @@ function missingParents(path: string, root: string): string[] {
   return missing;
 }
 
-/** What is at a path now; something that is not a file, or out of reach through a link, counts as nothing there. */
+/** The state of a path now. Anything but a file or link counts as absent, as does a path behind a link. */
 async function currentState(
   path: string,
   context: CaptureContext,
@@ -156,7 +156,7 @@ async function currentState(
   return state;
 }
 
-/** False when a parent of it has become a link, or cannot be entered. */
+/** False when a parent has become a link, or cannot be entered. */
 function isReached(path: string, roots: Roots): boolean {
   try {
     return roots.canonical(path) === path;

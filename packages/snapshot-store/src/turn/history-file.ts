@@ -1,7 +1,7 @@
 /**
- * `history.ndjson`: which manifest each turn has, then a row for everything that happened since: what the turn in progress
- * found, and each turn that ended. A row costs one write and waits for no disk, whereas replacing a file makes ext4 write it
- * out at once. The whole file is replaced when manifests were removed, or when it has grown long.
+ * `history.ndjson`: the manifest of each turn, then a row for each later event: what the running turn found, and each turn that
+ * ended. A row costs one write without waiting for the disk, whereas replacing a file makes ext4 write it out at once. The whole
+ * file is replaced when manifests were removed, or when it has grown long.
  */
 import { closeSync, constants, fstatSync, openSync, writeFileSync } from "node:fs";
 import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
@@ -35,19 +35,19 @@ export interface HistoryRow {
 }
 
 export interface HistoryContent {
-  /** Manifests made so far; part of their ids. */
+  /** The number of manifests made so far, which is part of their ids. */
   readonly counter: number;
   /** Oldest first. */
   readonly kept: readonly KeptTurn[];
-  /** Rows of a turn that did not end; none when there is no such turn. */
+  /** The rows of a turn that did not end; empty when every turn ended. */
   readonly open: readonly HistoryRow[];
-  /** The file has an older format or is damaged: it is replaced before anything is added to it. */
+  /** True when the file has an older format or is damaged, so that it must be replaced before rows are added. */
   readonly outdated: boolean;
 }
 
 export const EMPTY_HISTORY: HistoryContent = { counter: 0, kept: [], open: [], outdated: false };
 
-/** @param manifests what is kept by the manifests themselves: a first line that cannot be read is made again from it. */
+/** @param manifests the turns by their manifests, from which an unreadable first line is made again. */
 export function readHistory(directory: string, manifests: () => readonly KeptTurn[]): HistoryContent {
   const text = readTextIfAny(pathIn(directory));
   if (text === null) return EMPTY_HISTORY;
@@ -93,12 +93,12 @@ const VERSION = 2;
 
 const pathIn = (directory: string): string => `${directory}/history.ndjson`;
 
-/** The line break comes first: half a row, which a full disk may leave, spoils no other. */
+/** Each row begins with a line break, so that half a row, which a full disk may leave, does not damage the next one. */
 function encode(rows: readonly HistoryRow[]): string {
   return rows.map((row) => `\n${JSON.stringify(row)}`).join("");
 }
 
-/** A turn that did not end has no manifest yet, or one that is written again when it ends. */
+/** The history made again from manifests. It leaves out the open turn's manifest, which is written again when the turn ends. */
 function rebuilt(manifests: readonly KeptTurn[], open: readonly HistoryRow[]): HistoryContent {
   const counter = Math.max(0, ...manifests.map(({ snap }) => numberOf(snap)));
   const kept = manifests
@@ -110,7 +110,7 @@ function rebuilt(manifests: readonly KeptTurn[], open: readonly HistoryRow[]): H
 /** The counter in the id of a snapshot. */
 const numberOf = (snap: string): number => Number(snap.split("-")[1]);
 
-/** Null when it is damaged, or a power cut right after the file was replaced left nothing of it. */
+/** The first line; null when it is damaged, or lost in a power cut right after the file was replaced. */
 function parseHead(text: string): HistoryContent | null {
   let value: Loose | null;
   try {
@@ -143,7 +143,7 @@ function isEnded(value: unknown): value is EndedTurn {
   return Number.isSafeInteger(turn) && (snap === null || isSnapId(snap));
 }
 
-/** Nothing for what is not a whole row: half of one, one of a later version, or one that somebody made up. */
+/** The row in a line; none for half a row, one of a later version, or an invalid one. */
 function parseRow(text: string): HistoryRow[] {
   try {
     const row: unknown = JSON.parse(text);
@@ -155,7 +155,7 @@ function parseRow(text: string): HistoryRow[] {
 
 type Loose = Readonly<Record<string, unknown>>;
 
-/** By the key that says what a row is: whether the rest of it is there. */
+/** By the key that names a row's kind, a check that the rest of the row is valid. */
 const WHOLE: Readonly<Record<string, (row: Loose) => boolean>> = {
   turn: ({ turn }) => Number.isSafeInteger(turn),
   ended: ({ ended }) => isEnded(ended),

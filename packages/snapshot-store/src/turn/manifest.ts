@@ -1,4 +1,4 @@
-/** `snaps/<id>/manifest.json`: what a turn found and what it left, per file. */
+/** `snaps/<id>/manifest.json`: the state of each file before and after a turn. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
 import { readTextIfAny } from "../content/atomic-file.js";
@@ -15,15 +15,15 @@ export interface Manifest {
   readonly turn: number;
   /** Seconds since the epoch. */
   readonly timestamp: number;
-  /** After the turn; null: did not exist. */
+  /** Hashes after the turn; null when the file did not exist. */
   readonly files: Readonly<Record<string, string | null>>;
-  /** What the turn found. */
+  /** Hashes before the turn; null when the file did not exist. */
   readonly before: Readonly<Record<string, string | null>>;
-  /** Of the state after the turn, or of the one before when the file is gone; `before` only where it differs. */
+  /** Modes and link targets after the turn, or before it when the file is gone; `before` only where they differ. */
   readonly meta: Readonly<Record<string, FileMeta & { readonly before?: FileMeta }>>;
-  /** Directories that appeared, went or changed their mode; null: was not there. */
+  /** Directories that were created, removed or got another mode; null when one did not exist. */
   readonly dirs: Readonly<Record<string, DirectoryChange>>;
-  /** Files that undo leaves alone, and why. */
+  /** Files that undo does not change, with the reasons. */
   readonly skipped: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +42,7 @@ export interface FileStep {
   readonly after: StoredState;
 }
 
-/** Files between two looks at the clock. */
+/** How many files to handle between two looks at the clock. */
 const STRETCH = 500;
 const SNAP_ID = /^snap-[0-9]{1,12}-[0-9]{1,16}$/;
 
@@ -121,7 +121,7 @@ export function shasOf(manifest: Manifest): string[] {
   return [...Object.values(manifest.files), ...Object.values(manifest.before)].filter((sha) => sha !== null);
 }
 
-/** Absolute and without detours: the only spelling of a path that is stored. */
+/** True for a normalized absolute path, the only form that is stored. */
 export function isPlainPath(path: unknown): path is string {
   return (
     typeof path === "string" &&
@@ -138,7 +138,7 @@ export function isModeOrNull(value: unknown): value is number | null {
 
 // --- internal ---
 
-/** Without a prototype: a path may be called `__proto__`. */
+/** Builds an object without a prototype, because a path may be called `__proto__`. */
 function* recording<T>(paths: readonly string[], value: (path: string) => T): Steps<Record<string, T>> {
   const out: Record<string, T> = Object.create(null);
   for (const [index, path] of paths.entries()) {

@@ -19,7 +19,7 @@ import {
 import { buildingManifest, isSnapId, type Manifest, readManifest, shasOf, writingManifest } from "./manifest.js";
 import { type OpenTurn, openTurn, reopenTurn } from "./open-turn.js";
 
-/** A longer file is replaced by one without rows. */
+/** A longer history file is replaced by one without rows. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 export type Manifests = ReturnType<typeof createManifests>;
@@ -34,7 +34,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
     return content;
   }
 
-  /** Those that can be read, whatever the history says. */
+  /** The turns of all readable manifests, whatever the history says. */
   function readable(): KeptTurn[] {
     return namesIn(snaps)
       .filter(isSnapId)
@@ -52,7 +52,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
     content = { ...next, outdated: false };
   }
 
-  /** Adds rows to the file and returns its size; null when there is no file that they can be added to. */
+  /** Appends rows to the history file and returns its size; null when the file is missing or outdated. */
   function append(rows: readonly HistoryRow[]): number | null {
     return current().outdated ? null : appendToHistory(directory, rows);
   }
@@ -96,7 +96,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
     if (dropped) cache.clear();
   }
 
-  /** Anybody may have written the file: a row about a place outside the workspace is not what a turn of this session found. */
+  /** False for a row about a path outside the workspace: any program may have written the file. */
   function isInWorkspace({ path, dir }: HistoryRow): boolean {
     const place = path ?? dir;
     return place === undefined || roots.locate(place) !== null;
@@ -106,7 +106,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
     if (append(rows) === null) save({ ...current(), open: [...current().open, ...rows] });
   }
 
-  /** A session that never changed a file leaves nothing on disk. */
+  /** Records the end of a turn. A session that never changed a file gets no file on disk. */
   function end(turn: number, snap: string | null): void {
     const ended = { turn, snap };
     const next = withEnded(current(), ended);
@@ -116,16 +116,16 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   }
 
   return {
-    /** Of the given turns, in the order they are taken in this direction. A turn that changed no file has none. */
+    /** The manifests of the given turns in the order of the restore. A turn that changed no file has none. */
     of(turns: readonly number[], direction: Direction) {
       const { kept } = current();
       const inOrder = direction === "undo" ? [...kept].reverse() : kept;
       return turns.flatMap((turn) => inOrder.filter((each) => each.turn === turn)).map(({ snap }) => manifest(snap));
     },
-    /** Oldest first. */
+    /** Every manifest, oldest first. */
     all: () => current().kept.map(({ snap }) => manifest(snap)),
     manifest,
-    /** The turn that a crash left, if any; it is still to be ended. */
+    /** The turn that a crash interrupted, if any; the caller must end it. */
     interrupted: () => reopenTurn(current().open.filter(isInWorkspace), write),
     begin: (turn: number) => openTurn(turn, write),
     /** Writes the manifest of a turn; null when it changed nothing. */
@@ -148,7 +148,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
       const reachable = kept.filter(({ turn }) => turns.has(turn));
       if (reachable.length < kept.length) keep(reachable);
     },
-    /** The directory was removed. */
+    /** Forgets everything, once the directory was removed. */
     reset() {
       cache.clear();
       content = EMPTY_HISTORY;

@@ -1,10 +1,10 @@
-/** A turn in progress: what it found, per path, written down before each write, so that a crash can be undone. */
+/** A turn in progress. It records the state of each path before the first write, so that an interrupted turn can be undone. */
 import type { StoredState } from "../content/file-state.js";
 import type { HistoryRow } from "./history-file.js";
 
 export type OpenTurn = ReturnType<typeof withState>;
 
-/** Nothing is written for a turn that touches no file. */
+/** Opens a turn. It writes nothing until the turn touches a file. */
 export function openTurn(turn: number, write: (rows: readonly HistoryRow[]) => void): OpenTurn {
   let begun = false;
   return withState(turn, emptyTurn(), (rows) => {
@@ -13,7 +13,7 @@ export function openTurn(turn: number, write: (rows: readonly HistoryRow[]) => v
   });
 }
 
-/** The turn that a crash left; null when it left none. */
+/** The turn that a crash interrupted; null when there is none. */
 export function reopenTurn(rows: readonly HistoryRow[], write: (rows: readonly HistoryRow[]) => void): OpenTurn | null {
   const turn = rows[0]?.turn;
   if (turn === undefined) return null;
@@ -27,10 +27,10 @@ export function reopenTurn(rows: readonly HistoryRow[], write: (rows: readonly H
 function emptyTurn() {
   return {
     before: new Map<string, StoredState>(),
-    /** Directory -> mode before, null when it was not there. */
+    /** Directory -> its mode before; null when it did not exist. */
     dirs: new Map<string, number | null>(),
     skipped: new Map<string, string>(),
-    /** Commands that started and did not end: root -> when. */
+    /** Commands that started and did not end: root -> start time. */
     running: new Map<string, number>(),
   };
 }
@@ -56,13 +56,13 @@ function withState(turn: number, state: ReturnType<typeof emptyTurn>, write: (ro
     },
     commandStarted: (root: string, at: number) => add({ run: root, at }),
     commandEnded: (root: string) => add({ run: root, at: null }),
-    /** Writes what `work` finds in one go. */
+    /** Writes everything that `work` finds with one call. */
     async together(work: () => Promise<void>) {
       waiting = [];
       try {
         await work();
       } finally {
-        // Also when it failed midway: what it found by then is not found again.
+        // Write also after a failure: states that were found already are not found a second time.
         const rows = waiting;
         waiting = null;
         if (rows.length > 0) write(rows);

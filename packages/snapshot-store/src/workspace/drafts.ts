@@ -1,14 +1,14 @@
-/** A draft lies beside the file it replaces and names its process, so that only what nobody writes is removed. */
+/** A draft is beside the file it replaces and names its process, so that a sweep removes only drafts of ended processes. */
 import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { lstat, readdir, unlink } from "node:fs/promises";
 
-/** Version 0.1 did not say where its process number counts. */
+/** Drafts of version 0.1 do not name the pid namespace of their pid. */
 const DRAFT = /^\.chimera-(\d+)-(?:([0-9a-f]{8})\.)?[0-9a-f-]{36}\.tmp$/;
-/** Where it cannot be known whether the process runs, its draft is left this long after the last change. */
+/** When it is unknown whether the process runs, its draft stays this long after its last change. */
 const STALE_MS = 10 * 60_000;
 
-/** The name of the directory a restore prepares its files in; no index of a workspace ever lists it. */
+/** The prefix of directories in which a restore prepares files; no index of a workspace lists them. */
 export const STAGE_PREFIX = ".chimera-restore-";
 
 export function isStageName(name: unknown): boolean {
@@ -24,7 +24,7 @@ export function isDraft(name: string): boolean {
   return name.startsWith(".chimera-") && DRAFT.test(name);
 }
 
-/** Removes the drafts of processes that are gone. `at` gives the address of a name in the directory, which itself is `.`. */
+/** Removes the drafts of ended processes. `at` returns the address of a name in the directory, and of the directory itself for `.`. */
 export async function sweepDrafts(at: (name: string) => string | Buffer): Promise<void> {
   for (const name of (await readdir(at(".")).catch(() => [])).filter(isDraft)) {
     const stats = await lstat(at(name)).catch(() => null);
@@ -43,7 +43,7 @@ function isAbandoned(name: string, ageMs: number): boolean {
 const NOWHERE = "00000000";
 let known: string | undefined;
 
-/** A start of the machine and a space of process numbers in it: a number means the same process only there. */
+/** Identifies this boot of the machine and pid namespace: a pid names one process only within both. */
 function here(): string {
   if (known !== undefined) return known;
   try {

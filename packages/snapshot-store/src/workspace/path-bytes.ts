@@ -19,7 +19,7 @@ export function textOfBytes(bytes: Buffer): string {
   return out;
 }
 
-/** What to hand to the file system: the text itself, or the bytes it stands for. */
+/** The path for calls of the file system: the text itself, or the bytes it stands for. */
 export function fsPath(path: string): string | Buffer {
   return LONE_LOW_SURROGATE.test(path) ? bytesOfText(path) : path;
 }

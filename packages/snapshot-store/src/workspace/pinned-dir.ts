@@ -1,7 +1,7 @@
 /**
- * A directory held open, so that what happens to its path meanwhile cannot lead a write elsewhere. Linux has no openat in
- * Node, but `/proc/self/fd/N/name` resolves from the open directory. Elsewhere the path is checked before each use, which
- * leaves a window of microseconds.
+ * A directory held open, so that changes of its path cannot lead a write elsewhere. Node has no `openat`, but on Linux
+ * `/proc/self/fd/N/name` resolves from the open directory. On other systems the path is checked before each use, which leaves a
+ * window of microseconds.
  */
 import {
   chmodSync,
@@ -19,7 +19,7 @@ import { errnoOf, SnapshotError, unless } from "../errors.js";
 import { bytesOfText, fsPath, textOfBytes } from "./path-bytes.js";
 
 const HAS_PROC_FD = process.platform === "linux" && existsSync("/proc/self/fd");
-/** Linux's O_PATH, which Node has no name for: a hold on a directory that nobody may read. */
+/** Linux's O_PATH, for which Node has no name: opens a directory even without permission to read it. */
 const HOLD_ONLY = HAS_PROC_FD ? 0o10000000 : 0;
 const OPEN_DIRECTORY =
   constants.O_RDONLY |
@@ -45,7 +45,7 @@ export function pinRoot(root: string): PinnedDir {
   throw moved();
 }
 
-/** Opens a directory below a root through no link. Null: it is missing and not to be made, or it is not a directory. */
+/** Opens a directory below a root without following links. Null when it is missing and `make` is false, or is not a directory. */
 export function pinBelow(root: string, parts: readonly string[], make = false): PinnedDir | null {
   let dir = pinRoot(root);
   for (const part of parts) {
@@ -63,7 +63,7 @@ export function pinBelow(root: string, parts: readonly string[], make = false): 
   return null;
 }
 
-/** Runs `use` with such a directory; undefined where there is none. */
+/** Runs `use` with a directory below a root; undefined when `pinBelow` returns null. */
 export function inPinned<T>(root: string, parts: readonly string[], use: (dir: PinnedDir) => T): T | undefined {
   const dir = pinBelow(root, parts);
   try {
@@ -73,14 +73,14 @@ export function inPinned<T>(root: string, parts: readonly string[], use: (dir: P
   }
 }
 
-/** Leaves alone what is there, whatever it is; and does nothing in a directory that was just removed. */
+/** Makes a directory, unless an entry with its name exists or its parent was just removed. */
 export function mkdirIfMissing(address: string | Buffer, mode: number): void {
   unless(["EEXIST", "ENOENT"], () => mkdirSync(address, { mode }));
 }
 
 // --- internal ---
 
-/** The path names something that is not a directory, or a link. */
+/** Errors that mean that the path is not a directory, or is a link. */
 const ELSEWHERE = ["ENOTDIR", "ELOOP", "EMLINK"];
 
 function pinChild(dir: PinnedDir, name: string): PinnedDir {
@@ -118,7 +118,7 @@ function pin(path: string, address: string | Buffer) {
         return false;
       }
     },
-    /** Does nothing to a directory that has the mode already, or belongs to somebody else. */
+    /** Sets the mode, unless the directory has it already or belongs to another user. */
     chmod(mode: number) {
       if ((fstatSync(fd).mode & 0o7777) === mode) return;
       unless(["EPERM"], () => (HAS_PROC_FD ? chmodSync(link, mode) : fchmodSync(fd, mode)));
