@@ -6,8 +6,8 @@ import type { Storage } from "./storage.js";
 
 export type JoinedNodes = ReturnType<typeof joinNodes>;
 
-/** Handles a request of another node; request and answer are text. */
-export type AnswerRequest = (request: string) => Promise<string>;
+/** Handles an HTTP request of another node. */
+export type AnswerRequest = (asked: unknown) => Promise<unknown>;
 
 /** @param answerAlone makes the handler of HTTP requests for a process that has no HTTP server. */
 export function joinNodes(
@@ -16,14 +16,11 @@ export function joinNodes(
   answerAlone: () => Promise<AnswerRequest>,
   log: Pick<Log, "warn">,
 ) {
-  const calls = lazily(async () => (await import("@chimera/session/anywhere")).createCallAnswerer(sessions));
   const alone = lazily(answerAlone);
   let served: AnswerRequest | null = null;
-  const answering = inbox.answer(async (request) => {
-    const { call } = JSON.parse(request);
-    if (call !== undefined) return (await calls.get())(call);
-    return (served ?? (await alone.get()))(request);
-  });
+  const http: AnswerRequest = async (asked) => (served ?? (await alone.get()))(asked);
+  const calls = lazily(async () => (await import("@chimera/session/anywhere")).createCallAnswerer(sessions, { http }));
+  const answering = inbox.answer(async (request) => (await calls.get())(JSON.parse(request).call));
   answering.catch((error: unknown) => log.warn("other nodes cannot ask this one", { error: String(error) }));
   const stopSettling = onOrphan((id) => sessions.settle(id).catch(unlessQuicker));
   return {

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { EnginesReply, ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
 import type { LineChannel } from "@chimera/ndjson-rpc";
 import type { Person, Session, Sessions, SettingChange, SlashPalette } from "@chimera/session";
+import type { AskNode } from "@chimera/session/anywhere";
 import type { IsOwnUser } from "./auth/peer.js";
 import type { TokenHashes } from "./auth/token.js";
 
@@ -81,9 +82,9 @@ export interface OptionChoice {
 
 /** The other nodes of a store that several share. */
 export interface Peers {
-  /** Has the node that holds the session do this; null when this one may. */
-  ask(sessionId: string, request: string): Promise<string | null>;
-  serve(handle: (request: string) => Promise<string>): Promise<void>;
+  readonly ask: AskNode;
+  /** Takes what answers the call `http` of other nodes: a request of theirs, made here. */
+  serve(answer: (asked: unknown) => Promise<unknown>): Promise<void>;
   /** True while another node holds the session. */
   isElsewhere(sessionId: string): Promise<boolean>;
   /** The sessions that any node holds. */

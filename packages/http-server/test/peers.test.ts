@@ -1,4 +1,5 @@
 // Two servers over one directory of sessions, each asking the other for what it holds.
+import { createCallAnswerer } from "@chimera/session/anywhere";
 import { expect, test } from "vitest";
 import type { AppDeps } from "../src/index.js";
 import { newSession, runTurn, type Served, scratch, serve } from "./fixture.js";
@@ -7,12 +8,17 @@ import { expectError } from "./shape.js";
 type Peers = NonNullable<AppDeps["peers"]>;
 type Answering = Parameters<Peers["serve"]>[0];
 
-async function serveTwo(): Promise<[Served, Served]> {
+/** @param moved what the first calls are answered with, in the place of their answers. */
+async function serveTwo(promptsPerMinute: number, moved: (string | null)[] = []): Promise<[Served, Served]> {
   const root = scratch();
   const served: Served[] = [];
   const answering: Answering[] = [];
   const peersOf = (at: number): Peers => ({
-    ask: async (_id, request) => answering[1 - at]!(request),
+    ask: async (_id, request) => {
+      const first = moved.shift();
+      if (first !== undefined) return first;
+      return createCallAnswerer(served[1 - at]!.sessions, { http: answering[1 - at]! })(JSON.parse(request).call);
+    },
     serve: async (handle) => {
       answering[at] = handle;
     },
@@ -20,13 +26,13 @@ async function serveTwo(): Promise<[Served, Served]> {
     held: async () => new Set(served.flatMap(({ sessions }) => sessions.live().map(({ id }) => id))),
     tokens: { read: async () => null, write: async () => {}, remove: async () => {}, onVoid: () => {} },
   });
-  const quotas = { all: { promptsPerMinute: 1 } };
+  const quotas = { all: { promptsPerMinute } };
   for (const at of [0, 1]) served.push(await serve({ root, peers: peersOf(at), quotas }));
   return served as [Served, Served];
 }
 
 test("what the other server refuses is refused here under one id, and says when to come again", async () => {
-  const [here, there] = await serveTwo();
+  const [here, there] = await serveTwo(1);
   const { id } = await newSession(there);
   await runTurn(there, id, "say hi");
   const headers = { "x-request-id": "mine.1" };
@@ -36,4 +42,21 @@ test("what the other server refuses is refused here under one id, and says when 
     expect(refused.headers.get("retry-after")).toBe("10");
     expect(refused.body.request_id).toBe(refused.headers.get("x-request-id"));
   }
+});
+
+test("what is asked of the other server is done there as it was asked here, also while the session changes hands", async () => {
+  const moved = [null, JSON.stringify({ error: { code: "session_claimed", name: "SessionError", message: "" } })];
+  const [here, there] = await serveTwo(9, moved);
+  const { id } = await newSession(there);
+  const turn = await here.call("POST", `/sessions/${id}/turns`, { body: { prompt: "say grüße" } });
+  expect([turn.status, moved]).toEqual([202, []]);
+  await there.sessions.find(id)?.idle();
+  expect(there.sessions.find(id)?.conversation.turns[0]).toMatchObject({ result: { success: true } });
+  const refused = await here.call("POST", `/sessions/${id}/permissions/perm-0`, { body: { decision: "allow" } });
+  expectError(refused, 404, "permission_not_found");
+  const body = { dry_run: true };
+  const [done, same] = await Promise.all(
+    [here, there].map((one) => one.call("POST", `/sessions/${id}/undo`, { body })),
+  );
+  expect([done?.status, done?.body]).toEqual([200, same?.body]);
 });

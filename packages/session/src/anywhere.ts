@@ -16,14 +16,16 @@ import type { Settings } from "./settings.js";
 
 export { createCallAnswerer } from "./calls.js";
 
+/** Has the node that holds the session do this; null when this one may. Both are text. */
+export type AskNode = (sessionId: string, request: string) => Promise<string | null>;
+
 export interface SessionsAnywhere extends ReachableSessions {
   /** The connection has gone: no log of another node's session is read for it any more. */
   leave(): void;
 }
 
 export interface AnywhereOptions {
-  /** Has the node that holds the session do this; null when this one may. */
-  ask(sessionId: string, request: string): Promise<string | null>;
+  readonly ask: AskNode;
   /** Who calls; `sessions` are already theirs. @defaultValue the program's own user */
   readonly person?: Person | undefined;
 }
@@ -38,20 +40,7 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
   const watching = new Map<string, Promise<AwaySession>>();
   let isGone = false;
 
-  /** What the node answers that has the session; null: no other node has it, or it just changes hands. */
-  const askNode = async (call: Omit<SessionCall, "person">): Promise<CallDone | null> => {
-    const request = JSON.stringify({ call: { ...call, ...(person && { person }) } });
-    const reply = await ask(call.session, request).catch((error: unknown) => {
-      throw namedError(error);
-    });
-    if (reply === null) return null;
-    const outcome = JSON.parse(reply) as Partial<CallOutcome>;
-    if ("value" in outcome) return outcome as CallDone;
-    // Without an error it is the answer of a version that knows no calls, which did nothing.
-    const error = "error" in outcome && outcome.error ? thrownBy(outcome.error, call.session) : null;
-    if (error === null || (isSessionError(error) && MOVED.has(error.code))) return null;
-    throw error;
-  };
+  const askNode = (call: Omit<SessionCall, "person">) => askHolder(ask, { ...call, ...(person && { person }) });
   const watch = (id: string, told: Settings | null): Promise<AwaySession> => {
     const known = watching.get(id);
     if (known) return known;
@@ -74,7 +63,7 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
   };
   /** Done by the node that has the session, or here when none has it. */
   const send = (call: Omit<SessionCall, "person">): Promise<CallDone> =>
-    whileMoving(call.session, async () => {
+    whileMoving(async () => {
       const there = await askNode(call).catch((error: unknown) => {
         // A prompt with a key is run once, however often it is sent.
         if (!isKeyed(call) || !isSessionError(error) || error.code !== "outcome_unknown") throw error;
@@ -83,7 +72,7 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
       return there ?? perform(sessions, call);
     });
   const load = (id: string): Promise<Session> =>
-    whileMoving(id, async () => {
+    whileMoving(async () => {
       try {
         return await sessions.load(id);
       } catch (error) {
@@ -153,25 +142,38 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
   };
 }
 
+/** What the node answers that has the session; null: no other node has it, or it just changes hands. */
+export async function askHolder(ask: AskNode, call: SessionCall): Promise<CallDone | null> {
+  const reply = await ask(call.session, JSON.stringify({ call })).catch((error: unknown) => {
+    throw namedError(error);
+  });
+  if (reply === null) return null;
+  const outcome = JSON.parse(reply) as CallOutcome;
+  if ("value" in outcome) return outcome;
+  if (outcome.error.code !== undefined && MOVED.has(outcome.error.code)) return null;
+  throw thrownBy(outcome.error, call.session);
+}
+
+/** With these errors the other node did nothing: it found that it does not have the session any more. */
+export const MOVED: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
+
+/** Tries again while a session changes hands: neither here nor at another node anything was done. */
+export async function whileMoving<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (heldElsewhere(error) === null || attempts > ATTEMPTS) throw error;
+    }
+    await pause(AGAIN_MS);
+  }
+}
+
 // --- internal ---
 
 /** How often a session that changes hands is looked for again, and after how long. */
 const ATTEMPTS = 40;
 const AGAIN_MS = 50;
-/** The other node did nothing when it found that it does not have the session any more. */
-const MOVED: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
-
-/** Tries again while the session changes hands: neither here nor at another node anything was done. */
-async function whileMoving<T>(id: string, attempt: () => Promise<T>): Promise<T> {
-  for (let attempts = 1; ; attempts++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (heldElsewhere(error) !== id || attempts > ATTEMPTS) throw error;
-    }
-    await pause(AGAIN_MS);
-  }
-}
 
 function isKeyed({ method, args }: Omit<SessionCall, "person">): boolean {
   return method === "prompt" && (args[0]?.value as PromptInput | undefined)?.key !== undefined;

@@ -54,11 +54,15 @@ export async function perform(
 /**
  * Does what other nodes ask of the sessions of this one. The other node let the caller in; what they may do is looked at again here.
  *
+ * @param more methods besides those of a session, by their names.
  * @example
  * const answer = createCallAnswerer(sessions);
  * await answer({ session: id, method: "setTitle", args: [{ value: "A title" }] }); // {"value":null,"seq":3}
  */
-export function createCallAnswerer(sessions: Sessions): (call: SessionCall) => Promise<string> {
+export function createCallAnswerer(
+  sessions: Sessions,
+  more: Readonly<Record<string, (arg: unknown) => Promise<unknown>>> = {},
+): (call: SessionCall) => Promise<string> {
   const attended = new WeakSet<OwnedSession>();
   /** The sender of a prompt answers from another node, so a question is not denied because nobody is connected here. */
   const attend = (id: string): void => {
@@ -70,6 +74,8 @@ export function createCallAnswerer(sessions: Sessions): (call: SessionCall) => P
   };
   return async (call) => {
     try {
+      const own = Object.hasOwn(more, call.method) ? more[call.method] : undefined;
+      if (own) return JSON.stringify({ value: await own(call.args[0]?.value) } satisfies CallOutcome);
       const theirs = sessionsFor(sessions, call.person);
       if (call.method === "prompt" && !(await theirs.load(call.session)).isReadOnly) attend(call.session);
       return JSON.stringify((await perform(theirs, call)) satisfies CallOutcome);

@@ -75,7 +75,7 @@ export async function answerRequests(core: RunningCore, about: AppAbout): Promis
   const { createApp } = await import("@chimera/http-server");
   const { shared } = core;
   return new Promise((resolve) => {
-    const serve = async (handle: AnswerRequest) => resolve(handle);
+    const serve = async (answer: AnswerRequest) => resolve(answer);
     createApp({ ...partsOf(core, about), ...(shared && { peers: { ...shared, ask: shared.inbox.ask, serve } }) });
   });
 }
