@@ -16,7 +16,7 @@ import { expect, test } from "vitest";
 import { createSnapshotStore } from "../src/index.js";
 import { fixture, memory, rewindable } from "./workspace.js";
 
-test("what git ignores is neither kept nor touched", async () => {
+test("files that git ignores are neither stored nor changed", async () => {
   const f = fixture();
   f.write(".gitignore", "*.log\n/build/\n!keep.log\n");
   f.write("sub/.gitignore", "local\n");
@@ -55,7 +55,7 @@ test("a root inside a repository obeys the ignore files above it", async () => {
   expect((await session.endTurn())?.files).toEqual([{ path: f.path("pkg/b"), change: "update" }]);
 });
 
-test("changing ignore rules neither deletes what comes into view nor restores what leaves it", async () => {
+test("a change of ignore rules neither deletes files that it reveals nor restores files that it hides", async () => {
   const f = fixture();
   f.write(".gitignore", "hidden\n");
   f.write("hidden", "was always here");
@@ -69,7 +69,7 @@ test("changing ignore rules neither deletes what comes into view nor restores wh
   expect([f.read("hidden"), f.read("seen")]).toEqual(["was always here", "tracked"]);
 });
 
-test("what was moved in from an ignored place is not deleted by undo", async () => {
+test("undo does not delete a file that was moved in from an ignored place", async () => {
   const f = fixture();
   f.write(".gitignore", "build/\n");
   f.write("build/precious", "only copy");
@@ -117,7 +117,7 @@ test("beyond the file quota nothing is taken for new", async () => {
   for (const name of ["c", "d", "e"]) expect(existsSync(f.path(name))).toBe(true);
 });
 
-test("content is kept once for all sessions, and only what changed is read again", async () => {
+test("content is stored once for all sessions, and only changed files are read again", async () => {
   const f = fixture();
   for (let i = 0; i < 50; i += 1) f.write(`f${i}`, `content ${i}`);
   await f.shellTurn(0, "echo 1 > f0");
@@ -203,7 +203,7 @@ test("more changes than the kernel has room to tell of are found all the same", 
   expect(f.tree()).toEqual(before);
 });
 
-test("a workspace that takes too long to read is read bit by bit; until then undo says what it does not know", async () => {
+test("a workspace that takes too long to read is indexed in parts; until then undo reports what it does not cover", async () => {
   const f = fixture({ limits: { baselineMs: 100 } }, memory);
   for (let i = 0; i < 200; i += 1) {
     f.write(`d${i % 10}/f${i}`, "");
@@ -250,7 +250,7 @@ test.each([
   expect(f.tree()).toEqual(before);
 });
 
-test("a clock that is set while a command runs costs no undo of what it made", async () => {
+test("the files of a command can be undone even when the clock is set while it runs", async () => {
   // Seen from a clock that nobody sets, those of the files lose an hour.
   let lost = 0;
   const f = fixture({ monotonic: () => performance.now() + lost });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { fixture, rewindable } from "./workspace.js";
 
-test("a file somebody changed since is kept and listed; force replaces it", async () => {
+test("a file that the user changed since is kept and listed; force replaces it", async () => {
   const f = fixture();
   f.write("a.txt", "0");
   f.write("b.txt", "0");
@@ -21,7 +21,7 @@ test("a file somebody changed since is kept and listed; force replaces it", asyn
   expect(f.read("a.txt")).toBe("0");
 });
 
-test("a created file the user went on with is not deleted, a deleted one they made anew not replaced", async () => {
+test("a created file that the user edited is not deleted, and a deleted one that they made again is not replaced", async () => {
   const f = fixture();
   f.write("old.txt", "old");
   await f.toolTurn(0, { "new.txt": "agent", "old.txt": null });
@@ -44,7 +44,7 @@ test("an edit made between two turns is not undone with them", async () => {
   expect(f.read("a.txt")).toBe("1 and mine");
 });
 
-test("a file already as it was is unchanged, no conflict", async () => {
+test("a file that already has its former content is unchanged, and not a conflict", async () => {
   const f = fixture();
   f.write("a.txt", "0");
   await f.toolTurn(0, { "a.txt": "1" });

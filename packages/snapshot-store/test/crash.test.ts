@@ -34,7 +34,7 @@ async function killEverywhere(f: Fixture, calls: string, stride: number) {
 }
 
 describe("kill -9 in the middle of a restore of fifty files", () => {
-  test("at renames and unlinks: what the log says after the next start", { timeout: 60_000 }, async () => {
+  test("at renames and unlinks: after the next start the files are as the log says", { timeout: 60_000 }, async () => {
     const calls = "renameSync,unlinkSync,rmdirSync,mkdirSync,rmSync,writeFileSync";
     const { total, ends } = await killEverywhere(fixture({}, memory), calls, 6);
     expect(total).toBeGreaterThan(60);
@@ -137,7 +137,7 @@ test("a symlink flipped during restores never leads a write outside", { timeout:
   expect(f.tree(f.out)).toEqual(outside);
 });
 
-test("a call that fails on the way: what was restored is taken back, and undo works when it can", {
+test("a call that fails during a restore: the restore is taken back, and undo works once the call succeeds", {
   timeout: 60_000,
 }, async () => {
   const f = fixture({}, memory);
@@ -154,7 +154,7 @@ test("a call that fails on the way: what was restored is taken back, and undo wo
   }
 });
 
-test("a kill in the middle of a write: its draft is gone when the session is opened again, and nothing else is", async () => {
+test("a kill in the middle of a write: opening the session again removes its draft and nothing else", async () => {
   const f = fixture({}, memory);
   mkdirSync(join(f.ws, "src"));
   const kept = { "src/tool.txt": "old", "src/.chimera-notes.tmp": "mine", [`src/${draftName()}`]: "of a live process" };

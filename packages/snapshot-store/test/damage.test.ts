@@ -98,7 +98,7 @@ test("a history of a newer format is refused by name", async () => {
   await expect(f.reopened().undo()).rejects.toMatchObject({ code: "unsupported_format" });
 });
 
-test("half a row, as a full disk or a crash leaves it, costs only what it was to say", async () => {
+test("half a row, as a full disk or a crash leaves it, loses only its own content", async () => {
   const f = fixture();
   const history = join(f.root, "otter-1/history.ndjson");
   await f.toolTurn(0, { a: "1" });
@@ -112,7 +112,7 @@ test("half a row, as a full disk or a crash leaves it, costs only what it was to
   expect(existsSync(f.path("a"))).toBe(false);
 });
 
-test("rows that somebody made up are passed over, whatever they hold", async () => {
+test("invalid rows are ignored, whatever they hold", async () => {
   const f = fixture();
   const history = join(f.root, "otter-1/history.ndjson");
   await f.toolTurn(0, { a: "1" });
@@ -156,7 +156,7 @@ test("rows that somebody made up are passed over, whatever they hold", async () 
   expect(readFileSync(join(f.out, "canary"), "utf8")).toBe("canary");
 });
 
-test("what a command left is kept as far as it was found when the rest could not be", async () => {
+test("the changes of a command that were found are kept when finding the rest fails", async () => {
   const f = fixture();
   f.write("b", "old");
   await f.toolTurn(0, { z: "1" });
@@ -201,7 +201,7 @@ test.each(["", "\0\0\0", "{", "null", '{"v":2,"counter":"x","kept":[]}'])(
   },
 );
 
-test("a long history is written anew, and stays what it was", async () => {
+test("a long history is rewritten, and keeps its content", async () => {
   const f = fixture();
   const far = join(f.out, `${"nowhere".repeat(30)}/`.repeat(18));
   const sizes: number[] = [];
@@ -264,7 +264,7 @@ test("the oldest turns give way when a session outgrows its quota", async () => 
   expect(f.read("a")).toBe(String(5 - undo).repeat(1500));
 });
 
-test("gc removes what is idle or too much, never what is open or kept", async () => {
+test("gc removes idle sessions and those beyond the limit, never an open or kept one", async () => {
   const f = fixture({ limits: { idleMs: 24 * 3600_000, totalBytes: 10_000 } });
   const old = (Date.now() - 48 * 3600_000) / 1000;
   const recent = (Date.now() - 3 * 3600_000) / 1000;
@@ -290,7 +290,7 @@ test("gc removes what is idle or too much, never what is open or kept", async ()
   expect(report.bytesFreed).toBe(9_010);
 });
 
-test("a session that was let go of keeps its history, and is no longer open for gc", async () => {
+test("a released session keeps its history, and no longer counts as open for gc", async () => {
   const f = fixture();
   await f.toolTurn(0, { a: "x" });
   const later = Date.now() + 2 * 3600_000;
@@ -305,7 +305,7 @@ test("a session that was let go of keeps its history, and is no longer open for 
   expect((await store.gc()).sessionsRemoved).toEqual(["otter-1"]);
 });
 
-test("gc goes on while another process makes and removes sessions", async () => {
+test("gc continues while another process makes and removes sessions", async () => {
   const f = fixture();
   const churn = `
     const { mkdirSync, rmSync } = await import("node:fs");
@@ -356,7 +356,7 @@ test("diffs of one turn", async () => {
   await expect(f.session.edits("../x")).rejects.toMatchObject({ code: "not_found" });
 });
 
-test("a history of version 1 still says which snapshot is whose, and is written anew with the next turn", async () => {
+test("a history of version 1 still gives each turn its snapshot, and is rewritten with the next turn", async () => {
   const f = fixture();
   for (const turn of [0, 1, 2]) await f.toolTurn(turn, { a: String(turn) });
   const path = join(f.root, "otter-1/history.ndjson");

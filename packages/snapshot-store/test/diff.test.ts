@@ -68,7 +68,7 @@ describe("large texts", () => {
     expect(await applied(before, after)).toBe(2 * 3000);
   });
 
-  test("what has nothing in common is replaced", async () => {
+  test("texts with nothing in common are replaced", async () => {
     expect(await applied(numbered(150_000, "old"), numbered(150_000, "new"))).toBe(300_000);
     expect(await applied("a\nb\n".repeat(10_000), "b\nc\n".repeat(10_000))).toBe(40_000);
   });
@@ -77,7 +77,7 @@ describe("large texts", () => {
     expect(await unifiedHunks("\n".repeat(600_000), "x\n")).toBeNull();
   });
 
-  test("the rest of the process goes on meanwhile", async () => {
+  test("other work of the process continues meanwhile", async () => {
     const before = numbered(50_000);
     const after = before.replace(/line (\d*[02468])\n/g, "LINE $1\n");
     let turns = 0;

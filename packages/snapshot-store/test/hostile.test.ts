@@ -30,7 +30,7 @@ async function during(f: Fixture, turn: number, work: () => void) {
   return f.session.endTurn();
 }
 
-test("an ignore file made to cost time is read as far as it is cheap", async () => {
+test("an ignore file made to cost time is applied only as far as it is cheap", async () => {
   const f = fixture({}, memory);
   const climbing = `${"**/a/".repeat(12)}b`;
   const many = Array.from({ length: 60_000 }, (_, i) => `never-${i}*x`);
@@ -59,7 +59,7 @@ test("ignore files cost a deep path little, whatever they say", () => {
   }
 });
 
-test("a workspace in the store's own data is left alone", async () => {
+test("a workspace inside the store's own data is not changed", async () => {
   const f = fixture();
   await f.toolTurn(0, { a: "1" });
   for (const cwd of [f.root, join(f.root, "otter-1"), join(f.root, ".baselines")]) {
@@ -93,7 +93,7 @@ test("a workspace that is gone is named as the reason, and undone once it is bac
   expect(f.tree()).toEqual(before);
 });
 
-test("the mode of the workspace itself is nobody's edit", async () => {
+test("a change of the workspace's own mode does not count as an edit", async () => {
   const f = fixture();
   f.write("a", "0");
   await f.shellTurn(0, "chmod 700 .; echo 1 > a");
@@ -101,7 +101,7 @@ test("the mode of the workspace itself is nobody's edit", async () => {
   expect(statSync(f.ws).mode & 0o777).toBe(0o700);
 });
 
-test("what was out of reach before a command is never taken for its work", async () => {
+test("files that were unreadable before a command never count as its work", async () => {
   const f = fixture();
   asOrdinaryUser(f);
   f.write("closed/precious", "0");

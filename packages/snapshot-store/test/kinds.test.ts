@@ -173,7 +173,7 @@ test("a file that became a fifo is a conflict, and comes back once the fifo is g
   expect(f.read("a")).toBe("0");
 });
 
-test("a directory that nobody may enter any more gets its mode back", async () => {
+test("a directory whose mode forbids entering it gets its mode back", async () => {
   const f = fixture();
   f.write("d/a", "0");
   await f.shellTurn(0, "echo 1 > d/a; chmod 000 d");
@@ -181,7 +181,7 @@ test("a directory that nobody may enter any more gets its mode back", async () =
   expect(f.tree()["d"]).toBe("dir 755");
 });
 
-test("what is not a file, or lies outside, is skipped with a reason", async () => {
+test("a path that is not a file or lies outside the workspace is skipped with a reason", async () => {
   const f = fixture();
   execFileSync("mkfifo", [f.path("fifo")]);
   symlinkSync("../out/canary", f.path("escape"));

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createSnapshotStore } from "../src/index.js";
 import { fixture } from "./workspace.js";
 
-test("undo brings back what a tool overwrote, created and deleted; redo replays it", async () => {
+test("undo reverts files that a tool overwrote, created and deleted; redo replays the changes", async () => {
   const f = fixture();
   f.write("kept.txt", "old", 0o640);
   f.write("gone.txt", "bye");
@@ -69,7 +69,7 @@ test("a session that changes no file leaves nothing on disk", async () => {
   expect(f.tree()).toEqual({});
 });
 
-test("only the named turns are looked at, however many there are", async () => {
+test("a restore reads only the named turns, however many there are", async () => {
   const f = fixture();
   for (let turn = 0; turn < 10; turn += 1) await f.toolTurn(turn, { [`${turn}.txt`]: "1", shared: String(turn) });
   // What other turns touched is not even opened: a directory in a manifest's place would fail the call.
@@ -84,7 +84,7 @@ test("only the named turns are looked at, however many there are", async () => {
   expect([f.read("shared"), existsSync(f.path("9.txt"))]).toEqual(["8", false]);
 });
 
-test("a restore stands once its record does, and goes back whole when there is none", async () => {
+test("a restore stands when the log has its record, and is taken back whole when not", async () => {
   const f = fixture();
   f.write("a.txt", "0");
   await f.toolTurn(0, { "a.txt": "1", "new.txt": "1" });
@@ -100,7 +100,7 @@ test("a restore stands once its record does, and goes back whole when there is n
   expect([f.tree(), existsSync(journal)]).toEqual([{ "a.txt": "file 644 0" }, false]);
 });
 
-test("what a process left unsettled is settled by the log of the next", async () => {
+test("the next process settles an unsettled restore by the log", async () => {
   const f = fixture();
   f.write("a.txt", "0");
   await f.toolTurn(0, { "a.txt": "1" });
@@ -131,7 +131,7 @@ test("what a process left unsettled is settled by the log of the next", async ()
   ]);
 });
 
-test("a restore that is taken back leaves what somebody changed meanwhile", async () => {
+test("taking a restore back keeps files that the user changed meanwhile", async () => {
   const f = fixture();
   f.write("a.txt", "0");
   f.write("b.txt", "0");
@@ -142,7 +142,7 @@ test("a restore that is taken back leaves what somebody changed meanwhile", asyn
   expect([f.read("a.txt"), f.read("b.txt")]).toEqual(["mine", "1"]);
 });
 
-test("a reading sees each turn that has ended, and settles nothing of what another process is at", async () => {
+test("a reading sees each ended turn, and does not settle another process's restore", async () => {
   const f = fixture();
   f.write("a.txt", "0\n");
   const reading = createSnapshotStore({ root: f.root }).reading("otter-1", { cwd: f.ws, directories: [] });

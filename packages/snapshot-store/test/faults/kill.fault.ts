@@ -49,7 +49,7 @@ function traced(f: Fixture, direction: Direction, syscall: string, inject?: stri
 
 describe.for(["undo", "redo"] as const)("%s", (direction) => {
   for (const syscall of ["rename", "unlink", "rmdir", "mkdir", "fsync"]) {
-    test(`kill at every ${syscall} of a fifty-file ${direction}: what the log says after the next start`, async () => {
+    test(`kill at every ${syscall} of a fifty-file ${direction}: after the next start the files are as the log says`, async () => {
       const f = fixture();
       const turn = await fiftyFiles(f, direction);
       const total = traced(f, direction, syscall).calls;

@@ -6,7 +6,7 @@ import { tally } from "./tally.js";
 
 const mount = (path: string) => `mount -t tmpfs -o size=2m tmpfs ${path}`;
 
-test("a disk mounted inside the workspace: what is on it is undone too", async () => {
+test("a disk mounted inside the workspace: changes on it are undone too", async () => {
   const cases = tally("mounts", 2);
   const f = fixture();
   onTestFinished(() => {

@@ -5,9 +5,9 @@ import { isRefused, keepToken, pageToken } from "./sign-in.js";
 
 /** Whether events arrive: `lost` while the server cannot be reached. */
 export const link = signal<"connecting" | "live" | "lost">("connecting");
-/** Counts up whenever a stream begins: the list is then read again, because nobody said what changed before. */
+/** Counts up whenever a stream begins: the page then reads the list again, because it missed earlier changes. */
 export const connections = signal(0);
-/** What went wrong last, for the person; null when they have seen it. */
+/** The last error, for the person; null once they have seen it. */
 export const problem = signal<string | null>(null);
 
 export const client = createClient({
@@ -27,7 +27,7 @@ export const client = createClient({
   },
 });
 
-/** Runs what a person asked for, and shows them why it failed. */
+/** Runs an action of the person, and shows them the error when it fails. */
 export async function attempt<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();

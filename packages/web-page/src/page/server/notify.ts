@@ -1,4 +1,4 @@
-/** Says that a turn has ended or waits, to a person who looks elsewhere. */
+/** Notifies a person who is not looking at the page that a turn has ended or waits. */
 import type { SessionRow } from "@chimera/acp-schema/http";
 import { signal } from "@preact/signals-core";
 

@@ -1,4 +1,4 @@
-/** All sessions, newest first, as the list last said. */
+/** All sessions, newest first, as of the last read of the list. */
 import type { SessionRow } from "@chimera/acp-schema/http";
 import { computed, signal } from "@preact/signals-core";
 import { client } from "./client.js";
@@ -15,7 +15,7 @@ export const nextPage = signal<string | null>(null);
 export const rows = computed(() =>
   [...byId.value.values()].sort((a, b) => (b.last_touched ?? 0) - (a.last_touched ?? 0)),
 );
-/** Everything that waits for an answer, with its session. */
+/** Every unanswered question, with its session. */
 export const waiting = computed(() =>
   rows.value.flatMap((row) => [...row.permissions, ...row.questions].map((asked) => ({ row, asked }))),
 );
@@ -42,7 +42,7 @@ export async function readRows(after?: string): Promise<void> {
   const all = new Map(byId.peek());
   for (const row of sessions) {
     const known = all.get(row.session_id);
-    // The stream may have said more in the meantime.
+    // The stream may have brought newer rows meanwhile.
     if ((known?.last_touched ?? 0) <= (row.last_touched ?? 0)) all.set(row.session_id, row);
   }
   byId.value = all;

@@ -1,4 +1,4 @@
-/** Who the page is: a token of its own, got for a code that works once, and kept for as long as its tab. */
+/** The page's sign-in: it exchanges a one-time code for a token of its own, which it keeps while its tab is open. */
 import { signal } from "@preact/signals-core";
 
 interface PageToken {
@@ -8,7 +8,7 @@ interface PageToken {
 
 const KEY = "chimera.page";
 
-/** Null where the server asks for none, or where the person has not signed in yet. */
+/** Null when the server needs no token, or the person has not signed in yet. */
 export const pageToken = signal<PageToken | null>(read());
 /** The server refuses what the page sends: it has to sign in. */
 export const isRefused = signal(false);

@@ -8,10 +8,10 @@ import { attempt, client, connections, isCode, link, messageOf, problem } from "
 import { changeRow, readRows } from "./rows.js";
 import { isRefused } from "./sign-in.js";
 
-/** A page that was hidden for longer asks anew when it is seen. */
+/** A page that was hidden for longer reads again when it is shown. */
 const ASLEEP_MS = 30_000;
 
-/** Sessions that stay read after the person has left them. */
+/** How many sessions the page keeps reading after the person has left them. */
 const KEPT = 4;
 
 const opened = new Map<string, OpenedSession>();
@@ -79,11 +79,11 @@ async function read(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** What the stream itself does not get over. */
+/** Handles errors after which the stream cannot continue by itself. */
 function recover(error: unknown): void {
   if (isRefused.peek()) return;
   if (isCode(error, "session_not_found")) {
-    // The newest one is what was asked for last; the others were there a moment ago.
+    // The server knew the others a moment ago, so the unknown session is the newest one.
     const id = [...opened.keys()].at(-1);
     if (id !== undefined) {
       opened.delete(id);
@@ -92,7 +92,7 @@ function recover(error: unknown): void {
     connect();
     return;
   }
-  // A hole in the records: what was read is read anew.
+  // Records are missing: read every session again from its start.
   if (isCode(error, "gap")) {
     opened.clear();
     generation.value++;

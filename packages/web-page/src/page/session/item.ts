@@ -1,4 +1,4 @@
-/** What a conversation shows, one item after the other. Each has a signal that says when it changed. */
+/** The items of a conversation, in order. Each has a signal that says when it changed. */
 import type { Json, Metadata, ToolContent } from "@chimera/acp-schema/events";
 import type { Signal } from "@preact/signals-core";
 import type { Blocks } from "../text/blocks.js";
@@ -30,7 +30,7 @@ export interface CallItem extends Base {
   kind: string;
   args: Readonly<Record<string, unknown>>;
   state: "running" | "waiting" | "done" | "failed";
-  /** What it wrote so far; only the end of a long output is kept. */
+  /** The output so far; only the end of a long one is kept. */
   progress: string;
   output: string;
   error: string | null;
@@ -62,7 +62,7 @@ export interface ContentItem extends Base {
 
 export type Item = PromptItem | TextItem | CallItem | PlanItem | NoteItem | ContentItem;
 
-/** A turn as it is shown: its prompt and what came of it. */
+/** A turn for display: its prompt and the items that followed. */
 export interface ShownTurn {
   /** -1 for what happened before the first prompt. */
   readonly number: number;

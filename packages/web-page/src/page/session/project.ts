@@ -128,7 +128,7 @@ const RULES: { readonly [T in RecordType]?: Rule<T> } = {
     const ended = { state: success ? "done" : "failed", output, error, durationMs: duration_ms } as const;
     update(state, call_id, content ? { ...ended, content } : ended);
   },
-  // What it asks for is shown where it is asked; the card keeps its room for what comes of it.
+  // The request itself is shown with its question; the card shows only the result.
   permission_request: (state, { call_id }) => update(state, call_id, { state: "waiting" }),
   permission_resolved: (state, { decision, by }, { turn }) => answered(state, turn, `${decision} (${by})`),
   question_asked: (state, { call_id }) => update(state, call_id, { state: "waiting" }),
@@ -226,7 +226,7 @@ function update(state: State, id: string, news: Partial<CallItem>): void {
   state.changed.add(call);
 }
 
-/** The call that waits goes on. */
+/** Marks the waiting call as running, with the answer. */
 function answered(state: State, turn: number | null, decision: string): void {
   const waiting = callsOf(state, turn).find((call) => call.state === "waiting");
   if (waiting) update(state, waiting.id, { state: "running", decision });

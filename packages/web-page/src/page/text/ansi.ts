@@ -1,4 +1,4 @@
-/** What a terminal would show of a command's output: colours as classes, and lines that were written over. */
+/** Renders a command's output as a terminal would: with colours as classes, and with overwritten lines. */
 
 export interface StyledText {
   readonly text: string;

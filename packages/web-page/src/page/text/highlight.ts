@@ -1,6 +1,6 @@
-/** Colours the code that is near the screen, and no other: most of a long session is never looked at. */
+/** Colours only code near the screen, because most of a long session is never looked at. */
 
-/** Longer code stays as it is. */
+/** Longer code is not coloured. */
 const CODE_CHARS = 20_000;
 
 const seen = new IntersectionObserver(

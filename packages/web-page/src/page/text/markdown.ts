@@ -1,15 +1,15 @@
 /**
- * Markdown as nodes. The parser decides what is what, and its tokens become elements one by one: no text of anybody is ever parsed as HTML.
+ * Markdown as nodes. The parser decides what is what, and its tokens become elements one by one: the page never parses a text as HTML.
  * HTML and images are shown as the text they are written as; links lead only to the schemes below.
  */
 import { Lexer, type Token, type Tokens } from "marked";
 
-/** A longer block is shown as it is written: the parser's time grows with the square of what it is given. */
+/** A longer block is shown as source text, because the parser's time grows with the square of its length. */
 export const BLOCK_CHARS = 4096;
-/** Milliseconds of parsing that one message may cost; after them the rest of it is shown as it is written. */
+/** Milliseconds of parsing that one message may cost; after that, the rest of it is shown as source text. */
 export const MESSAGE_MS = 150;
 
-/** What one message has cost so far. */
+/** The parsing time of one message so far. */
 export interface Spent {
   ms: number;
 }
@@ -137,7 +137,7 @@ function span(token: Tokens.Generic): Node {
     case "escape":
       return text(token["text"]);
     default:
-      // HTML, images and whatever a later parser knows: as written.
+      // HTML, images and token types of later parsers are shown as source text.
       return document.createTextNode(token.raw);
   }
 }

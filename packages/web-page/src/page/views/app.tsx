@@ -136,7 +136,7 @@ function Problem() {
   );
 }
 
-/** What a person sees whose token the server does not know. */
+/** The view for a person whose token the server does not accept. */
 function SignInView() {
   const isSending = useSignal(false);
   return (

@@ -1,4 +1,4 @@
-/** What waits for the person's answer: a tool's permission, with everything it would do in view, or a question of the agent. */
+/** The requests for the person's answer: a tool's permission, showing everything the tool would do, or a question of the agent. */
 import { DECISION_OF } from "@chimera/acp-schema/conversation";
 import type { Decision, Metadata } from "@chimera/acp-schema/events";
 import type { ComponentChildren } from "preact";
@@ -20,7 +20,7 @@ export function AskedView(props: { readonly sessionId: string; readonly asked: A
   return "question" in asked ? <Question question={asked} {...rest} /> : <Permission permission={asked} {...rest} />;
 }
 
-/** Everything that waits for an answer, of whatever session. */
+/** The unanswered requests of all sessions. */
 export function Approvals() {
   return (
     <main class="view">
@@ -133,7 +133,7 @@ function Asking(props: {
   const answer = async ({ send }: Answer) => {
     setSent(true);
     const done = await attempt(async () => {
-      // Somebody else was first: the records say who.
+      // Another client answered first: the records say which.
       await send().catch((error) => {
         if (!GONE.some((code) => isCode(error, code))) throw error;
       });

@@ -1,4 +1,4 @@
-/** What each turn changed: the files first, a diff when it is asked for, and undo back to any of them. */
+/** The changes of each turn: its files, a diff on request, and undo back to any turn. */
 import type { ChangesReply } from "@chimera/acp-schema/http";
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** What a session can be made with: the server's engines, agents and models, read once. */
+/** The choices for a new session: the server's engines, agents and models, read once. */
 import type { EnginesReply, ModelsReply } from "@chimera/acp-schema/http";
 import { signal } from "@preact/signals";
 import { client } from "../server/client.js";

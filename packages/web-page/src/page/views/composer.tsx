@@ -4,7 +4,7 @@ import { useRef } from "preact/hooks";
 import { attempt, client } from "../server/client.js";
 import { applySuggestion, type Suggestion, suggest } from "./suggestion.js";
 
-/** What was written and not sent, by session: it is there when the person comes back. */
+/** Unsent text by session, so that it is there when the person comes back. */
 const drafts = new Map<string, string>();
 
 export function Composer({ sessionId, isBusy }: { readonly sessionId: string; readonly isBusy: boolean }) {
@@ -22,7 +22,7 @@ export function Composer({ sessionId, isBusy }: { readonly sessionId: string; re
   const lookUp = async () => {
     const { value, selectionStart } = box.current!;
     const found = await suggest(sessionId, value.slice(0, selectionStart)).catch(() => []);
-    // The person may have written on in the meantime.
+    // The person may have continued writing meanwhile.
     if (box.current?.value !== value) return;
     offered.value = found;
     marked.value = 0;
@@ -165,7 +165,7 @@ interface Attachment {
 
 const PICTURE_BYTES = 4 * 1024 * 1024;
 
-/** Throws for a file that is none, or is too large. */
+/** Throws for a file that is not a picture, or is too large. */
 async function readPicture(file: File): Promise<Attachment> {
   if (!/^image\/(png|jpeg|gif|webp)$/.test(file.type))
     throw new Error(`${file.name} is not a picture that models read`);

@@ -18,7 +18,7 @@ export function GrowingText({ item }: { readonly item: TextItem }) {
   return <div class="prose" ref={place} />;
 }
 
-/** The same for a text that is whole. */
+/** Shows a complete text in the same way. */
 export function WholeText({ text }: { readonly text: string }) {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -33,7 +33,7 @@ export function WholeText({ text }: { readonly text: string }) {
 
 // --- internal ---
 
-/** An open block that takes longer is shown as it is written until it is closed: it would be parsed twenty times a second. */
+/** An open block that takes longer is shown as source text until it is closed, because it would be parsed twenty times a second. */
 const OPEN_MS = 10;
 
 function createWriter(node: HTMLElement): (blocks: Blocks) => void {

@@ -1,4 +1,4 @@
-/** Undo and redo: what they did to files, and files that somebody changed since, which are overwritten only when asked. */
+/** Undo and redo: shows their effect on files, and asks before it overwrites files that were changed since. */
 import { useSignal } from "@preact/signals";
 import { attempt, client } from "../server/client.js";
 import type { OpenedSession } from "../session/opened.js";
@@ -20,7 +20,7 @@ export function RewindButtons({ session }: { readonly session: OpenedSession }) 
   );
 }
 
-/** Looks first whether anybody else's work is in the way, which `conflicts` then shows; with `force` it is overwritten. */
+/** First checks for files that others have changed, which `conflicts` then shows; with `force` they are overwritten. */
 export function useRewind(id: string) {
   const left = useSignal<Parameters<typeof Conflicts>[0] | null>(null);
   const dismiss = () => {

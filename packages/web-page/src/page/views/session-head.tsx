@@ -15,7 +15,7 @@ import { RewindButtons } from "./rewind.js";
 import { addressOf } from "./route.js";
 import { SessionMenu } from "./session-menu.js";
 
-/** How often the page looks who is there. */
+/** How often the page reads which clients are attached. */
 const CLIENTS_MS = 10_000;
 
 export function SessionHead({ session }: { readonly session: OpenedSession }) {
@@ -149,7 +149,7 @@ function Choice({
 /** A choice whose name is its id. */
 const itself = (id: string) => [id, id] as const;
 
-/** Those who are attached besides this page. */
+/** The attached clients besides this page. */
 function Others({ id }: { readonly id: string }) {
   const clients = useSignal<ClientsReply["clients"]>([]);
   useEffect(() => {

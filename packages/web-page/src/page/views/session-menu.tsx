@@ -1,4 +1,4 @@
-/** What can be done with a session besides talking to it: name it, fork it, save its transcript, delete it. */
+/** The actions on a session besides prompts: name it, fork it, save its transcript, delete it. */
 import { useRef } from "preact/hooks";
 import { attempt, client } from "../server/client.js";
 import { go } from "./route.js";
@@ -25,7 +25,7 @@ export function SessionMenu({
   };
   const save = async (format: (typeof FORMATS)[number][0], type: string) => {
     close();
-    // A link would go without the token.
+    // A link would not send the token.
     const text = await attempt(() => session.transcript(format));
     if (text === null) return;
     const link = document.createElement("a");

@@ -1,10 +1,10 @@
-/** What may stand where the caret is: a slash command at the beginning, the name of a file after an @. */
+/** Suggestions at the caret: a slash command at the beginning, the name of a file after an @. */
 import { client } from "../server/client.js";
 
 export interface Suggestion {
   readonly label: string;
   readonly about: string;
-  /** What takes the place of the word. */
+  /** The text that replaces the word. */
   readonly insert: string;
   readonly isFolder: boolean;
 }
