@@ -54,7 +54,7 @@ test("a session that a client of acp --connect closes and loads again at once is
     "end_turn",
   ]);
   expect(said(peer.frames.slice(sent)).length / text.length).toBe(3);
-  // What is resumed shows nothing again.
+  // A resumed session sends no update a second time.
   await peer.request("session/close", { sessionId });
   await expect.poll(streams, { timeout: 20_000 }).toBe(1);
   const closed = peer.frames.length;

@@ -1,4 +1,4 @@
-// kill -9 in a turn, and a turn cut short by the end of input: what was seen is kept, and nothing is left behind.
+// kill -9 in a turn, and a turn cut short by the end of input: everything shown is kept, and no process or file is left behind.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -57,7 +57,7 @@ const numbered = (frames: readonly Frame[]) =>
     (frame) => frame.method === "session/update" && frame.params._meta?.["chimera.dev/eventId"] !== undefined,
   );
 
-/** Without the tail of a running command, which is drawn anew while somebody watches; a replay has the pieces themselves. */
+/** Without the tail of a running command, which is redrawn only live; a replay has the pieces themselves. */
 function withoutTail(frame: Frame): Frame {
   const { content, ...update } = frame.params.update;
   const isTail = updateKind(frame) === "tool_call_update" && update.status === "in_progress" && content !== undefined;

@@ -109,7 +109,7 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     const text = updates
       .filter((update) => update.sessionUpdate === "agent_message_chunk")
       .map((one) => one.content.text);
-    // What is not the model's is a quotation before it.
+    // Text that is not the model's is quoted before it.
     expect(text.join("")).toMatch(/^\n\n> \*\*Warning:\*\* The MCP server .*\n\nWritten\.$/);
     editor.child.stdin.end();
     expect(await editor.exited).toBe(0);

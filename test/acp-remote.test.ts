@@ -32,7 +32,7 @@ const said = (frames: Peer["frames"]) =>
     .map(({ params }) => params.update.content.text)
     .join("");
 
-test("a stdio client through acp --connect goes on while the link is cut and the server is killed", {
+test("a stdio client through acp --connect continues when the link is cut and the server is killed", {
   timeout: 60_000 + ROUNDS * 20_000,
 }, async () => {
   const { cwd, home, script } = surroundings();
@@ -72,7 +72,7 @@ test("a stdio client through acp --connect goes on while the link is cut and the
     expect(said(peer.frames.slice(from))).toBe(text);
   }
 
-  // The server dies in the middle of a turn: what it said is not said twice, the turn ends, and the next one is whole.
+  // The server dies in the middle of a turn: no text is sent twice, the turn ends, and the next one is whole.
   const from = peer.frames.length;
   const answer = prompt();
   await peer.find((frame) => peer.frames.indexOf(frame) > from + 50);
@@ -86,7 +86,7 @@ test("a stdio client through acp --connect goes on while the link is cut and the
   const next = peer.frames.length;
   expect((await prompt()).result).toMatchObject({ stopReason: "end_turn" });
   expect(said(peer.frames.slice(next))).toBe(text);
-  // Nobody answers a question twice.
+  // No question is answered twice.
   const answered = peer.frames.filter(({ id, method }) => id !== undefined && method === undefined).map(({ id }) => id);
   expect(new Set(answered).size).toBe(answered.length);
   relay.child.stdin.end();
@@ -237,7 +237,7 @@ test("what is sent on a stream that breaks before anything of it has come is sen
   const { cwd, home } = surroundings();
   const server = startProgram("otter", ["serve", "--port", "0", "--model", "offline"], {}, { cwd, home });
   let isLost = false;
-  /** The first message fails once; the first stream is opened, left alone while the server writes to it, and then breaks. */
+  /** The first message fails once; the first stream is opened, not read while the server writes to it, and then breaks. */
   const lossy: typeof fetch = async (input, init) => {
     const isStream = (init?.method ?? "GET") === "GET";
     if (!isStream && !isLost) {
@@ -295,7 +295,7 @@ test("V11 after a kill the connection is unknown, and another one goes on from t
     // biome-ignore lint/suspicious/noExplicitAny: a message is whatever arrived.
     readonly message: any;
   }
-  /** What a stream brings until it ends or `isEnough`. */
+  /** The messages of a stream until it ends or `isEnough`. */
   const read = async (headers: Record<string, string>, isEnough: (frames: readonly Frame[]) => boolean) => {
     const stop = new AbortController();
     const response = await fetch(`${address}/acp`, {

@@ -53,7 +53,7 @@ const capabilities = {
   session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
 };
 
-/** What a client sees live and once more when it loads the session. */
+/** The updates that a client gets live, and again when it loads the session. */
 const shownAgain = [
   "agent_thought_chunk",
   "agent_message_chunk",

@@ -1,4 +1,4 @@
-// Turns that meet trouble with their model, through the built program: what the person sees, what is in the files, what is sent.
+// Turns with a failing model, through the built program: what the person sees, the files contain and the program sends.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

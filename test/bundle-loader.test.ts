@@ -1,4 +1,4 @@
-// The loader of a bundle, run over small files: what may stand in `compiled/`, who may write there, and what is made anew.
+// The loader of a bundle, run over small files: what `compiled/` may contain, who may write there, and which files are made again.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -31,14 +31,14 @@ test.each<[string, (path: string) => void]>([
   expect(readdirSync(join(directory, "compiled"))).toEqual(["bird.bin"]);
 });
 
-test("nobody else can write what is kept, whatever the umask says", { tags: ["needs-unix"] }, () => {
+test("no other user can write the compiled files, whatever the umask is", { tags: ["needs-unix"] }, () => {
   const directory = scratchTree(BIRD);
   expect(run(directory, SQUAWK, "process.umask(0);")).toBe("SQUAWK\n");
   const modes = ["compiled", "compiled/bird.bin"].map((name) => statSync(join(directory, name)).mode & 0o022);
   expect(modes).toEqual([0, 0]);
 });
 
-test("nothing is kept by a user who does not own the program, who would leave files that its owner cannot remove", {
+test("a user who does not own the program keeps no compiled files, since its owner could not remove them", {
   tags: ["needs-unix"],
 }, () => {
   const directory = scratchTree(BIRD);

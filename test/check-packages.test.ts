@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runScript, scratchTree } from "./scratch.js";
 
-/** A package as it is after a build. */
+/** A package after a build. */
 const built = (name: string, changes: Record<string, string> = {}, folder = "packages") => ({
   [`${folder}/${name}/package.json`]: {
     name: `@chimera/${name}`,

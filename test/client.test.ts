@@ -107,7 +107,7 @@ test("a request ends after its time, or when its caller leaves, also where memor
   const client = createClient({ url, retries: 0, timeoutMs: 5_000 });
   const caller = new AbortController();
   const { signal } = caller;
-  // A function that has run often is compiled anew, and then holds nothing that it does not use any more.
+  // A function that has run often is recompiled, and then holds no value that it no longer uses.
   for (let n = 0; n < 1500; n++) await client.call("GET /ping", {}, { signal });
   isSilent = true;
   setFlagsFromString("--expose-gc");
@@ -181,7 +181,7 @@ test(`a follower has every record once through ${CUTS} random cuts`, { timeout: 
       left -= chunk.length;
       if (!isCut) return;
       cuts++;
-      // What was written still goes out, and then nothing more.
+      // Written data is still sent, and nothing after it.
       client.end();
       server.destroy();
     });

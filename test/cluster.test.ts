@@ -194,7 +194,7 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     const env = { OTTER_SERVER_TOKEN: "master-token-of-the-cluster" };
     const [giving, other] = await Promise.all([startNode("one", env), startNode("one", env)]);
     const [mine, theirs] = [cli("token", "add", "mia").trim(), cli("token", "add", "tom").trim()];
-    // While somebody is on the list, every node of this database asks for a token.
+    // While a person is on the list, every node of this database needs a token.
     onTestFinished(() => void cli("token", "revoke", "tom"));
     const known = () => Promise.all([mine, theirs].map((token) => statusOf(giving, token)));
     await expect.poll(known, { timeout: 10_000 }).toEqual([200, 200]);
@@ -233,7 +233,7 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     expect(rest.at(-1)?.data.metadata).toMatchObject({ success: false });
     const numbers = seqs([...asked, ...rest]);
     expect(numbers).toEqual(numbers.map((_, i) => i + 1));
-    // It goes on there.
+    // The session continues there.
     const next = await heir.ask(`POST /sessions/${id}/turns`, { body: { prompt: "again" } });
     expect(next.status).toBe(202);
   });

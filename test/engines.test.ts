@@ -124,7 +124,7 @@ test("two pages are asked what it asks, and the first answer counts", async () =
 test("after kill -9 in a turn the cursor goes on, its orphan is ended, and undo takes the half-done turn back", {
   tags: ["needs-linux"],
 }, async () => {
-  // One that goes on when its input ends, as some do until their command is done.
+  // An engine that continues after its input ends, as some do until their command is done.
   const { home, state } = scriptedHome({ SCRIPTED_CAN: "resume,load,close,stays" });
   const first = await startServer([], {}, { home });
   const { cwd } = first.program;

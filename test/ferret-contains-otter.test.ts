@@ -1,4 +1,4 @@
-// What otter can do, ferret can: asked of both programs as they are built, so that nothing can be missing from one of them.
+// ferret can do everything that otter can: both built programs are asked, so that neither can lack a part.
 import { text } from "node:stream/consumers";
 import { routes } from "@chimera/acp-schema/http";
 import { otterDialect, standardDialect } from "@chimera/acp-server";

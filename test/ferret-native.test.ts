@@ -30,7 +30,7 @@ test("the handshake names version 0.2 and says what an editor can draw", async (
   });
 });
 
-test("a method nobody knows is answered -32601", async () => {
+test("an unknown method is answered with -32601", async () => {
   const peer = await nativePeer("ferret");
   expect((await peer.request("session/dance", {})).error?.code).toBe(-32601);
 });

@@ -282,7 +282,7 @@ describe("settings", () => {
     for (const sessionId of [bound, free]) await peer.request("session/message", { sessionId, message: "go" });
     expect(existsSync(join(strict, "made.txt"))).toBe(false);
     expect(existsSync(join(loose, "made.txt"))).toBe(true);
-    // A file that nobody can read leaves the least.
+    // An unreadable file leaves only the strictest settings.
     writeFileSync(join(loose, ".chimera/config.json"), "{");
     expect(await modeOf(free)).toBe("read-only");
   });

@@ -1,4 +1,4 @@
-// The tools that wait or go on (jobs, questions, tasks, pages, skills): killed in the middle of each, and what all tools cost a request.
+// The tools that wait or keep running (jobs, questions, tasks, pages, skills), killed in the middle of each; and the cost of all tools in a request.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -8,7 +8,7 @@ import { connect } from "./peer.js";
 import { startProgram } from "./program.js";
 import { repositoryRoot, scratchTree } from "./scratch.js";
 
-/** A turn that goes on until somebody ends it; its command says which process it is. */
+/** A turn that runs until it is cancelled; its command writes its own pid. */
 const PROMPT = "run `echo $$ > command; exec sleep 600`";
 
 interface Server {

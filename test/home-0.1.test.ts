@@ -60,7 +60,7 @@ describe.each(PROGRAMS)("every session of %s is replayed byte for byte", (progra
         const ends = golden.filter((frame) => frame.startsWith("event: end\n"));
         expect(ends, name).toHaveLength(UNFINISHED.has(name) ? 0 : 1);
         if (ends.length > 0) expect(shown.at(-1), name).toBe(ends[0]);
-        // What is lost is said in its place, once. Version 0.1 said it as a notice: test/damaged-log.test.ts holds the words.
+        // Lost records are reported once, in their place. Version 0.1 sent a notice; test/damaged-log.test.ts checks its words.
         expect(losses(shown), name).toEqual(losses(golden));
       }
     }),
@@ -246,7 +246,7 @@ describe("after a crash", () => {
   );
 });
 
-test("sessions go on after their last number, and what was there stays", LONG, () =>
+test("sessions continue after their last number, and earlier records stay", LONG, () =>
   onFreshHome(async (atEnd) => {
     const server = await serve("otter", atEnd);
     const cases = [

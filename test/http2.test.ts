@@ -39,7 +39,7 @@ function ask(client: ClientHttp2Session, method: string, path: string, more: Rec
   return { stream, answered, ended: once(stream, "close"), text: () => text };
 }
 
-test("events and ACP, 60 streams over one connection, and an end that leaves nobody waiting", {
+test("events and ACP, 60 streams over one connection, and an end that leaves no client waiting", {
   tags: ["needs-openssl"],
   timeout: 60_000,
 }, async () => {

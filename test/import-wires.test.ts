@@ -1,4 +1,4 @@
-// What importing the providers costs, counted and not timed: the wires, and what they are built from, come with the first model.
+// Importing the providers must load few files: the wires and their dependencies are loaded with the first model.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// What `npm test` does about programs that the system lacks, with an apt-get that only takes notes.
+// How `npm test` handles programs that the system lacks, with an apt-get that only takes notes.
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ test("a package that cannot be had is named, keeps no other out and fails nothin
   expect(status).toBe(0);
 });
 
-test("nobody else calls it, and neither does root who said no", () => {
+test("no other user calls it, nor does root who declined", () => {
   const silent = { status: 0, stderr: "", calls: [] };
   expect(install(aptGet("nothing"), { CHIMERA_NO_INSTALL: "1" })).toEqual(silent);
   expect(install(aptGet("nothing"), {}, "if (process.getuid() === 0) process.setuid(65534);")).toEqual(silent);

@@ -1,4 +1,4 @@
-// Commands that go on after their call: in every client, over a restart, and never longer than the session.
+// Commands that keep running after their call: in every client, over a restart, and never longer than the session.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";

@@ -91,7 +91,7 @@ test("a picture that the model refuses is in the way of nothing, also of /compac
   expect(model.requests.map(pictures)).toEqual([1, ...model.requests.slice(1).map(() => 0)]);
 });
 
-test("a cost limit with an unknown price asks an editor's person, and goes on once when they say so", async () => {
+test("a cost limit with an unknown price asks the person in the editor, and continues once they allow it", async () => {
   const model = await startModel(() => done);
   const args = ["--model", "claude-of-a-proxy", "--max-cost", "1"];
   const editor = await startEditor({ args, env: model.env });

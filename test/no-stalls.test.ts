@@ -6,7 +6,7 @@ import { fileScope } from "./program.js";
 import { scratchTree } from "./scratch.js";
 import { type Server, startServer } from "./server.js";
 
-/** What a session may keep the others waiting. */
+/** How long one session may keep the others waiting. */
 const LIMIT_MS = 50;
 /** A stall that is there every time is the program's; any other is the machine's. */
 const TRIES = 3;
@@ -136,7 +136,7 @@ test.each<[string, () => readonly Call[]]>([
   await expectNoStall(() => turn(calls));
 });
 
-test("undo of large files and their differences keep nobody waiting", async () => {
+test("undo of large files and their diffs do not block other sessions", async () => {
   place("text.txt", lines(100_000, "before"));
   place("other.txt", lines(100_000, "before").replace(/before (\d*7)$/gm, "after $1"));
   const { id } = await turn([call("Bash", { command: "cp other.txt text.txt; head -c 20000000 /dev/zero > zeros" })]);
@@ -151,7 +151,7 @@ test("undo of large files and their differences keep nobody waiting", async () =
   });
 });
 
-test.each(["html", "md", "json"])("a transcript in %s keeps nobody waiting", async (format) => {
+test.each(["html", "md", "json"])("a transcript in %s does not block other sessions", async (format) => {
   const table = `|${"a|".repeat(40)}\n|${"-|".repeat(40)}\n`;
   const text = `${table.repeat(100)}${"[".repeat(10_000)}`;
   const { id } = await turn([{ text }, call("think", { thought: `"'<>&curl \n`.repeat(80_000) })]);
@@ -160,7 +160,7 @@ test.each(["html", "md", "json"])("a transcript in %s keeps nobody waiting", asy
   });
 });
 
-test("a request of many values and a project of many long heads keep nobody waiting", async () => {
+test("a request of many values and a project of many long heads do not block other sessions", async () => {
   const keys = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`key${at}`, at]));
   await expectNoStall(async () => {
     expect((await server.ask("POST /sessions", { body: { prompt: "x", ...keys } })).status).toBe(413);

@@ -24,7 +24,7 @@ function older() {
   return { cwd, home };
 }
 
-test("over HTTP each is a row with every field, and is shown as it is", async () => {
+test("over HTTP each is a row with every field, and its records are shown unchanged", async () => {
   const { ask } = await startServer([], {}, older());
   const { body } = await ask("GET /sessions");
   expect(body.sessions.find((row: { session_id: string }) => row.session_id === WHOLE)).toMatchObject({

@@ -1,4 +1,4 @@
-// One log, end to end: what was acknowledged survives, what was narrowed stays narrow, and any process may read.
+// One log, end to end: acknowledged records survive, narrowed settings stay narrow, and any process may read.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -21,7 +21,7 @@ function editorWith(name: ProgramName, options: LaunchOptions): Editor {
   return editor;
 }
 
-/** What a slash command answers. */
+/** The answer of a slash command. */
 async function said(editor: Editor, sessionId: string, command: string): Promise<string> {
   const before = editor.frames.length;
   await editor.request("session/prompt", textPrompt(sessionId, command));
@@ -128,7 +128,7 @@ test("any process may read a session that another one holds", async () => {
   expect(loaded.result).toMatchObject({ sessionId: id, cwd: holder.program.cwd, state: "idle" });
   const resumed = await peer.request("session/resume", { sessionId: id, sinceEventId: 0 });
   expect(resumed.result.replayed).toBe(loaded.result.lastEventId);
-  // What the holder records from now on is shown here, too.
+  // The holder's later records are shown here, too.
   await holder.ask(`POST /sessions/${id}/turns`, { body: { prompt: "list files" } });
   await peer.find((frame) => Number(frame.params?.eventId) > loaded.result.lastEventId);
 });

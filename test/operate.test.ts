@@ -178,7 +178,7 @@ async function expectProxied(server: Server, port: number): Promise<void> {
 
 const portOf = ({ address }: Server) => new URL(address).port;
 
-test("nginx serves it from the configuration that is in `deploy`, and nobody can name a person past it", {
+test("nginx serves it with the configuration in `deploy`, and no client can name a person past it", {
   tags: ["needs-nginx"],
 }, async () => {
   const secret = join(scratchTree({ secret: "agreed-on" }), "secret");

@@ -1,4 +1,4 @@
-// The built program with each vendor's rules: a turn that reads a file, and another one in a new process that goes on from it.
+// The built program with each vendor's rules: a turn that reads a file, and another one in a new process that continues it.
 import { expect, onTestFinished, test } from "vitest";
 import { vendors } from "../packages/agent/test/vendors/all.js";
 import { type ModelReply, startVendor } from "../packages/agent/test/vendors/vendor.js";

@@ -73,7 +73,7 @@ test(
   },
 );
 
-test("shows text that markdown takes long for as it is written, and stays in use", browser, async () => {
+test("shows text that is slow to parse as source text, and stays usable", browser, async () => {
   const slow = [
     "_a__b ".repeat(5_500),
     ">".repeat(32_000),

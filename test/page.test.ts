@@ -56,7 +56,7 @@ test(
     await page.getByRole("button", { name: "Redo" }).click();
     await expect.poll(() => readFileSync(join(cwd, "greet.js"), "utf8")).toBe(changed);
 
-    // Somebody else's work is named, and overwritten only when asked.
+    // Files that others changed are named, and overwritten only on request.
     writeFileSync(join(cwd, "greet.js"), "// mine\n");
     await page.getByRole("button", { name: "Undo this turn" }).click();
     await page.getByRole("alert").getByText("greet.js").waitFor();
@@ -92,7 +92,7 @@ test(
     await page.getByText("Connection lost").waitFor();
     const port = new URL(first.address).port;
     const second = await servePage(turns, { home: first.program.home, cwd: first.cwd, port });
-    // Page tokens end with the server that gave them: the page signs in again, and goes on where it was.
+    // Page tokens end with the server that issued them: the page signs in again, and continues where it was.
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await page.getByLabel("Code").fill(second.signIn);
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -112,7 +112,7 @@ test(
   },
 );
 
-test("works below a path of a proxy, and goes on when the network was away", browser, async () => {
+test("works below a path of a proxy, and continues after a network failure", browser, async () => {
   const words = Array.from({ length: 200 }, (_, at) => `word${at}`).join(" ");
   const { signIn, address } = await servePage([
     { steps: [{ reply: [{ text: `${words} end`, chunks: 200, delayMs: 10 }] }] },

@@ -20,7 +20,7 @@ export interface Peer {
   readonly frames: Frame[];
   /** Sends a request and gives the whole answer. */
   request(method: string, params?: unknown): Promise<Frame>;
-  /** Sends a line as it is. */
+  /** Sends a line unchanged. */
   line(text: string): void;
   /** The first frame that fits, of those that came and those that come. */
   find(fits: (frame: Frame) => boolean): Promise<Frame>;

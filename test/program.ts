@@ -24,7 +24,7 @@ export interface Surroundings {
   /** Workspace and data of another program, in place of fresh ones. */
   readonly cwd?: string;
   readonly home?: string;
-  /** The user it runs as, where that is not the one who tests. */
+  /** The user that runs the program, when it is not the user of the tests. */
   readonly uid?: number | undefined;
   /** When it is ended: with the test, unless the file has a scope of its own. */
   readonly atEnd?: AtEnd;

@@ -239,7 +239,7 @@ describe("session/turn", () => {
   });
 });
 
-/** A process that has ended and that nobody has collected yet is not alive. */
+/** True for a living process; a zombie counts as ended. */
 function isAlive(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

@@ -1,4 +1,4 @@
-// What an editor lends an agent: its files, its terminal, its MCP servers.
+// The parts that an editor lends an agent: its files, its terminal, its MCP servers.
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -147,7 +147,7 @@ describe("creation", () => {
     });
   });
 
-  test("a tool that nobody has is refused by name", async () => {
+  test("an unknown tool is refused by name", async () => {
     const make = (...allowed_tools: string[]) => server.ask("POST /sessions", { body: { prompt: "x", allowed_tools } });
     expect(await make("Read", "Nope")).toMatchObject({
       status: 400,
@@ -357,7 +357,7 @@ test("as pasted into a shell, with curl and jq", withCurl, async () => {
   expect(JSON.parse(summary)).toEqual(summaryOf(id, facts));
 });
 
-/** What a session that ran offline to a good end says of itself, whole. */
+/** The whole description of a session that ran offline and ended well. */
 function summaryOf(id: string, facts: object) {
   return {
     v: 2,

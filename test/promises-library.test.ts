@@ -1,4 +1,4 @@
-// What an embedder gets: the same core, app and stdio server as libraries.
+// The promises to an embedder: the same core, app and stdio server as libraries.
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
@@ -233,7 +233,7 @@ describe("pidfiles", () => {
     expect(listPidfiles(at)).toEqual([]);
   });
 
-  test("an app in somebody else's server leaves none", async () => {
+  test("an app in another program's server leaves none", async () => {
     const app = mount(core());
     expect((await app.request("/health", host)).status).toBe(200);
     expect(listPidfiles({ prefix: "parrot" })).toEqual([]);

@@ -46,7 +46,7 @@ const runs = [
   summaryOf("ferret", 60, { model: "claude-sonnet-4-6", cost_usd: 0.12 }),
 ];
 
-/** What the collector was sent, and what it answers. */
+/** The requests that the collector got, and its answer. */
 const collected: { body: string; type: string | undefined }[] = [];
 let collectorStatus = 200;
 let server: Server;
@@ -91,7 +91,7 @@ describe("GET /runs", () => {
     expect((await past("")).map((run) => run.source)).toEqual(["otter", "mink", "ferret"]);
   });
 
-  test("looks at the journal anew", async () => {
+  test("reads the journal again", async () => {
     const late = summaryOf("mink", 90, { model: "m", cost_usd: 0 });
     const dir = join(server.program.home, "eventlog", late.run_id);
     mkdirSync(dir);
@@ -204,7 +204,7 @@ describe("transcripts", () => {
     expect((typeof body === "string" ? body : JSON.stringify(body)).toLowerCase()).toContain(text.toLowerCase());
   });
 
-  test("reading one posts to nobody, though a share address is set", () => {
+  test("reading one sends no request, even when a share address is set", () => {
     expect(collected).toEqual([]);
   });
 });

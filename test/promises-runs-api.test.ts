@@ -111,7 +111,7 @@ describe("a run", () => {
     expect(typesOf((await broken.ask(`GET /runs/${body.run_id}/events`)).body.events).at(-1)).toBe("run_failed");
   });
 
-  test("that needs an approval is denied at once: nobody is there", async () => {
+  test("that needs an approval is denied at once, because no client can answer", async () => {
     const { status, body } = await start("sync", say("write note.txt: hello"));
     expect(status).toBe(200);
     const { events } = (await server.ask(`GET /sessions/${body.run_id}`)).body;

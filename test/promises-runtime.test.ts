@@ -1,4 +1,4 @@
-// What a runtime owes the program that starts it: logs apart, a clean end, its version, keys and time-outs by name.
+// The promises of a runtime to the program that starts it: separate logs, a clean end, its version, keys and time-outs by name.
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -45,7 +45,7 @@ const TABLE: [Safety, Opened][] = [
   ],
 ];
 
-/** What an editor sees when a session is made, loaded or resumed. */
+/** The updates that an editor gets when a session is made, loaded or resumed. */
 function opened(result: { modes: { currentModeId: string }; configOptions: { id: string; currentValue: unknown }[] }) {
   const value = (id: string) => result.configOptions.find((option) => option.id === id)?.currentValue;
   const values = ["auto_approve_writes", "auto_approve_execute", "read_only"].map(value);

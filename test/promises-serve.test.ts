@@ -26,7 +26,7 @@ async function ended(args: string[], surroundings: Surroundings = {}, env: Recor
   return { code, stdout, stderr: program.stderr() };
 }
 
-/** A port nobody listens on; 5173 itself is null when somebody has it. */
+/** A free port; 5173 itself is null when it is in use. */
 async function freePort(wanted = 0): Promise<number | null> {
   const probe = createServer();
   const port = await new Promise<number | null>((resolve) => {
@@ -41,7 +41,7 @@ describe("the address", () => {
   test("is 127.0.0.1:5173 when nothing is said", async () => {
     const free = await freePort(5173);
     const program = startProgram("otter", ["serve"]);
-    // Where somebody has the port, the refusal names it.
+    // When the port is in use, the refusal names it.
     if (free) expect(await addressOf(program)).toBe("http://127.0.0.1:5173");
     else expect([await program.exited, program.stderr()]).toEqual([1, expect.stringContaining("127.0.0.1:5173")]);
   });
@@ -207,12 +207,12 @@ describe("serve stop", () => {
     expect((await stop(home)).code).toBe(1);
   });
 
-  // Only root can become somebody who may not signal.
+  // Only root can become a user who may not signal the server.
   const asRoot = { tags: ["needs-root"] };
   test("one that may not be signalled is 1", asRoot, async () => {
     const server = await startServer();
     const { home } = server.program;
-    // Whom root turns into may not be able to read the repository, nor Node's own directory.
+    // The user that root becomes may not be able to read the repository, nor Node's own directory.
     const copy = scratchTree({});
     cpSync(join(repositoryRoot, "apps/otter/dist"), copy, { recursive: true });
     expect(spawnSync("chmod", ["-R", "a+rX", home, copy]).status).toBe(0);

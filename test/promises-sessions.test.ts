@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 const open = async (at = server) => (await at.ask("POST /session", { body: {} })).body.session_id as string;
 const say = (id: string, text: string, at = server) => at.ask(`POST /session/${id}/message`, { body: { text } });
-/** A session whose turn waits for an answer that nobody has given yet. */
+/** A session whose turn waits for an answer. */
 async function waiting(at = server) {
   const id = await open(at);
   await say(id, "write note.txt: hello", at);

@@ -106,7 +106,7 @@ describe("the singular family", () => {
     expect(seen.filter((frame) => frame.event === "user_message")).toHaveLength(2);
   });
 
-  test("a reader that lost its connection goes on where it was, by the header alone", async () => {
+  test("a reader that lost its connection continues where it was, by the header alone", async () => {
     const path = `/session/${session.session_id}/events`;
     const first = await until(server.frames(path), (frame) => frame.id === 4);
     const headers = { "last-event-id": String(first.at(-1)?.id), accept: "text/event-stream" };

@@ -118,7 +118,7 @@ test("/new wipes the snapshots of the session it was said to; the next turn has 
   await say("go on");
   expect(readdirSync(join(root, id, "snaps"))).toHaveLength(1);
   expect(read("b.txt")).not.toBe(before);
-  // What this session does after it can still be undone.
+  // This session's later turns can still be undone.
   await go("undo");
   expect(read("b.txt")).toBe(before);
 });
@@ -129,7 +129,7 @@ test("tearing the session down wipes its snapshots", async () => {
   expect(existsSync(join(root, id))).toBe(false);
 });
 
-test("a file over 25 MiB is left alone, and undo says so", async () => {
+test("a file over 25 MiB is not restored, and undo says so", async () => {
   const big = join(cwd, "b.txt");
   writeFileSync(big, Buffer.alloc(26 * 1024 * 1024, "x"));
   await say("go on");

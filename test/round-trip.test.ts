@@ -1,4 +1,4 @@
-// What a vendor sent goes back to it as it came: whatever the parts of a reply are, through the log, and after a restart.
+// A vendor gets its replies back unchanged: whatever their parts are, through the log, and after a restart.
 import type { Tool } from "@chimera/agent";
 import fc from "fast-check";
 import * as v from "valibot";

@@ -1,4 +1,4 @@
-// The closing lines of `npm test`: what was not run, and why that is or is not a failure.
+// The closing lines of `npm test`: which tests did not run, and why that is or is not a failure.
 import { spawnSync } from "node:child_process";
 import { readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

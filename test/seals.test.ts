@@ -1,4 +1,4 @@
-// What a provider seals a reply with is kept in the log, and goes to nobody but that provider.
+// The seal of a provider's reply is kept in the log, and sent only to that provider.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -58,7 +58,7 @@ test("every stream, list and document of a session over HTTP leaves seals out; i
     { kind: "call", call_id: expect.any(String) },
     { kind: "reasoning" },
   ]);
-  // Records keep their numbers, so that a reader can go on from any of them.
+  // Records keep their numbers, so that a reader can continue from any of them.
   expect(frames.filter((frame) => frame.id !== undefined).map((frame) => frame.id)).toEqual(
     Array.from({ length: frames.length - 1 }, (_, index) => index + 1),
   );
@@ -89,7 +89,7 @@ test("an editor sees none, live or loaded", async () => {
   expect(JSON.stringify(first.frames)).not.toContain(SECRET);
 });
 
-test("the command line shows none; an export has them, so that an imported session goes on as it was", async () => {
+test("the command line shows no seals; an export has them, so that an imported session continues unchanged", async () => {
   const [home, other, file] = [scratchTree({}), scratchTree({}), join(scratchTree({}), "session.json")];
   const name = model();
   const printed = await run(["-p", "go", "--model", name, "--output-format", "stream-json"], home);

@@ -1,4 +1,4 @@
-// What lists say of sessions while their first turn runs, when it was cut short, and when a summary is lost.
+// How lists show sessions while their first turn runs, when it was cut short, and when a summary is lost.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -52,7 +52,7 @@ describe("a session whose first turn", () => {
     const both = { [running]: "running", [waiting]: "waiting" };
     expect(states((await server.ask("GET /sessions")).body.sessions, "session_id", "status")).toEqual(both);
     const place = server.program;
-    // Of another process: what the holder wrote last.
+    // Another process shows the holder's last written summary.
     await expect.poll(async () => states(await typedList(place), "session_id", "state")).toEqual(both);
     const other = await startServer([], {}, place);
     expect(states((await other.ask("GET /sessions")).body.sessions, "session_id", "status")).toEqual(both);

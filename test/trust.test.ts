@@ -62,7 +62,7 @@ test.each(["otter", "ferret"] as const)(
     const later = await run(name, ["-p", "hello"], place);
     expect(later).toMatchObject({ stdout: expect.stringContaining("EVIL ANSWERS") });
     expect(later.stderr).not.toContain("trusted");
-    // The answer is about this directory by its real path, and counts only in a file that nobody else may write.
+    // The answer is for the real path of this directory, and counts only in a file that no other user may write.
     expect(
       (await run(name, ["doctor"], { ...place, given: { ...place.given, cwd: join(place.cwd, ".opencode") } })).stdout,
     ).toContain("asks for nothing that needs trust");

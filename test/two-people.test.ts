@@ -19,9 +19,9 @@ interface TwoPeople {
   readonly bob: string;
   /** Ann's session, which wrote a file and waits for an answer. */
   readonly theirs: string;
-  /** What it waits for. */
+  /** The request that it waits for. */
   readonly question: string;
-  /** What Ann's session is now: the number of its last record, and its file. */
+  /** The state of Ann's session: the number of its last record, and its file. */
   state(): Promise<readonly [seq: number, file: string]>;
 }
 
@@ -59,7 +59,7 @@ async function remote({ server, bob }: TwoPeople, hello: object): Promise<Peer> 
   return peer;
 }
 
-/** What a method takes besides the session, so that only who calls can be a reason to refuse. */
+/** The other parameters of each method, so that only the caller can be a reason to refuse. */
 const text = [{ type: "text", text: "list files" }];
 const PARAMS: Readonly<Record<string, object>> = {
   "session/prompt": { prompt: text },

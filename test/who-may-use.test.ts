@@ -32,7 +32,7 @@ describe("without a token", { tags: ["needs-linux"] }, () => {
     expect(mapped.stdout.trim()).toBe("200");
   });
 
-  test("another user may not, whatever the route, and root is nobody special", { tags: ["needs-root"] }, async () => {
+  test("another user may not, whatever the route, and the own user may", { tags: ["needs-root"] }, async () => {
     const server = await startServer();
     const as = (uid: number, port: number) =>
       spawnSync(

@@ -1,4 +1,4 @@
-// Somebody who works with a few sessions over both servers and the command line, and writes down what was acknowledged.
+// A simulated person who works with a few sessions over both servers and the command line, and notes what was acknowledged.
 import { mkdirSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
@@ -7,9 +7,9 @@ import { pause } from "../soak/chance.mjs";
 import { followingClient } from "../soak/http-client.mjs";
 import { createLedger } from "../soak/ledger.mjs";
 
-/** A frozen server answers nothing for a while; the caller does not know what became of its request. */
+/** A frozen server answers nothing for a while; the caller does not know the result of its request. */
 const PATIENCE_MS = 4000;
-/** Far longer than a freeze: what takes as long hangs. */
+/** Far longer than a freeze: a request that takes this long hangs. */
 const STUCK_MS = 90_000;
 
 export function createPerson({ urls, token, ledger, facts, chance, counts, programs, root, isOver }) {
@@ -27,7 +27,7 @@ export function createPerson({ urls, token, ledger, facts, chance, counts, progr
       asked.end(json);
     });
   }
-  /** Status 0 when nobody knows what became of it. */
+  /** Status 0 when the result is unknown. */
   async function ask(method, path, body) {
     counts.requests++;
     try {
@@ -192,7 +192,7 @@ export async function liveInEditor({ ledger, facts, chance, counts, programs, ro
 
 // --- internal ---
 
-/** A word that nobody has said before. */
+/** A unique word. */
 function newWord(facts, chance) {
   return `w${(++facts.words).toString(36)}x${chance.between(0, 2 ** 30).toString(36)}`;
 }

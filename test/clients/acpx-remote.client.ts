@@ -13,7 +13,7 @@ const ROUNDS = 10;
 const CUTS = 5;
 const words = Array.from({ length: 300 }, (_, n) => `w${n}`);
 
-test("the conversation goes on, and nothing is lost or doubled", { timeout: 600_000 }, async () => {
+test("the conversation continues, and nothing is lost or doubled", { timeout: 600_000 }, async () => {
   const home = mkdtempSync(join(tmpdir(), "chimera-acpx-remote-"));
   onTestFinished(() => removeHome(home));
   // The last version that runs on Node 20.

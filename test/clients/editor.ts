@@ -15,7 +15,7 @@ export interface LaunchOptions {
   /** @defaultValue "acp" */
   readonly command?: "acp" | "serve";
   readonly args?: readonly string[];
-  /** What the model says, as the scripted provider reads it. */
+  /** The model's replies, in the format of the scripted provider. */
   readonly script?: object;
   /** Kept from an earlier launch. */
   readonly home?: string;
@@ -32,7 +32,7 @@ export interface Editor {
   /** Every line of stdout, and what it says. */
   readonly lines: string[];
   readonly frames: Frame[];
-  /** What a strict reader of the unstable v1 schema objects to. */
+  /** The errors of a strict reader of the unstable v1 schema. */
   problems(): string[];
   start(method: string, params?: unknown): { readonly id: number; readonly answer: Promise<Frame> };
   request(method: string, params?: unknown): Promise<Frame>;

@@ -6,7 +6,7 @@ export interface FuzzReport {
   /** Requests sent, and how many of them were answered exactly once. */
   readonly sent: number;
   readonly answeredOnce: number;
-  /** Answers to nobody's request, apart from those to lines that have no id to give back. */
+  /** Answers that belong to no request, except answers to lines without an id. */
   readonly strays: readonly Frame[];
   /** Updates and results the schema forbids. */
   readonly problems: readonly string[];

@@ -1,4 +1,4 @@
-// What runs on this machine: from /proc where there is one, else from `ps`.
+// The processes of this machine: from /proc where it exists, else from `ps`.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 

@@ -21,7 +21,7 @@ export async function settleAccounts({ sessions, query, counts, problems }) {
   }
 }
 
-/** What somebody gets who begins to read now, within three seconds. */
+/** The records that a new reader gets within three seconds. */
 async function countRecords(address, id) {
   let text = "";
   try {

@@ -1,4 +1,4 @@
-// What goes wrong, by name, and which of it each round does.
+// The faults by name, and which of them each round injects.
 import { pause } from "../soak/chance.mjs";
 import { until } from "./nodes.mjs";
 

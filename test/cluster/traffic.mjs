@@ -19,7 +19,7 @@ export async function startTraffic({ nodes, chance, counts, problems, sessions: 
     }
   }
 
-  /** Sends a prompt with a text of its own, and says what became of it. */
+  /** Sends a prompt with a unique text, and returns its result. */
   async function prompt(id, text) {
     try {
       const response = await ask("POST", `/sessions/${id}/turns`, { prompt: text });

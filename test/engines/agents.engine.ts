@@ -1,4 +1,4 @@
-// Real agents as engines of the built otter: what they write, run, ask and forget, and what two kinds of death leave.
+// Real agents as engines of the built otter: how they write, run, ask and forget, and the state after two kinds of crashes.
 import {
   existsSync,
   mkdirSync,
@@ -78,7 +78,7 @@ describe.each(chosen)("$name", (agent) => {
     const ran = await say("shell echo printed; echo made > shell.txt", { id });
     expect(result(ran.frames), explain(ran.frames)).toMatchObject({ success: true });
     expect(there("shell.txt")).toBe(true);
-    // A person's edit between the turns is nobody's but theirs.
+    // A person's edit between the turns belongs to no turn.
     writeFileSync(join(cwd, "mine.txt"), "mine");
     expect(await undo(id, 2)).toMatchObject({ turns: 2, conflicts: [] });
     expect(["made.txt", "shell.txt", "mine.txt"].map(there)).toEqual([false, false, true]);

@@ -1,4 +1,4 @@
-// What is known of the frozen home: its sessions by name, and what version 0.1 showed of them and did in them.
+// The known facts of the frozen home: its sessions by name, and what version 0.1 showed of them and did in them.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Lists } from "./lists.js";

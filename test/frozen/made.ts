@@ -1,4 +1,4 @@
-// What the makers of the frozen home share: workspaces, scripts for the model, and the names of the sessions they made.
+// Shared by the makers of the frozen home: workspaces, scripts for the model, and the names of the sessions they made.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { PLACE, WORK } from "./place.js";

@@ -1,4 +1,4 @@
-// Makes the frozen home anew, with the programs of version 0.1 only; kept to show what is in the home and how it came there:
+// Makes the frozen home again, with the programs of version 0.1 only; kept to show what is in the home and how it came there:
 //   CHIMERA_APPS=$(node bench/build-commit.mjs b06a4b9)/apps node_modules/.bin/vitest run --config test/frozen/vitest.config.ts
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";

@@ -102,7 +102,7 @@ async function everyKindOfUpdate(editor: Editor, made: Made): Promise<void> {
   await editor.prompt(sessionId, "this goes wrong");
 }
 
-/** What is too long for the model is kept in a file beside the logs. */
+/** Output that is too long for the model is stored in a file beside the logs. */
 async function longOutput(editor: Editor, made: Made): Promise<void> {
   const { sessionId } = await editor.open({ cwd: workspace("long-output") });
   made.set("long-output", sessionId);

@@ -106,7 +106,7 @@ async function conflicts(server: Server, start: Start): Promise<void> {
   if (body.conflicts.length !== 1) throw new Error(`no conflict: ${JSON.stringify(body)}`);
 }
 
-/** Undo by prompt, a conversation begun anew, and one that was summed up. */
+/** Undo by prompt, a cleared conversation, and a compacted one. */
 async function slashCommands(server: Server, start: Start): Promise<void> {
   const cwd = workspace("slash", { "a.txt": "zero\n" });
   const turns = [1, 2, 3].map((n) => turn(write("a.txt", `${n}\n`)));
@@ -155,7 +155,7 @@ async function answers(server: Server, start: Start, made: Made): Promise<void> 
   rmSync(join(WORK, "remembered", "always.txt"));
 }
 
-/** Two more processes go on with a session: a segment each. */
+/** Two more processes continue a session, with a segment each. */
 async function reopened(made: Made): Promise<void> {
   for (const text of ["list files", "read README.txt"]) {
     const server = await startServer([], {}, surroundings());

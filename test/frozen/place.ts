@@ -69,7 +69,7 @@ function layOut(): void {
   }
 }
 
-/** Work on a home as it was left, and the end of every program that was started for it. */
+/** Runs work on a copy of a home, and ends every program that was started for it. */
 export async function onFreshHome<T>(work: (atEnd: AtEnd) => Promise<T>): Promise<T> {
   layOut();
   const cleanups: (() => void | Promise<void>)[] = [];

@@ -1,4 +1,4 @@
-// What makes the frozen home; no part of `npm test`.
+// Makes the frozen home; not part of `npm test`.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

@@ -4,7 +4,7 @@ import { startPostgres, type TestDatabase } from "@chimera/store-postgres/testin
 import { afterAll } from "vitest";
 import type { EventBody, EventStore, Subscription, SummaryForm } from "../../packages/event-store/dist/index.js";
 
-// biome-ignore lint/performance/noReExportAll: everything else is as it is.
+// biome-ignore lint/performance/noReExportAll: everything else stays the same.
 export * from "../../packages/event-store/dist/index.js";
 
 interface Options<E extends EventBody, S extends object> {
@@ -38,7 +38,7 @@ function databaseOf(place: string): Promise<TestDatabase> {
   return made;
 }
 
-/** A store that can be used at once: what is asked of it waits until it is open. */
+/** A store that can be used at once: its calls wait until it is open. */
 function openSoon<E extends EventBody, S extends object>(options: Options<E, S>, place: string): EventStore<E, S> {
   const { summaries, clock } = options;
   const opening = databaseOf(place)

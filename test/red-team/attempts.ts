@@ -38,7 +38,7 @@ export interface Attempt {
   readonly mayFail?: true;
   /** Only a question stands in its way, so it is not tried where nothing is asked. */
   readonly isAsked?: true;
-  /** What tells that it succeeded, besides the canaries. */
+  /** Signs of success besides the canaries. */
   readonly succeeds?: (seen: { readonly answer: string; readonly frames: readonly SseFrame[] }) => boolean;
 }
 

@@ -108,7 +108,7 @@ for (const { name, file, from, to } of GUARDS.filter((guard) => guard.name.inclu
 console.log(holes === 0 ? "every guard is missed" : `${holes} of these are not as they should be`);
 process.exitCode = holes === 0 ? 0 : 1;
 
-/** Runs the suite on the clone as it is built now, and returns how many attempts succeeded. */
+/** Runs the suite on the clone's current build, and returns how many attempts succeeded. */
 async function attack(name) {
   const report = join(scratch, "report.json");
   const args = ["node_modules/vitest/vitest.mjs", "run", "--project", "test", "red-team", "--reporter=json"];

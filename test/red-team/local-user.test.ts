@@ -175,7 +175,7 @@ describe("another user of this machine", { tags: ["needs-root", "needs-linux"] }
 test("root is refused by the server of an ordinary user, who is not", {
   tags: ["needs-root", "needs-linux"],
 }, async () => {
-  // Whom root turns into may not be able to read the repository.
+  // The user that root becomes may not be able to read the repository.
   const copy = scratchTree({}, atEnd);
   cpSync(join(repositoryRoot, "apps/otter/dist"), copy, { recursive: true });
   mkdirSync(join(copy, "home"));

@@ -1,4 +1,4 @@
-// Red team, position "project files": somebody wrote every file of the project that a person opens.
+// Red team, position "project files": the attacker wrote every file of the project that a person opens.
 import { type Attempt, LOOKS, redTeam } from "./attempts.js";
 
 type Rest = Omit<Attempt, "position" | "what" | "files">;

@@ -1,4 +1,4 @@
-// Red team, position "session token": somebody has the token of one session and reaches for anything beyond it.
+// Red team, position "session token": the attacker has the token of one session and tries to reach anything beyond it.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -50,7 +50,7 @@ async function prompt({ server, own: { id, token } }: Ground, text: string): Pro
   return frames;
 }
 
-/** What of a turn was said or read, without the prompt itself. */
+/** The text that a turn wrote or read, without the prompt itself. */
 const told = (frames: readonly SseFrame[]) =>
   JSON.stringify(frames.filter(({ event }) => ["text_delta", "tool_result", "error", "notice"].includes(event)));
 

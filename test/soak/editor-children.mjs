@@ -1,4 +1,4 @@
-// Editors that start their own agent, and agents that do not live long: what one saw, the next one goes on from.
+// Editors that start their own agent, and agents that live briefly: each continues from what the one before saw.
 import { connectEditor, Gone } from "./acp-client.mjs";
 import { pause } from "./chance.mjs";
 

@@ -1,4 +1,4 @@
-// What a process and a run leave on the machine: descriptors, processes, files.
+// The descriptors, processes and files that a process and a run leave on the machine.
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,4 +1,4 @@
-// What every client saw of every session, to be held against what comes later and against the log at the end.
+// Everything that each client saw of each session, to compare with later updates and at the end with the log.
 
 /** Without the tail of what a command has said so far: it is shown while the command runs, and a replay has the whole at its end. */
 function lasting({ content, ...update }) {

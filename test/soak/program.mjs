@@ -58,7 +58,7 @@ export function createPrograms({ root, token, preload = [], ttl = 5, engine }) {
     return { child, exited, stderr: () => stderr };
   }
 
-  /** Ends one the way asked for: at once, by a signal, or by the end of its input. A polite end must be exit 0. */
+  /** Ends a program in the given way: a kill, a signal, or the end of its input. A polite end must exit with 0. */
   async function end(program, how) {
     if (how === "kill") program.child.kill("SIGKILL");
     else if (how === "signal") program.child.kill("SIGTERM");
@@ -83,7 +83,7 @@ export function createPrograms({ root, token, preload = [], ttl = 5, engine }) {
     return { code, said };
   }
 
-  /** What a gauged program has left in memory after a collection. */
+  /** The memory of a gauged program after a garbage collection. */
   async function gauge({ child }) {
     rmSync(gaugeFile, { force: true });
     child.kill("SIGUSR2");

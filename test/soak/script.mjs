@@ -3,7 +3,7 @@
 
 const lorem = "The otter sleeps on its back, and holds hands so as not to drift. ";
 
-/** One turn each. `mark` is in the command line of what would run on if nobody ended it. */
+/** One turn each. `mark` is in the command line of processes that would run on if they were not ended. */
 const turnsOf = (mark) => ({
   short: { steps: [{ reply: [{ text: lorem, chunks: 6 }] }] },
   slow: {

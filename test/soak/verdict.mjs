@@ -1,11 +1,11 @@
-// The account at the end: what was asked of the run, what was found, and whether that will do.
+// The verdict at the end: the limits of the run, the measured values, and whether they are within the limits.
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { filesBelow, processesWith } from "./footprint.mjs";
 
 /** Growth of the long-lived server's memory that is put down to chance. */
 const DRIFT = 0.1;
-/** What a session that was unloaded may leave on the heap. */
+/** How many bytes an unloaded session may leave on the heap. */
 const HEAP_BYTES = 4096;
 /** What a session may take on disk besides its records: summary, headers, claims. */
 const SESSION_BYTES = 8192;
