@@ -44,7 +44,7 @@ test("a prompt over HTTP is shown in the editor, with its answer; the editor's i
   expect(editor.problems()).toEqual([]);
 });
 
-test("a permission answered over HTTP is withdrawn in the editor, and the turn goes on", async () => {
+test("a permission answered over HTTP is withdrawn in the editor, and the turn continues", async () => {
   const { editor, sessionId, address, post } = await both();
   await editor.request("session/prompt", textPrompt(sessionId, "one"));
   await editor.request("session/prompt", textPrompt(sessionId, "two"));

@@ -147,7 +147,7 @@ const mistakes: [mistake: string, line: string, code: number][] = [
   ],
 ];
 
-test.each(mistakes)("%s is answered, and the stream goes on", async (_mistake, line, code) => {
+test.each(mistakes)("%s is answered, and the stream continues", async (_mistake, line, code) => {
   const peer = await nativePeer("otter");
   peer.line(line);
   expect((await peer.find((frame) => frame.error !== undefined)).error).toMatchObject({ code });

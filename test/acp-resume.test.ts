@@ -15,7 +15,7 @@ async function resume(peer: Peer, sessionId: string, cursor: object) {
   return { result, replayed: updatesOf(peer, sessionId).slice(before) };
 }
 
-test("every update above the cursor comes again, as it was", async () => {
+test("every update above the cursor is sent again, unchanged", async () => {
   const peer = await nativePeer("otter");
   const { sessionId, last } = await sessionWithHistory(peer);
   const live = updatesOf(peer, sessionId);

@@ -235,7 +235,7 @@ describe("what V8 made of a file", () => {
     expect(run(dist)).toBe("COCKADOODLEDO");
   });
 
-  test("is made anew when it is damaged in any way", () => {
+  test("is made again when it is damaged in any way", () => {
     const dist = ran();
     const file = join(dist, "compiled", "turn.bin");
     const whole = readFileSync(file);

@@ -65,7 +65,7 @@ test.each([
   expect(kept(directory)).not.toBe(first);
 });
 
-test("what a program left unfinished that was killed is removed by the next that writes, and what another writes now is not", () => {
+test("the next writer removes drafts of a killed program, and not those still being written", () => {
   const directory = scratchTree({ ...BIRD, "compiled/bird.bin.1": "old", "compiled/bird.bin.2": "new" });
   utimesSync(join(directory, "compiled/bird.bin.1"), 0, 0);
   expect(run(directory, SQUAWK)).toBe("SQUAWK\n");

@@ -282,7 +282,7 @@ test("a turn is read as text, answers what it asks, and is undone; many sessions
   });
 });
 
-test("what a turn asked for and was answered is not asked again, however often and late the turn is read", async () => {
+test("an answered question is not asked again, however often and late its turn is read", async () => {
   const reply = [{ call: "Write", args: { path: "a.txt", content: "hi" } }];
   const client = await serve([
     "--model",

@@ -327,7 +327,7 @@ test("five rounds of kills, freezes, lost replies and a promotion lose nothing t
   });
 });
 
-test("while the database is away the refusal names it and says what to do, and the server goes on when it is back", {
+test("while the database is away the refusal names it and says what to do, and the server continues when it is back", {
   tags: ["needs-postgres"],
   timeout: 60_000,
 }, async () => {

@@ -55,7 +55,7 @@ test("ferret bridge ends with 2 without a token, and with one that is refused", 
   expect(wrong.stderr()).toContain("the token was not accepted");
 });
 
-test("ferret bridge ends with 1 when nobody there speaks its language, or the session does not exist", async () => {
+test("ferret bridge ends with 1 when the other end does not speak its protocol, or the session does not exist", async () => {
   const server = createServer((_, response) => response.writeHead(404).end()).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());

@@ -75,7 +75,7 @@ test("over HTTP each is a row with every field, and its records are shown unchan
   expect(refused).toMatchObject({ status: 400, body: { message: `session ${BARE} does not say where it worked` } });
 });
 
-test("an editor lists it, gets the conversation, and goes on with it; nothing is taken for cut short", async () => {
+test("an editor lists it, gets the conversation and continues it; no turn counts as cut short", async () => {
   const surroundings = older();
   const editor = await startEditor(surroundings);
   const list = await editor.request("session/list", {});

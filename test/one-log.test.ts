@@ -78,7 +78,7 @@ test("a program that was started with less finds no more in an old log", async (
   expect(await said(second, sessionId, "/mode")).toBe("mode: review");
 });
 
-test("what an editor saw acknowledged survives kill -9: title, model, mode and options", async () => {
+test("settings that an editor saw acknowledged survive kill -9: title, model, mode and options", async () => {
   for (let round = 0; round < 5; round++) {
     const editor = editorWith("otter", {});
     const sessionId = await openSession(editor);

@@ -113,7 +113,7 @@ test("sessions run side by side: one waits, one is cancelled, one answers", asyn
   await waits;
 });
 
-test("a session lies below eventlog/otter-<id> and another process loads it", async () => {
+test("a session is stored below eventlog/otter-<id> and another process loads it", async () => {
   const first = await nativePeer("otter");
   const sessionId = await open(first);
   await message(first, sessionId, "list files");

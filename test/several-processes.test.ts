@@ -82,7 +82,7 @@ test("over HTTP", { timeout: 60_000 }, async () => {
   expect(summary.turns).toBe(3);
 });
 
-test("an editor's session goes on in the browser, and back in the editor", { timeout: 60_000 }, async () => {
+test("an editor's session continues in the browser, and then in the editor again", { timeout: 60_000 }, async () => {
   const server = serve(0.3);
   const url = await addressOf(server);
   const { cwd, home } = server;
