@@ -8,14 +8,21 @@ import { CliError } from "./errors.js";
 
 export type SessionStore = EventStore<SessionEvent, Summary>;
 
-/** Opens the store of the settings, or the one at an address. The caller closes it. */
-export async function openStore(
+export type OpenStore = Storage & { readonly paths: Paths };
+
+/** Opens the store of the settings, or the one at an address, runs the work, and closes the store. */
+export async function withStore<T>(
   invocation: Invocation,
+  work: (opened: OpenStore) => Promise<T>,
   address?: string,
-): Promise<Storage & { readonly paths: Paths }> {
+): Promise<T> {
   const { paths, values } = readConfig(invocation);
   const storage = await openStorage({ paths, values, program: invocation.profile.name, ...(address && { address }) });
-  return { paths, ...storage };
+  try {
+    return await work({ paths, ...storage });
+  } finally {
+    await storage.store.close();
+  }
 }
 
 /** Fewer characters of an id could easily match another session. */

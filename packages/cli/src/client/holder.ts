@@ -1,7 +1,7 @@
 /** Works on a session wherever it is open: in this process, or in a server on this machine. */
 import type { Session as RemoteSession } from "@chimera/client";
 import { type Invocation, type RunningCore, readClientToken, readConfig, resolvePaths } from "@chimera/host";
-import { addressOf, listPidfiles } from "@chimera/host/pidfile";
+import { addressOf, runningServers } from "@chimera/host/pidfile";
 import { isSessionError, type Session } from "@chimera/session";
 import { CliError } from "../errors.js";
 import { createServer, type Server } from "./remote.js";
@@ -28,8 +28,8 @@ export function serverHolding(invocation: Invocation, error: unknown): Server {
   if (!isSessionError(error) || error.code !== "session_claimed") throw error;
   const { profile, process } = invocation;
   const { holder, sessionId } = error;
-  const servers = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run });
-  const found = servers.find(({ pid, alive, socket }) => alive && pid === holder?.pid && socket === undefined);
+  const servers = runningServers(profile.name, resolvePaths(process.env).run);
+  const found = servers.find(({ pid }) => pid === holder?.pid);
   if (!found) {
     const who = holder?.pid ? ` (${holder.program ?? profile.name}, pid ${holder.pid}, host ${holder.host})` : "";
     const said = `session ${sessionId ?? ""} is open in another terminal${who}: go on there, or leave it first`;

@@ -7,6 +7,7 @@ import {
   explainAnswers,
   folded,
   offerLead,
+  PAUSE_MS,
   parseAnswer,
   permissionQuestion,
   permissionWords,
@@ -26,9 +27,6 @@ export interface QuestionsOptions {
   readonly live: () => boolean;
   readonly answer: SessionClient["answer"];
 }
-
-/** How long no key may come before a key counts as an answer, so that keys typed before the question appeared do not answer it. */
-const PAUSE_MS = 400;
 
 export function createQuestions({ style, screen, size, clock, live, answer }: QuestionsOptions) {
   const waiting: Request[] = [];

@@ -2,11 +2,8 @@
 import type { Metadata } from "@chimera/acp-schema/events";
 import type { PermissionAnswer } from "../client/client.js";
 import { createKeys } from "../terminal/keys.js";
-import { offerLead, parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
+import { offerLead, PAUSE_MS, parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
-
-/** How long no key may come before a key counts, so that a key typed before the question appeared does not answer it. */
-const PAUSE_MS = 400;
 
 /** Null when the signal aborts before the person answers. */
 export async function askAtTerminal(

@@ -3,21 +3,21 @@ import type { Invocation } from "@chimera/host";
 import { type CostRollup, type CostRow, costRollup, stats } from "@chimera/run-reports";
 import { choiceFlag, isSet, limitFlag, textFlag } from "../flags.js";
 import { type Column, printJson, printLines, printTable } from "../output.js";
-import { openStore } from "../store.js";
+import { withStore } from "../store.js";
 import { localTime } from "../terminal/text.js";
 
 export async function showCost(invocation: Invocation): Promise<number> {
   const { flags, profile } = invocation;
   const asked = isSet(flags, "json", "sessions") ? "json" : textFlag(flags, "format");
   const format = choiceFlag("format", asked, ["text", "json", "csv"]);
-  const { store } = await openStore(invocation);
-  const rollup = await costRollup(store, {
+  const asking = {
     now: Date.now(),
     since: textFlag(flags, "since") ?? null,
     model: textFlag(flags, "model", "sessions") ?? null,
     limit: limitFlag(textFlag(flags, "limit", "sessions"), 0) || null,
     ...(!isSet(flags, "all-clis") && { prefixes: [profile.name] }),
-  });
+  };
+  const rollup = await withStore(invocation, ({ store }) => costRollup(store, asking));
   if (format === "json") {
     const { totals, filters, by_model, by_run } = rollup;
     printJson(invocation, { totals, filters, by_model, rows: by_run });
@@ -30,13 +30,13 @@ export async function showStats(invocation: Invocation): Promise<number> {
   const { flags, profile } = invocation;
   const asked = textFlag(flags, "format", "stats") ?? textFlag(flags, "output-format");
   const format = isSet(flags, "json") ? "json" : choiceFlag("format", asked, ["text", "json"]);
-  const { store } = await openStore(invocation);
-  const figures = await stats(store, {
+  const asking = {
     now: Date.now(),
     since: textFlag(flags, "since", "stats") ?? null,
     model: textFlag(flags, "model", "stats") ?? textFlag(flags, "sessions-model") ?? null,
     ...(!isSet(flags, "all-clis") && { prefixes: [profile.name] }),
-  });
+  };
+  const figures = await withStore(invocation, ({ store }) => stats(store, asking));
   if (format === "json") {
     printJson(invocation, figures);
     return 0;

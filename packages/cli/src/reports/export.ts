@@ -11,19 +11,59 @@ import { requireOperand } from "../actions.js";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
 import { createProgress, printJson, printLines, printReport } from "../output.js";
 import { complain } from "../reported.js";
-import { meantId, openStore, requireSummary, type SessionStore } from "../store.js";
+import { meantId, requireSummary, type SessionStore, withStore } from "../store.js";
 import { renderBundle } from "./bundle.js";
 
 const FORMATS = ["json", "md", "markdown", "html"] as const;
 type Format = (typeof FORMATS)[number];
 
 export async function exportSession(invocation: Invocation): Promise<number> {
-  const { flags, operands, process } = invocation;
+  const { flags, operands } = invocation;
   const typed = requireOperand(invocation, "a session: export <id>");
   const layout = choiceFlag("layout", textFlag(flags, "layout"), ["bundle", "files"]);
   const format = choiceFlag("format", textFlag(flags, "format", "export") ?? operands[1], FORMATS);
   const output = textFlag(flags, "output", "export");
-  const { store } = await openStore(invocation);
+  return withStore(invocation, ({ store }) => exportFrom(invocation, store, { typed, layout, format, output }));
+}
+
+const DEFAULT_URL = "http://localhost:5174/api/shares";
+
+export async function shareSession(invocation: Invocation): Promise<number> {
+  const { flags, profile, process } = invocation;
+  const typed = requireOperand(invocation, "a session: share <id>");
+  const sink = parseSink(textFlag(flags, "sink"));
+  const format = parseFormat(textFlag(flags, "format"));
+  const shared = await withStore(invocation, async ({ store, paths }) =>
+    share(await openTranscript(store, await meantId(store, typed)), {
+      sink,
+      format,
+      root: paths.shares,
+      // The operator names the address, so any host is allowed.
+      url: textFlag(flags, "url") ?? process.env[envName(profile, "SHARE_URL")] ?? DEFAULT_URL,
+      trusted: true,
+    }),
+  );
+  if (isSet(flags, "json")) printJson(invocation, shared);
+  else if (shared.sink === "stdout") process.stdout.write(shared.body);
+  else printLines(invocation, [shared.sink === "file" ? shared.path : `${shared.status} ${shared.reply}`.trim()]);
+  return 0;
+}
+
+// --- internal ---
+
+interface Exporting {
+  readonly typed: string;
+  readonly layout: "bundle" | "files";
+  readonly format: Format;
+  readonly output: string | undefined;
+}
+
+async function exportFrom(
+  invocation: Invocation,
+  store: SessionStore,
+  { typed, layout, format, output }: Exporting,
+): Promise<number> {
+  const { flags, process } = invocation;
   const id = await meantId(store, typed);
   await requireSummary(store, id);
   const total = await store.lastSeq(id);
@@ -54,31 +94,6 @@ export async function exportSession(invocation: Invocation): Promise<number> {
     progress?.end();
   }
 }
-
-const DEFAULT_URL = "http://localhost:5174/api/shares";
-
-export async function shareSession(invocation: Invocation): Promise<number> {
-  const { flags, profile, process } = invocation;
-  const typed = requireOperand(invocation, "a session: share <id>");
-  const sink = parseSink(textFlag(flags, "sink"));
-  const format = parseFormat(textFlag(flags, "format"));
-  const { store, paths } = await openStore(invocation);
-  const id = await meantId(store, typed);
-  const shared = await share(await openTranscript(store, id), {
-    sink,
-    format,
-    root: paths.shares,
-    // The operator names the address, so any host is allowed.
-    url: textFlag(flags, "url") ?? process.env[envName(profile, "SHARE_URL")] ?? DEFAULT_URL,
-    trusted: true,
-  });
-  if (isSet(flags, "json")) printJson(invocation, shared);
-  else if (shared.sink === "stdout") process.stdout.write(shared.body);
-  else printLines(invocation, [shared.sink === "file" ? shared.path : `${shared.status} ${shared.reply}`.trim()]);
-  return 0;
-}
-
-// --- internal ---
 
 /** The store with a callback for the reader's progress. With `onLost`, lost entries go only to that callback. */
 function watched(store: SessionStore, onRead: (seq: number) => void, onLost?: (text: string) => void): SessionStore {

@@ -9,7 +9,7 @@ import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { isSet } from "../flags.js";
 import { createProgress, printReport } from "../output.js";
-import { openStore } from "../store.js";
+import { withStore } from "../store.js";
 import { type Bundle, readBundle } from "./bundle.js";
 
 export async function importSession(invocation: Invocation): Promise<number> {
@@ -29,16 +29,15 @@ export async function importSession(invocation: Invocation): Promise<number> {
     state: undefined,
   });
   const summary = { ...given, turns, cwd: given.cwd || process.cwd() };
-  const { store } = await openStore(invocation);
   const progress = createProgress(process.stderr, "events imported");
   const replace = isSet(flags, "overwrite") || isSet(flags, "import-overwrite");
   const onProgress = (done: number) => progress.update(done, events.length);
-  try {
-    await store.importLog(id, { summary, events, replace, onProgress }).catch(explainExists);
-  } finally {
-    progress.end();
-    await store.close();
-  }
+  await withStore(invocation, ({ store }) =>
+    store
+      .importLog(id, { summary, events, replace, onProgress })
+      .catch(explainExists)
+      .finally(() => progress.end()),
+  );
   const skipped = bundle.events.length - events.length;
   const rest = skipped > 0 ? ` (${skipped} left out)` : "";
   const line = `imported ${events.length} events as ${id}${rest}`;

@@ -6,15 +6,24 @@ import type { Storage } from "@chimera/host/storage";
 import { isSet } from "../flags.js";
 import { createProgress, printReport } from "../output.js";
 import { complain } from "../reported.js";
-import { openStore, type SessionStore } from "../store.js";
+import { type SessionStore, withStore } from "../store.js";
 
 export async function copyStore(invocation: Invocation): Promise<number> {
-  const { operands, flags, process } = invocation;
-  const [from, to] = operands;
+  const [from, to] = invocation.operands;
   if (from === undefined || to === undefined) throw new UsageError("name two stores: store copy <from> <to>");
   if (from === to) throw new UsageError("these are the same store");
-  const places = [await openStore(invocation, from), await openStore(invocation, to)] as const;
-  const [{ store: source }, { store: target }] = places;
+  return withStore(
+    invocation,
+    (source) => withStore(invocation, (target) => copy(invocation, source, target), to),
+    from,
+  );
+}
+
+// --- internal ---
+
+async function copy(invocation: Invocation, from: Storage, to: Storage): Promise<number> {
+  const { flags, process } = invocation;
+  const [source, target] = [from.store, to.store];
   const progress = createProgress(process.stderr, "sessions copied");
   const counts = { copied: 0, unchanged: 0, left: 0, records: 0, answers: 0, chains: 0 };
   try {
@@ -31,7 +40,7 @@ export async function copyStore(invocation: Invocation): Promise<number> {
         counts.copied += 1;
       }
     }
-    const { answers, chains } = await copyKept(...places);
+    const { answers, chains } = await copyKept(from, to);
     counts.answers = answers;
     counts.chains = chains.copied;
     counts.left += chains.left.length;
@@ -39,7 +48,6 @@ export async function copyStore(invocation: Invocation): Promise<number> {
       complain(invocation, `the decisions of ${name} are different in both stores and were left alone`);
   } finally {
     progress.end();
-    await Promise.all([source.close(), target.close()]);
   }
   const lines = [
     `${counts.copied} sessions copied (${counts.records} records), ${counts.unchanged} were there, ${counts.left} left alone`,
@@ -48,8 +56,6 @@ export async function copyStore(invocation: Invocation): Promise<number> {
   await printReport(invocation, counts, lines);
   return counts.left > 0 ? 1 : 0;
 }
-
-// --- internal ---
 
 async function copyKept(from: Storage, to: Storage) {
   const [{ copyAnswers, copyAudit }, source, target] = await Promise.all([

@@ -4,12 +4,11 @@ import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isSessionId, isStoreError } from "@chimera/event-store";
 import { type Invocation, type Paths, UsageError } from "@chimera/host";
-import type { Storage } from "@chimera/host/storage";
 import { parseSince } from "@chimera/run-reports";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { isSet, textFlag } from "../flags.js";
 import { createProgress, type Progress, printReport } from "../output.js";
-import { openStore, type SessionStore } from "../store.js";
+import { type OpenStore, type SessionStore, withStore } from "../store.js";
 import { localTime, plainLine } from "../terminal/text.js";
 import { askedSessions } from "./list.js";
 
@@ -20,13 +19,18 @@ const YOUNG_MS = 24 * 3600_000;
 
 export async function collectGarbage(invocation: Invocation): Promise<number> {
   const limits = readLimits(invocation);
+  return withStore(invocation, (opened) => collect(invocation, opened, limits));
+}
+
+// --- internal ---
+
+async function collect(invocation: Invocation, opened: OpenStore, limits: Limits): Promise<number> {
+  const { store, paths } = opened;
   const dryRun = isSet(invocation.flags, "dry-run");
-  const { paths, ...storage } = await openStore(invocation);
-  const { store } = storage;
   const progress = createProgress(invocation.process.stderr, "sessions checked");
   const now = Date.now();
   try {
-    const doomed = [...(await emptySessions(store, now, progress)), ...(await pastLimits(invocation, storage, limits))];
+    const doomed = [...(await emptySessions(store, now, progress)), ...(await pastLimits(invocation, opened, limits))];
     const snapshots = createSnapshotStore({ root: paths.snapshots });
     const removed: Doomed[] = [];
     for (const [at, one] of doomed.entries()) {
@@ -55,16 +59,13 @@ export async function collectGarbage(invocation: Invocation): Promise<number> {
     });
   } finally {
     progress.end();
-    await store.close();
   }
 }
 
 /** Removes the long outputs of a deleted session. Leaves a directory with any other files alone. */
-export async function forgetFiles({ outputs }: Pick<Paths, "outputs">, id: string): Promise<void> {
+async function forgetFiles({ outputs }: Pick<Paths, "outputs">, id: string): Promise<void> {
   if (await hasOutputs(outputs, id)) await rm(join(outputs, id), { recursive: true, force: true });
 }
-
-// --- internal ---
 
 interface Doomed {
   readonly id: string;
@@ -94,7 +95,7 @@ function readLimits({ flags }: Invocation) {
 }
 
 /** The listed sessions beyond a limit. Those that were touched last are kept first. */
-async function pastLimits(invocation: Invocation, storage: Omit<Storage, "shared">, limits: Limits): Promise<Doomed[]> {
+async function pastLimits(invocation: Invocation, storage: OpenStore, limits: Limits): Promise<Doomed[]> {
   const { since, count, bytes } = limits;
   if (since === null && !Number.isFinite(count) && !Number.isFinite(bytes)) return [];
   const { sessions } = await storage.store.list({ ...askedSessions(invocation), order: "touched" });

@@ -5,7 +5,7 @@ import { type Invocation, UsageError } from "@chimera/host";
 import { parseSince, type SearchHit, searchSessions as searchLogs } from "@chimera/run-reports";
 import { isSet, limitFlag, textFlag } from "../flags.js";
 import { type Column, createProgress, printJson, printLines, printTable, styleFor } from "../output.js";
-import { openStore } from "../store.js";
+import { withStore } from "../store.js";
 import { localTime, plainLine } from "../terminal/text.js";
 
 /** Default number of rows in a list and of results in a search. */
@@ -16,13 +16,14 @@ export async function listSessions(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
   const model = textFlag(flags, "model", "sessions");
   const limit = limitFlag(textFlag(flags, "limit", "sessions"), LISTED);
-  const { store, pathOf } = await openStore(invocation);
-  const { sessions } = await store.list({
-    ...askedSessions(invocation),
-    ...(Number.isFinite(limit) && { limit }),
-    ...(model !== undefined && { model }),
+  const rows = await withStore(invocation, async ({ store, pathOf }) => {
+    const { sessions } = await store.list({
+      ...askedSessions(invocation),
+      ...(Number.isFinite(limit) && { limit }),
+      ...(model !== undefined && { model }),
+    });
+    return sessions.map(({ id, summary }) => rowOf(summary, pathOf(id)));
   });
-  const rows = sessions.map(({ id, summary }) => rowOf(summary, pathOf(id)));
   if (isSet(flags, "json", "sessions")) printJson(invocation, rows);
   else {
     await printTable(invocation, columns(invocation.process.stdout.columns, isSet(flags, "all-clis")), rows);
@@ -46,17 +47,17 @@ export async function searchSessions(invocation: Invocation): Promise<number> {
   const needle = operands.join(" ").trim();
   if (needle === "") throw new UsageError("name a text: sessions search <text>");
   const limit = limitFlag(textFlag(flags, "limit", "sessions"), FOUND);
-  const { store } = await openStore(invocation);
   const progress = createProgress(process.stderr, "sessions searched");
   const hits: SearchHit[] = [];
   let searched = 0;
-  const { sessions } = await store.list(askedSessions(invocation));
-  for await (const found of searchLogs(store, sessions, needle)) {
-    progress.update(++searched);
-    if (found) hits.push({ ...found, excerpt: plainLine(found.excerpt) });
-    if (hits.length >= limit) break;
-  }
-  progress.end();
+  await withStore(invocation, async ({ store }) => {
+    const { sessions } = await store.list(askedSessions(invocation));
+    for await (const found of searchLogs(store, sessions, needle)) {
+      progress.update(++searched);
+      if (found) hits.push({ ...found, excerpt: plainLine(found.excerpt) });
+      if (hits.length >= limit) break;
+    }
+  }).finally(() => progress.end());
   if (isSet(flags, "json", "sessions")) printJson(invocation, hits);
   else {
     const style = styleFor(invocation);

@@ -6,21 +6,26 @@ import { requireOperand } from "../actions.js";
 import { createView } from "../conversation/view.js";
 import { isSet } from "../flags.js";
 import { printJson, printLines, styleFor } from "../output.js";
-import { meantId, openStore, requireSummary } from "../store.js";
+import { meantId, type OpenStore, requireSummary, withStore } from "../store.js";
 import { localTime, plainLine } from "../terminal/text.js";
 
 export async function showSession(invocation: Invocation): Promise<number> {
-  const { flags, process } = invocation;
   const typed = requireOperand(invocation, "a session: sessions show <id>");
-  const { store, pathOf } = await openStore(invocation);
+  await withStore(invocation, (opened) => show(invocation, opened, typed));
+  return 0;
+}
+
+// --- internal ---
+
+async function show(invocation: Invocation, { store, pathOf }: OpenStore, typed: string): Promise<void> {
+  const { flags, process } = invocation;
   const id = await meantId(store, typed);
   const summary = await requireSummary(store, id);
   const path = pathOf(id);
   if (isSet(flags, "json", "sessions")) {
     const events: object[] = [];
     for await (const entry of store.read(id)) events.push(isLost(entry) ? lostNotice(entry) : asShown(entry.event));
-    printJson(invocation, { session_id: id, path, summary, events });
-    return 0;
+    return printJson(invocation, { session_id: id, path, summary, events });
   }
   const style = styleFor(invocation);
   printLines(invocation, [...describeSummary({ ...summary, session_id: id, path }, style.dim), ""]);
@@ -37,10 +42,7 @@ export async function showSession(invocation: Invocation): Promise<number> {
     else view.apply(asShown(entry.event));
   }
   view.end();
-  return 0;
 }
-
-// --- internal ---
 
 const LABELS: readonly (readonly [label: string, field: string])[] = [
   ["session", "session_id"],

@@ -2,15 +2,14 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Invocation, isDatabase, readConfig, UsageError } from "@chimera/host";
+import { type Invocation, readConfig, UsageError } from "@chimera/host";
 import { addPerson, fileList, isPersonName, type ListPlace, parsePeople, removePerson } from "@chimera/host/people";
-import { openStorage } from "@chimera/host/storage";
 import { type AuditReport, auditFiles, verifyAudit } from "@chimera/policy";
 import { ROLES } from "@chimera/session";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { printLines, printList, printReport } from "../output.js";
-import { openStore } from "../store.js";
+import { withStore } from "../store.js";
 
 export async function listTrusted(invocation: Invocation): Promise<number> {
   const rows = readConfig(invocation)
@@ -71,24 +70,12 @@ export async function verifyAuditLog(invocation: Invocation): Promise<number> {
 
 /** Verifies all audit chains of the store. */
 export async function verifyKeptAudit(invocation: Invocation): Promise<AuditReport> {
-  const { store, kept } = await openStore(invocation);
-  try {
-    return await verifyAudit((await kept()).chains);
-  } finally {
-    await store.close();
-  }
+  return withStore(invocation, async ({ kept }) => verifyAudit((await kept()).chains));
 }
 
 // --- internal ---
 
 /** Opens the list of people, which is where the sessions are: in the database, or in a file. */
-async function withPeople<T>(invocation: Invocation, work: (place: ListPlace) => Promise<T>): Promise<T> {
-  const { paths, values } = readConfig(invocation);
-  if (!isDatabase(values.store)) return work(fileList(paths.people));
-  const { shared, store } = await openStorage({ paths, values, program: invocation.profile.name });
-  try {
-    return await work(shared!.people);
-  } finally {
-    await store.close();
-  }
+function withPeople<T>(invocation: Invocation, work: (place: ListPlace) => Promise<T>): Promise<T> {
+  return withStore(invocation, ({ shared, paths }) => work(shared?.people ?? fileList(paths.people)));
 }

@@ -13,11 +13,11 @@ import { keyRefusal } from "@chimera/agent/models";
 import { findPackage, installCommand, listProviders, modelAddress, packagedModel } from "@chimera/agent/providers";
 import { type Invocation, isDatabase, readConfig, resolvePaths } from "@chimera/host";
 import { fileList, parsePeople } from "@chimera/host/people";
-import { addressOf, listPidfiles } from "@chimera/host/pidfile";
+import { addressOf, runningServers } from "@chimera/host/pidfile";
 import { createSandbox } from "@chimera/sandbox";
 import { isSet } from "../flags.js";
 import { printJson, printLines, styleFor } from "../output.js";
-import { openStore } from "../store.js";
+import { withStore } from "../store.js";
 import type { Style } from "../terminal/style.js";
 import { plain } from "../terminal/text.js";
 import { verifyKeptAudit } from "./access.js";
@@ -128,9 +128,7 @@ const SERVER_CHECKS: Readonly<Record<string, Check>> = {
   },
 
   async servers({ profile, process, calledAs }) {
-    const running = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run }).filter(
-      ({ alive, socket }) => alive && socket === undefined,
-    );
+    const running = runningServers(profile.name, resolvePaths(process.env).run);
     if (running.length === 0) return warn("none runs here", `${calledAs} serve`);
     const asked = running.map(async (entry) => {
       const { port, auth_token_hash } = entry;
@@ -216,10 +214,9 @@ async function checkData({ process }: Invocation): Promise<Finding> {
   return ok(root);
 }
 
-async function checkStore(invocation: Invocation): Promise<Finding> {
-  const { store, shared, pathOf } = await openStore(invocation);
-  const place = pathOf("").replace(/\/$/, "");
-  try {
+function checkStore(invocation: Invocation): Promise<Finding> {
+  return withStore(invocation, async ({ store, shared, pathOf }) => {
+    const place = pathOf("").replace(/\/$/, "");
     if (shared === null) return ok(`files in ${place}`);
     const started = performance.now();
     await store.list({ limit: 1 });
@@ -228,9 +225,7 @@ async function checkStore(invocation: Invocation): Promise<Finding> {
     if (shared.server.hasSynchronousStandby) return ok(`${found}, with a synchronous standby`);
     const remedy = "set synchronous_standby_names, or keep backups: when this disk dies, acknowledged records are lost";
     return warn(`${found}, without a synchronous standby`, remedy);
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 async function checkDisk({ process }: Invocation): Promise<Finding> {

@@ -22,6 +22,9 @@ const ANSWERS: Readonly<Record<Decision, Answer>> = {
   never: { key: "e", word: "never", shown: "n[e]ver", means: "do not do it, and refuse exactly this here from now on" },
 };
 
+/** How long no key may come before a key counts as an answer, so that keys typed before the question appeared do not answer it. */
+export const PAUSE_MS = 400;
+
 /** Keys for other actions at a question. */
 export const EXTRAS = { reason: "r", all: "v", help: "?" } as const;
 

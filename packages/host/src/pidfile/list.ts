@@ -29,6 +29,11 @@ export function listPidfiles(options: ListOptions): PidfileEntry[] {
   return listOwned(options).map(({ owner, entry }) => ({ ...entry, alive: owner !== null }));
 }
 
+/** The servers of a program that run and listen on a port. */
+export function runningServers(prefix: string, directory: string): PidfileEntry[] {
+  return listPidfiles({ prefix, directory }).filter(({ alive, socket }) => alive && socket === undefined);
+}
+
 /** The recorded servers with their processes, for a caller that signals them. */
 export function listOwned(
   options: ListOptions,
@@ -50,8 +55,8 @@ export function listOwned(
 
 /** Tells a person how to continue a session that another process holds. */
 export function howToJoin({ program, pid, host }: Pick<Holder, "program" | "pid" | "host">, run: string): string {
-  const servers = program === undefined || host !== hostname() ? [] : listPidfiles({ prefix: program, directory: run });
-  const found = servers.find(({ alive, socket, ...server }) => alive && server.pid === pid && socket === undefined);
+  const servers = program === undefined || host !== hostname() ? [] : runningServers(program, run);
+  const found = servers.find((server) => server.pid === pid);
   if (!found) return "go on there, or try again when it has been idle for a while: an idle session is let go";
   return `join it with ${program} acp --connect ${addressOf(found)} or over HTTP at ${addressOf(found)}`;
 }

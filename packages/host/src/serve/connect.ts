@@ -180,10 +180,8 @@ function addressOf(text: string): string {
 
 /** The one server of this program that runs on this machine. */
 async function localServer({ profile, process }: Invocation): Promise<string> {
-  const { addressOf, listPidfiles } = await import("../pidfile.js");
-  const running = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run }).filter(
-    ({ alive, socket }) => alive && socket === undefined,
-  );
+  const { addressOf, runningServers } = await import("../pidfile.js");
+  const running = runningServers(profile.name, resolvePaths(process.env).run);
   const [one] = running;
   if (!one)
     throw new UsageError(
