@@ -13,7 +13,7 @@ import { repositoryRoot } from "./gate.mjs";
 
 const ledger = "test/requirements.json";
 const page = "test/requirements.md";
-const transports = ["stdio", "http", "cli", "disk", "library"];
+const transports = ["stdio", "acp-http", "websocket", "http", "page", "cli", "disk", "library"];
 const { values, positionals } = parseArgs({ options: { root: { type: "string" } }, allowPositionals: true });
 const [command = "count", text = ""] = positionals;
 const root = values.root ?? repositoryRoot;
@@ -108,12 +108,13 @@ function render(rows) {
   const lines = [
     "# Requirements",
     "",
-    "Every promise of the five source documents, one row each, with the tests that prove it. Where documents disagree, the row states what",
+    "Every promise of the five source documents, and of what came after them, one row each, with the tests that prove it. Where documents disagree, the row states what",
     "was settled; the reasons are in [docs/decisions](../docs/decisions/README.md). This page is written from `test/requirements.json` by",
     "`npm run requirements -- write`; `npm run requirements -- show acp.cancel` shows rows with the titles of their tests, and `npm test`",
     "refuses a ledger that names a test which is not there.",
     "",
-    `Transports: ${transports.map((name) => `\`${name}\``).join(", ")}; \`stdio\` is ACP.`,
+    `Transports: ${transports.map((name) => `\`${name}\``).join(", ")}. \`stdio\` is ACP in lines, \`acp-http\` ACP at \`/acp\` in posts and event streams,`,
+    "`websocket` ACP in a WebSocket (at `/acp`, or of the bridge), `page` the page in a browser.",
   ];
   let source;
   for (const row of rows) {
