@@ -16,8 +16,10 @@ const MODELS = {
   xai: "grok-4.7",
   google: "gemini-3.8-flash",
   deepseek: "deepseek-flash",
+  vllm: "vllm/openai/gpt-oss-20b",
+  sglang: "sglang/openai/gpt-oss-20b",
   ollama: "ollama/gpt-oss:20b",
-} as const satisfies Partial<Record<ProviderName, string>>;
+} as const satisfies Record<Exclude<ProviderName, "offline" | "scripted">, string>;
 
 /** Nothing that a model would say by chance. */
 const WORD = "heliotrope";

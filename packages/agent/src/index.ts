@@ -26,7 +26,6 @@ export { anthropicFirst, type Chain, openaiFirst } from "./providers/chains.js";
 export { createModels, type ModelsOptions } from "./providers/models.js";
 export type { Env } from "./providers/table.js";
 export type {
-  InputResult,
   InputSchema,
   JsonSchema,
   Tool,

@@ -1,28 +1,14 @@
 /** The tool port: something that the model may call, what a call touches, and how it runs. */
 import type { AgentContext, Touches, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent, Location, ToolContent, ToolKind } from "@chimera/acp-schema/events";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ProcessGroup } from "./tools/process-group.js";
 
 /** A JSON Schema document, as the model and `GET /tools` see it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Any Standard Schema (valibot, zod, arktype …). Only its validation is used. */
-export interface InputSchema<I> {
-  readonly "~standard": {
-    readonly version: 1;
-    readonly vendor: string;
-    validate(value: unknown): InputResult<I> | Promise<InputResult<I>>;
-  };
-}
-
-export type InputResult<I> =
-  | { readonly value: I; readonly issues?: undefined }
-  | {
-      readonly issues: readonly {
-        readonly message: string;
-        readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-      }[];
-    };
+export type InputSchema<I> = StandardSchemaV1<unknown, I>;
 
 export interface Tool<I = unknown> {
   /** The name that the model and `GET /tools` see: `Read`, `Bash`, `search`, `mcp__server__tool`. */

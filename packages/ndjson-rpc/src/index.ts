@@ -41,4 +41,4 @@ export {
   type ResultOf,
   row,
 } from "./method-table.js";
-export type { InputOf, InvalidPath, OutputOf, SchemaIssue, StandardSchema } from "./standard-schema.js";
+export type { InputOf, InvalidPath, OutputOf, StandardSchema } from "./standard-schema.js";

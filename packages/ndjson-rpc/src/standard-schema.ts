@@ -1,29 +1,14 @@
-/** The Standard Schema interface (standardschema.dev), version 1: valibot, zod, arktype and others implement it. */
+/** What a Standard Schema (standardschema.dev, version 1) takes and gives: valibot, zod, arktype and others implement it. */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { startOf } from "./frame.js";
 
-export interface StandardSchema<Input = unknown, Output = Input> {
-  readonly "~standard": {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-  };
-}
-
-export type SchemaResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly SchemaIssue[] };
-
-export interface SchemaIssue {
-  readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-}
+export type { StandardSchemaV1 as StandardSchema };
 
 /** The type of values that a schema accepts; `unknown` without a schema. */
-export type InputOf<S> = S extends StandardSchema ? NonNullable<S["~standard"]["types"]>["input"] : unknown;
+export type InputOf<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : unknown;
 
 /** The type of values that a schema returns; `unknown` without a schema. */
-export type OutputOf<S> = S extends StandardSchema ? NonNullable<S["~standard"]["types"]>["output"] : unknown;
+export type OutputOf<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : unknown;
 
 /** One invalid place in a value, as `error.data.issues` of -32602 lists it. */
 export interface InvalidPath {
@@ -36,7 +21,7 @@ export interface InvalidPath {
 const MAX_ISSUES = 20;
 const MAX_MESSAGE = 200;
 
-export function invalidPaths(issues: readonly SchemaIssue[]): InvalidPath[] {
+export function invalidPaths(issues: readonly StandardSchemaV1.Issue[]): InvalidPath[] {
   return issues.slice(0, MAX_ISSUES).map((issue) => ({
     path: (issue.path ?? [])
       .map((segment) => `/${String(typeof segment === "object" ? segment.key : segment)}`)

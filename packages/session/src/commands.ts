@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, join, normalize, sep } from "node:path";
-import { parseYaml } from "@chimera/acp-schema/yaml";
+import { parseFrontMatter } from "@chimera/acp-schema/front-matter";
 
 export interface CommandArg {
   readonly name: string;
@@ -39,16 +39,13 @@ export async function discoverCommands(places: {
 
 /** Text of a command file -> command; null for an empty one. Front matter that cannot be read makes the whole text the body. */
 export async function parseCommand(text: string, source: string): Promise<CustomCommand | null> {
-  const clean = text.replace(/^\uFEFF/, "");
-  if (clean.trim() === "") return null;
-  const head = FRONT_MATTER.exec(clean);
-  const fields = head ? await readFields(head[1] ?? "") : null;
-  const body = withoutOuterBreaks(head && fields ? clean.slice(head[0].length) : clean);
+  if (text.trim() === "") return null;
+  const { head, body } = await parseFrontMatter(text);
   return {
-    name: stringOf(fields?.["name"]) ?? basename(source, ".md"),
-    description: stringOf(fields?.["description"]) ?? "",
-    args: readArgs(fields?.["args"]),
-    body,
+    name: stringOf(head["name"]) ?? basename(source, ".md"),
+    description: stringOf(head["description"]) ?? "",
+    args: readArgs(head["args"]),
+    body: withoutOuterBreaks(body),
     source,
   };
 }
@@ -135,27 +132,13 @@ async function readCommand(path: string, root: string | undefined): Promise<Cust
   }
 }
 
-const FRONT_MATTER = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
-
 /** Written as loops, because a regular expression anchored at the end retries at every run of line breaks before it. */
 function withoutOuterBreaks(text: string): string {
-  const isBreak = (at: number) => text[at] === "\n" || text[at] === "\r";
   let start = 0;
   let end = text.length;
-  while (start < end && isBreak(start)) start += 1;
-  while (end > start && isBreak(end - 1)) end -= 1;
+  while (start < end && text[start] === "\n") start += 1;
+  while (end > start && text[end - 1] === "\n") end -= 1;
   return text.slice(start, end);
-}
-
-async function readFields(yaml: string): Promise<Record<string, unknown> | null> {
-  try {
-    const value = await parseYaml(yaml);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
 }
 
 function stringOf(value: unknown): string | undefined {

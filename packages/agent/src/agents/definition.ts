@@ -4,13 +4,13 @@
  */
 import { basename, join } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
+import { parseFrontMatter } from "@chimera/acp-schema/front-matter";
 import { compileGlob } from "@chimera/acp-schema/glob";
 import { type AgentPermission, actionOf, type Rule } from "@chimera/acp-schema/policy";
 import { type Loaded, listBeneath, type Places, readTextBeneath, whileUnchanged } from "../files/project-file.js";
 import { isJsonObject } from "../json.js";
 import { namesOf } from "../loop/toolbox.js";
 import type { Tool } from "../tool.js";
-import { parseFrontMatter } from "./front-matter.js";
 
 export interface AgentDefinition {
   readonly name: string;
@@ -182,7 +182,7 @@ async function parseAgent(text: string, stem: string, source: Source) {
     rules: [...disabledTools(head["tools"], name), ...rules],
     maxSteps: stepsOf(head["max_steps"] ?? head["steps"]),
     model: textOf(head["model"]),
-    prompt: body,
+    prompt: body.trim(),
     hidden: head["hidden"] === true,
     source,
   };

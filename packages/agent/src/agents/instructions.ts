@@ -2,10 +2,10 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { Turn } from "@chimera/acp-schema/agent";
+import { parseFrontMatter } from "@chimera/acp-schema/front-matter";
 import { startOf } from "@chimera/acp-schema/text";
 import { listBeneath, readTextBeneath } from "../files/project-file.js";
 import type { ToolContext, ToolOutcome } from "../tool.js";
-import { parseFrontMatter } from "./front-matter.js";
 
 /** Most characters of all instructions together. */
 const MAX_INSTRUCTIONS = 64 * 1024;
@@ -162,7 +162,7 @@ async function readPlace({ root, paths, ending }: InstructionPlace): Promise<Fou
 }
 
 async function readFile(root: string, path: string): Promise<Found[]> {
-  const { body } = await parseFrontMatter((await readTextBeneath(root, path)) ?? "");
+  const body = (await parseFrontMatter((await readTextBeneath(root, path)) ?? "")).body.trim();
   return body === "" ? [] : [{ source: join(root, path), body }];
 }
 

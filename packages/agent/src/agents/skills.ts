@@ -4,13 +4,13 @@
  */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { parseFrontMatter } from "@chimera/acp-schema/front-matter";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { AgentError } from "../errors.js";
 import { type Loaded, type Places, readTextBeneath } from "../files/project-file.js";
 import type { Tool } from "../tool.js";
 import { capOutput, defineTool, describeCall } from "../tools/define.js";
-import { parseFrontMatter } from "./front-matter.js";
 
 export interface Skill {
   readonly name: string;
@@ -72,7 +72,7 @@ export function createSkillTool(skills: readonly Skill[]): Tool {
           "unknown_skill",
           `${skill.name} has no text file ${JSON.stringify(startOf(file, 200))}. It has: ${files.join(", ")}.`,
         );
-      const { body } = file === FILE ? await parseFrontMatter(text) : { body: text };
+      const body = file === FILE ? (await parseFrontMatter(text)).body.trim() : text;
       const others = files.filter((each) => each !== FILE);
       const more =
         file === FILE && others.length > 0

@@ -2,6 +2,7 @@
 import type { Touches, Workspace } from "@chimera/acp-schema/agent";
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonObject } from "../json.js";
 import {
   DEEPEST_ARGS,
@@ -12,7 +13,7 @@ import {
   parseJson,
   parseObject,
 } from "../json.js";
-import type { InputResult, Tool } from "../tool.js";
+import type { Tool } from "../tool.js";
 import type { RawCall } from "./draft.js";
 import { fitArguments } from "./fit-arguments.js";
 import type { Toolbox } from "./toolbox.js";
@@ -52,7 +53,7 @@ export async function prepareCall(raw: RawCall, toolbox: Toolbox, workspace: Wor
   if (!tool) return { ...shown, plan: { problem: unknownTool(raw.name, toolbox) } };
   if (problem) return { ...shown, plan: { problem } };
   try {
-    const checked: InputResult<unknown> = await tool.input["~standard"].validate(args);
+    const checked = await tool.input["~standard"].validate(args);
     if (checked.issues) return { ...shown, plan: { problem: invalid(tool, checked.issues) } };
     const { title, locations, touches } = tool.describe(checked.value, workspace);
     return { ...shown, title, locations, plan: { tool, input: checked.value, touches } };
@@ -141,7 +142,7 @@ function unknownTool(name: string, toolbox: Toolbox): string {
   return `No tool is called ${JSON.stringify(startOf(name, 120))}.${hint} Known tools: ${toolbox.tools.map((t) => t.name).join(", ") || "none"}.`;
 }
 
-function invalid(tool: Tool, issues: NonNullable<InputResult<unknown>["issues"]>): string {
+function invalid(tool: Tool, issues: readonly StandardSchemaV1.Issue[]): string {
   const lines = issues.slice(0, 8).map(({ message, path }) => {
     const where = path?.map((key) => String(typeof key === "object" ? key.key : key)).join(".");
     return where ? `- ${where}: ${message}` : `- ${message}`;

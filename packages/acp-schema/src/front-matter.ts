@@ -1,0 +1,51 @@
+/** `@chimera/acp-schema/front-matter`: Markdown that describes a command, an agent or a skill, with a YAML head between two lines of dashes. */
+import { setImmediate } from "node:timers/promises";
+
+export interface FrontMatter {
+  readonly head: Readonly<Record<string, unknown>>;
+  /** What comes after the head, as it stands there, but for the line breaks of Windows. */
+  readonly body: string;
+  /** Why the head could not be read; the body is then the whole text. */
+  readonly problem: string | null;
+}
+
+/** A text without a head is all body. */
+export async function parseFrontMatter(text: string): Promise<FrontMatter> {
+  const plain = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+  const [whole, yaml] = HEAD.exec(plain) ?? [];
+  if (whole === undefined || yaml === undefined) return { head: {}, body: plain, problem: null };
+  try {
+    const head = (await parseYaml(yaml)) ?? {};
+    if (typeof head !== "object" || Array.isArray(head)) throw new Error("it is not a map");
+    return { head: { ...head }, body: plain.slice(whole.length), problem: null };
+  } catch (error) {
+    return { head: {}, body: plain, problem: describe(error as Error, yaml) };
+  }
+}
+
+// --- internal ---
+
+const HEAD = /^---[ \t]*\n((?:[\s\S]*?\n)?)---[ \t]*(?:\n|$)/;
+/** A longer head is refused: the parser takes milliseconds for a kilobyte of the worst kind. */
+const MAX_CHARS = 8192;
+
+let last: Promise<unknown> = Promise.resolve();
+
+/** Parses one head per turn of the event loop, since the worst take tens of milliseconds. */
+function parseYaml(text: string): Promise<unknown> {
+  const parsed = last.then(async () => {
+    const { parse } = await import("yaml");
+    await setImmediate();
+    if (text.length > MAX_CHARS) throw new Error(`it has more than ${MAX_CHARS} characters`);
+    return parse(text, { maxAliasCount: 0, prettyErrors: false }) as unknown;
+  });
+  last = parsed.catch(() => {});
+  return parsed;
+}
+
+function describe(error: Error & { readonly pos?: readonly [number, number] }, yaml: string): string {
+  const [message = ""] = error.message.split("\n", 1);
+  if (error.pos === undefined) return message;
+  // Add one for the line of dashes above the YAML.
+  return `${message} (line ${yaml.slice(0, error.pos[0]).split("\n").length + 1})`;
+}
