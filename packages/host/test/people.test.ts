@@ -10,7 +10,7 @@ const MASTER = ["--auth-token", "a-token-of-our-own"];
 
 async function add(home: string, ...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await run(home, ["token", "add", ...args]);
-  expect([code, stderr]).toEqual([0, expect.stringContaining("shown this once")]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("shown only once")]);
   return stdout.trim();
 }
 
