@@ -176,6 +176,30 @@ describe("a run", () => {
     await eventually(async () => (await other.call("GET", `/runs/${run_id}`)).body.status === "cancelled");
   });
 
+  test("of a loaded session is read without its log, and is the same after a restart", async () => {
+    const root = scratch();
+    const served = await serve({ root });
+    const body = { agent_name: "otter", mode: "async", input: input("say hi") };
+    const started = (await served.call("POST", "/runs", { body })).body;
+    const session = served.sessions.find(started.run_id)!;
+    await session.idle();
+    await session.set({ agent: "plan" });
+    const { logs } = served.sessions;
+    let reads = 0;
+    const read: typeof logs.read = (...asked) => {
+      reads++;
+      return logs.read(...asked);
+    };
+    const counting = await serve({ sessions: { ...served.sessions, logs: { ...logs, read } } });
+    const run = await counting.call("GET", `/runs/${session.id}`);
+    expectReply("GET /runs/{run_id}", run);
+    expect(run.body).toMatchObject({ status: "completed", agent_name: "otter", created_at: started.created_at });
+    expect((await counting.call("POST", `/runs/${session.id}/cancel`)).body).toEqual(run.body);
+    expect(reads).toBe(0);
+    await served.stop();
+    expect((await (await serve({ root })).call("GET", `/runs/${session.id}`)).body).toEqual(run.body);
+  });
+
   test("ends for itself while another prompt waits in its session", async () => {
     const served = await serve({ agents });
     const body = { agent_name: "otter", mode: "async", input: input("wait") };

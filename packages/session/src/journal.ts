@@ -4,7 +4,7 @@
  * the first write that succeeds.
  */
 import type { Conversation } from "@chimera/acp-schema/conversation";
-import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { type Entry, type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import { namedError } from "./errors.js";
@@ -243,6 +243,10 @@ function createProgress() {
   };
 }
 
+function boundsTurn(type: string): boolean {
+  return type === "user_message" || endsTurn(type);
+}
+
 /** The text itself, or one too long for a record cut between characters. */
 function pieces(text: string): readonly string[] {
   if (text.length <= limits.recordChars) return [text];
@@ -277,8 +281,8 @@ function createRecorder(deps: {
       deps.onFault(error);
       throw error;
     }
-    // Not `entry.event`: it would be put together for every delta, and the fold does not read the number.
-    deps.onRecords(bodies);
+    // Not every `entry.event`: it would be put together for each delta, and the fold reads only when turns begin and end.
+    deps.onRecords(bodies.map((body, at) => (boundsTurn(body.type) ? entries[at]!.event : body)));
     return entries;
   };
   const deltas = createDeltas(append, deps.coalesce);

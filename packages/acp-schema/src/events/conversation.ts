@@ -9,17 +9,17 @@ import {
   newFold,
   numbersOf,
   redoable,
+  type Timed,
   type TurnView,
   take,
   undoable,
 } from "./fold.js";
 import type { Message } from "./message.js";
 import type { Metadata } from "./metadata.js";
-import type { SessionEvent } from "./record.js";
 
 export interface Conversation {
   /** The next entry, in the order of the log; a record's number is not read. Of lost records only their count is known. */
-  apply(entry: SessionEvent | Lost): void;
+  apply(entry: Timed | Lost): void;
   /** Turns in order, undone ones too. */
   readonly turns: readonly TurnView[];
   readonly settings: ChangedSettings;

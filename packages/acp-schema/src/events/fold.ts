@@ -13,6 +13,11 @@ export interface TurnView {
   readonly prompt: { readonly text: string; readonly content?: readonly { readonly type: string }[] };
   /** What its sender calls the prompt; null where it was not named. */
   readonly key: string | null;
+  /** The agent that clients had chosen by then; null where none had. */
+  readonly agent: string | null;
+  /** When it was asked and when it ended, as far as the records say. */
+  readonly createdAt: string | null;
+  endedAt: string | null;
   started: boolean;
   ended: boolean;
   undone: boolean;
@@ -109,8 +114,11 @@ export function newFold(keepsMessages: boolean) {
   };
 }
 
+/** An event with the time that its log gave it, where it has come from there. */
+export type Timed = SessionEvent & { readonly ts?: string };
+
 /** Applies one record of today's names. */
-export function take(fold: Fold, record: SessionEvent): void {
+export function take(fold: Fold, record: Timed): void {
   if (!Object.hasOwn(HANDLERS, record.type)) return;
   // A turn takes a record at least: a number beyond them all would be a list of nothing but holes.
   if (record.turn !== null && record.turn >= fold.seq) return;
@@ -152,7 +160,7 @@ type Handler<T extends RecordType> = (
   fold: Fold,
   metadata: Metadata<T>,
   turn: TurnView | undefined,
-  record: SessionEvent,
+  record: Timed,
 ) => void;
 
 const addPart: Handler<"text_delta" | "thought_delta" | "part_end"> = ({ reply }, _metadata, _turn, record) =>
@@ -160,10 +168,11 @@ const addPart: Handler<"text_delta" | "thought_delta" | "part_end"> = ({ reply }
 
 /** Record type -> what it changes. Types that are missing here change nothing. */
 const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
-  user_message({ turns, facts, seq }, { text, content, key = null }, _turn, record) {
+  user_message({ turns, facts, seq, settings: { agent = null } }, { text, content, key = null }, _turn, record) {
     const number = record.turn ?? turns.length;
     facts.firstPrompt ??= text;
-    turns[number] = newTurn(number, seq, content ? { text, content } : { text }, key);
+    const prompt = content ? { text, content } : { text };
+    turns[number] = newTurn({ number, seq, prompt, key, agent, createdAt: record.ts ?? null });
   },
   turn_start(_fold, _metadata, turn) {
     if (turn) turn.started = true;
@@ -263,28 +272,26 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   redo(fold, { turns: count }) {
     rewind(fold, redoable(fold).slice(0, count), "redo");
   },
-  agent_result(fold, { output, success, error, steps, cost }, turn) {
+  agent_result(fold, { output, success, error, steps, cost }, turn, { ts = null }) {
     // An agent from elsewhere may yield no steps; its result then says how many it took.
     if (turn && turn.steps === 0 && steps > 0) {
       takesEffect(fold, turn).steps = steps;
       fold.facts.steps += steps;
     }
     fold.facts.lastResult = { success, error };
-    endTurn(fold, turn, { output, success, error, steps, cost, cancelled: false });
+    endTurn(fold, turn, { output, success, error, steps, cost, cancelled: false }, ts);
   },
-  cancelled(fold, { output, steps, cost }, turn) {
+  cancelled(fold, { output, steps, cost }, turn, { ts = null }) {
     fold.facts.lastResult = { success: false, error: "cancelled" };
     const taken = { steps: steps ?? turn?.steps ?? 0, cost: cost ?? 0 };
-    endTurn(fold, turn, { output, success: false, cancelled: true, error: null, ...taken });
+    endTurn(fold, turn, { output, success: false, cancelled: true, error: null, ...taken }, ts);
   },
 };
 
-function newTurn(number: number, seq: number, prompt: TurnView["prompt"], key: string | null): TurnView {
+function newTurn(asked: Pick<TurnView, "number" | "seq" | "prompt" | "key" | "agent" | "createdAt">): TurnView {
   return {
-    number,
-    seq,
-    prompt,
-    key,
+    ...asked,
+    endedAt: null,
     started: false,
     ended: false,
     undone: false,
@@ -296,7 +303,7 @@ function newTurn(number: number, seq: number, prompt: TurnView["prompt"], key: s
     result: null,
     failure: null,
     usage: { ...NO_TOKENS },
-    messages: [{ role: "user", ...prompt } as Message],
+    messages: [{ role: "user", ...asked.prompt } as Message],
   };
 }
 
@@ -313,7 +320,7 @@ function endReply({ reply }: Fold, turn: TurnView | undefined): void {
   if (parts.length > 0) turn?.messages.push({ role: "assistant", parts });
 }
 
-function endTurn(fold: Fold, turn: TurnView | undefined, result: TurnResult): void {
+function endTurn(fold: Fold, turn: TurnView | undefined, result: TurnResult, ts: string | null): void {
   endReply(fold, turn);
   if (!turn) return;
   const { output } = result;
@@ -323,6 +330,7 @@ function endTurn(fold: Fold, turn: TurnView | undefined, result: TurnResult): vo
     turn.messages.push({ role: "assistant", parts: [{ type: "text", text: output }] });
   turn.result = result;
   turn.ended = true;
+  turn.endedAt = ts;
 }
 
 function rewind(fold: Fold, taken: readonly TurnView[], direction: "undo" | "redo"): void {

@@ -26,6 +26,8 @@ export function agentRunRoutes({ deps, openSession, creations, streams }: RouteD
 
   const readRun = async (id: string): Promise<Run> => {
     await requireRun(id);
+    const last = sessions.find(id)?.conversation.turns.at(-1);
+    if (last) return runOf(id, deps.name, last);
     const fold = createRunFold(id, deps.name);
     for await (const entry of sessions.logs.read(id)) if (entry.type !== "text_delta") fold.apply(entry);
     if (!fold.run) throw new HttpError(404, "run_not_found", `there is no run ${id}`);
@@ -102,23 +104,30 @@ function settled(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
+/** A turn as a run. @param program the agent where nobody chose another */
+function runOf(id: string, program: string, turn: TurnView): Run {
+  const { output = "", error = null } = turn.result ?? {};
+  return {
+    run_id: id,
+    agent_name: turn.agent ?? program,
+    status: statusOf(turn),
+    session_id: id,
+    output: output === "" ? [] : [message(output)],
+    error,
+    created_at: turn.createdAt ?? "",
+    finished_at: turn.endedAt,
+  };
+}
+
 /** Turns of a session as runs, of which the last is the one that is read, and the events that they went through. */
 function createRunFold(id: string, program: string) {
   const upgrade = createUpgrade();
   const conversation = foldConversation({ keep: "state" });
-  /** By number of turn, what the fold of a conversation does not keep. */
-  const kept: { agent_name: string; created_at: string; finished_at: string | null }[] = [];
-  const runOf = (turn: TurnView): Run => {
-    const { output = "", error = null } = turn.result ?? {};
-    const { agent_name, ...times } = kept[turn.number]!;
-    const said = output === "" ? [] : [message(output)];
-    return { run_id: id, agent_name, status: statusOf(turn), session_id: id, output: said, error, ...times };
-  };
   return {
     /** The last turn so far; null before the first prompt. */
     get run() {
       const last = conversation.turns.at(-1);
-      return last ? runOf(last) : null;
+      return last ? runOf(id, program, last) : null;
     },
     /** Takes the next entry. Returns what a client of the run is shown of it, if anything. */
     apply(entry: LogEntry<SessionEvent>) {
@@ -131,10 +140,7 @@ function createRunFold(id: string, program: string) {
       conversation.apply(record);
       const turn = conversation.turns[record.turn ?? conversation.turns.length - 1];
       if (!turn || record.type === "config_changed") return null;
-      const { agent: agent_name = program } = conversation.settings;
-      if (record.type === "user_message") kept[turn.number] = { agent_name, created_at: record.ts, finished_at: null };
-      if (endsTurn(record.type)) kept[turn.number]!.finished_at = record.ts;
-      return { type: EVENTS[statusOf(turn)], run: runOf(turn) };
+      return { type: EVENTS[statusOf(turn)], run: runOf(id, program, turn) };
     },
   };
 }
