@@ -33,7 +33,6 @@ export {
   type ServingProgram,
   type StartedExtension,
 } from "./profile.js";
-export { replaceFile } from "./replace-file.js";
 export { SESSION_FLAGS, serveCommands } from "./serve/command.js";
 export { readClientToken } from "./serve/http-access.js";
 export { untilEnd } from "./serve/until-end.js";

@@ -1,8 +1,9 @@
 /** The directories that a person trusts, by real path, in one small file of the home. See docs/decisions/0056 for what trust means. */
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
+import { replaceFileSync } from "@chimera/event-store/claim";
 import { orElse } from "./or-else.js";
-import { replaceFile } from "./replace-file.js";
+import { makeDirectory } from "./paths.js";
 
 export type Trust = ReturnType<typeof createTrust>;
 
@@ -26,7 +27,8 @@ export function createTrust(file: string, home: string) {
     /** Stores an answer, which applies until the next one. */
     answer(cwd: string, trusted: boolean) {
       const directories = { ...read(file), [real(cwd)]: trusted };
-      replaceFile(file, `${JSON.stringify({ version: VERSION, directories }, null, 2)}\n`);
+      makeDirectory(dirname(file));
+      replaceFileSync(file, `${JSON.stringify({ version: VERSION, directories }, null, 2)}\n`);
     },
   };
 }

@@ -1,7 +1,8 @@
 /** Runs conversations one after the other until the person leaves. `/new` and `/resume` open the next one. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { replaceFileSync } from "@chimera/event-store/claim";
 import {
   type Config,
   type Invocation,
@@ -9,7 +10,6 @@ import {
   type RunningCore,
   readClientToken,
   readConfig,
-  replaceFile,
   requireHome,
   resolvePaths,
   UsageError,
@@ -238,7 +238,8 @@ function openInputHistory(path: string | null) {
       if (path === null) return;
       const lines = entries.slice(0, MOST_TYPED).map((entry) => `${JSON.stringify(entry)}\n`);
       try {
-        replaceFile(path, lines.join(""));
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        replaceFileSync(path, lines.join(""));
       } catch {
         // The conversation continues without a history that cannot be written.
       }

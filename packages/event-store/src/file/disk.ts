@@ -1,11 +1,11 @@
 /** How a store uses the disk: a bounded number of open files, syncs that do not block the event loop, and atomic replacement of files. */
-import { randomBytes } from "node:crypto";
-import { closeSync, fdatasync, fsync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fdatasync, fsync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { LIMITS } from "../limits.js";
+import { MARK, mayPass, tempName } from "./replace-file.js";
 
 const fsyncAsync = promisify(fsync);
 const fdatasyncAsync = promisify(fdatasync);
@@ -154,23 +154,6 @@ export async function replaceFile(path: string, text: string, disk: DiskSync | n
   await disk?.path(dirname(path));
 }
 
-/** Replaces a file synchronously and without syncing it; `write` writes its content. */
-export function replaceFileSync(path: string, write: (fd: number) => void): void {
-  const temp = tempName(path);
-  try {
-    const fd = openSync(temp, "wx", 0o600);
-    try {
-      write(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(temp, path);
-  } catch (error) {
-    rmSync(temp, { force: true });
-    throw error;
-  }
-}
-
 /** Temporary files of replacements that have not been renamed over the file: one is being written, or its process was killed. */
 export function listDrafts(path: string): string[] {
   const directory = dirname(path);
@@ -199,20 +182,13 @@ function createSlots(count: number) {
   };
 }
 
-const MARK = ".tmp-";
-
-function tempName(path: string): string {
-  return `${path}${MARK}${randomBytes(6).toString("hex")}`;
-}
-
-/** Asynchronous, since a file system may write the new file out first; retried on Windows, where a scanner may hold the old file. */
+/** Asynchronous, since a file system may write the new file out first. */
 async function renameOver(from: string, to: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await rename(from, to);
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (process.platform !== "win32" || (code !== "EPERM" && code !== "EACCES") || attempt === 9) throw error;
+      if (!mayPass(error) || attempt === 9) throw error;
       await delay(10 << attempt);
     }
   }

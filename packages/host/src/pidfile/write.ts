@@ -1,10 +1,9 @@
 /** Records a running server as the only one on its port while this process lives. */
 import { rmSync } from "node:fs";
 import { isStoreError } from "@chimera/event-store";
-import { type Claim, claim, createHeartbeat, type Heartbeat } from "@chimera/event-store/claim";
+import { type Claim, claim, createHeartbeat, type Heartbeat, replaceFileSync } from "@chimera/event-store/claim";
 import { HostError } from "../errors.js";
 import { makeDirectory } from "../paths.js";
-import { replaceFile } from "../replace-file.js";
 import {
   hashToken,
   ownerOf,
@@ -146,9 +145,9 @@ function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, 
     heartbeat.stop();
   };
   try {
-    if (options.keepsToken && options.authToken) replaceFile(pathOf(place, "token"), `${options.authToken}\n`);
+    if (options.keepsToken && options.authToken) replaceFileSync(pathOf(place, "token"), `${options.authToken}\n`);
     else rmSync(pathOf(place, "token"), { force: true });
-    replaceFile(path, `${JSON.stringify(record, null, 2)}\n`);
+    replaceFileSync(path, `${JSON.stringify(record, null, 2)}\n`);
   } catch (error) {
     remove();
     throw error;
