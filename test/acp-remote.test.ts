@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import * as sdk from "@agentclientprotocol/sdk";
 import { createHttpStream } from "@agentclientprotocol/sdk/experimental/http-client";
+import { serverEvents } from "@chimera/client";
 import { resumingFetch } from "@chimera/client/acp";
 import { expect, test } from "vitest";
 import { startLink } from "./link.js";
@@ -304,19 +305,9 @@ test("V11 after a kill the connection is unknown, and another one goes on from t
     });
     expect(response.status).toBe(200);
     const frames: Frame[] = [];
-    let rest = "";
     try {
-      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-        const parts = (rest + Buffer.from(chunk).toString()).split("\n\n");
-        rest = parts.pop() ?? "";
-        for (const part of parts) {
-          const data = /^data: (.*)$/m.exec(part)?.[1];
-          if (data)
-            frames.push({
-              id: Number(/^id: (\d+)$/m.exec(part)?.[1] ?? Number.NaN) || null,
-              message: JSON.parse(data),
-            });
-        }
+      for await (const events of serverEvents(response, stop.signal)) {
+        for (const { id, data } of events) frames.push({ id: Number(id) || null, message: JSON.parse(data) });
         if (isEnough(frames)) break;
       }
     } catch {

@@ -1,24 +1,13 @@
 // The walk of the README over HTTP, against the built program.
 import { describe, expect, test } from "vitest";
 import { addressOf, startProgram } from "./program.js";
+import { framesOf, type SseFrame } from "./server.js";
 
-interface Frame {
-  readonly id?: number;
-  readonly event: string;
-  readonly data: Record<string, unknown>;
-}
-
-/** Reads a stream to its end and splits it into frames. */
-async function readFrames(response: Response): Promise<Frame[]> {
-  const text = await response.text();
-  return text
-    .split("\n\n")
-    .filter((block) => /^event:/m.test(block))
-    .map((block) => {
-      const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
-      const id = field("id");
-      return { ...(id !== undefined && { id: Number(id) }), event: field("event")!, data: JSON.parse(field("data")!) };
-    });
+/** Reads a stream to its end. */
+async function readFrames(response: Response): Promise<SseFrame[]> {
+  const frames: SseFrame[] = [];
+  for await (const frame of framesOf(response)) frames.push(frame);
+  return frames;
 }
 
 /** Starts a server, runs one session to its end and reads it twice: whole, and from a cursor. */

@@ -1,4 +1,5 @@
 // A built program that serves HTTP, and a client that shows statuses, bodies and frames as they are.
+import { serverEvents } from "@chimera/client";
 import { addressOf, type Program, type Surroundings, startProgram } from "./program.js";
 
 export interface Answer {
@@ -69,12 +70,7 @@ export async function startServer(
     const response = await send(`GET ${path}`, options, gone.signal);
     if (response.status !== 200 || !response.body) throw new Error(`${path} answered ${response.status}`);
     try {
-      let rest = "";
-      for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-        const blocks = (rest + chunk).split("\n\n");
-        rest = blocks.pop() ?? "";
-        for (const block of blocks) if (/^event:/m.test(block)) yield parseFrame(block);
-      }
+      yield* framesOf(response, gone.signal);
     } finally {
       gone.abort();
     }
@@ -101,12 +97,9 @@ export async function until(frames: AsyncIterable<SseFrame>, fits: (frame: SseFr
   throw new Error(`the stream ended after ${seen.map((frame) => frame.event).join(", ") || "nothing"}`);
 }
 
-function parseFrame(block: string): SseFrame {
-  const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
-  const id = field("id");
-  return {
-    ...(id !== undefined && { id: Number(id) }),
-    event: field("event") ?? "",
-    data: JSON.parse(field("data") ?? "null"),
-  };
+/** The named events of a stream, each as it is: what the client passes over, and records that it has already, too. */
+export async function* framesOf(response: Response, signal = new AbortController().signal): AsyncGenerator<SseFrame> {
+  for await (const events of serverEvents(response, signal))
+    for (const { id, event, data } of events)
+      if (event !== "") yield { ...(id !== undefined && { id: Number(id) }), event, data: JSON.parse(data) };
 }

@@ -1,28 +1,45 @@
 // People who prompt sessions over any server that is up, and readers that follow them, with a note of everything that was acknowledged.
+import { createClient } from "@chimera/client";
 import { pause } from "../soak/chance.mjs";
+
+/** Stands for the address of any server. */
+const ANY = "http://any";
 
 export async function startTraffic({ nodes, chance, counts, problems, sessions: count, readers, restMs, answerMs }) {
   let isOver = false;
-  const ask = (method, path, body) =>
-    fetch(`${nodes.any().address}${path}`, {
-      method,
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(answerMs),
+  /** A client whose every request goes to a server that is up, and says so first. */
+  const clientOf = (onAddress, options) =>
+    createClient({
+      url: ANY,
+      ...options,
+      fetch(input, init) {
+        const { address } = nodes.any();
+        onAddress(address);
+        return fetch(input.replace(ANY, address), init);
+      },
     });
 
+  const opening = clientOf(() => {}, { timeoutMs: answerMs });
   async function openSession() {
     for (;;) {
-      const response = await ask("POST", "/session", {}).catch(() => null);
-      if (response?.status === 201) return { id: (await response.json()).session_id, sent: new Map(), readers: [] };
+      const session = await opening.sessions.create().catch(() => null);
+      if (session) return { id: session.id, sent: new Map(), readers: [] };
       await pause(100);
     }
   }
 
-  /** Sends a prompt with a unique text, and returns its result. */
+  /**
+   * Sends a prompt with a unique text, and returns its result. The client would add an idempotency key, by which nodes find out the result of
+   * a prompt whose server died. This one has none.
+   */
   async function prompt(id, text) {
     try {
-      const response = await ask("POST", `/sessions/${id}/turns`, { prompt: text });
+      const response = await fetch(`${nodes.any().address}/sessions/${id}/turns`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ prompt: text }),
+        signal: AbortSignal.timeout(answerMs),
+      });
       const { error } = await response.json();
       if (response.status === 202) return "acknowledged";
       if (error === "outcome_unknown") return "unknown";
@@ -43,38 +60,31 @@ export async function startTraffic({ nodes, chance, counts, problems, sessions: 
     }
   }
 
-  /** Follows a session over any server that is up, from the last record it has. */
+  /** Follows a session over any server that is up, from the last record it has. The client says when a record is missing. */
   async function follow(session) {
-    const reader = { seen: 0, isDone: false, at: null };
+    const reader = { seen: 0, at: null, stop: new AbortController() };
     session.readers.push(reader);
-    while (!reader.isDone) {
-      const gone = new AbortController();
-      const timer = setInterval(() => reader.isDone && gone.abort(), 100);
-      try {
-        reader.at = nodes.any().address;
-        const response = await fetch(`${reader.at}/sessions/${session.id}/events`, {
-          headers: { "last-event-id": String(reader.seen) },
-          signal: gone.signal,
-        });
-        let rest = "";
-        for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-          const blocks = (rest + chunk).split("\n\n");
-          rest = blocks.pop() ?? "";
-          for (const block of blocks) {
-            const [, id] = /^id: (\d+)$/m.exec(block) ?? [];
-            if (id === undefined) continue;
-            if (Number(id) !== reader.seen + 1)
-              problems.push(`${session.id}: a reader got record ${id} after ${reader.seen}`);
-            reader.seen = Number(id);
-            counts.delivered += 1;
-          }
-        }
-      } catch {
-        // Its server is gone, frozen or not there yet.
-      }
-      clearInterval(timer);
+    const onRetry = () => {
       counts.reconnects += 1;
-      await pause(50);
+    };
+    const client = clientOf(
+      (address) => {
+        reader.at = address;
+      },
+      { onRetry },
+    );
+    const { signal } = reader.stop;
+    const onLoss = ({ missing }) =>
+      problems.push(`${session.id}: a reader was sent a notice that record ${missing.first} is lost`);
+    try {
+      // Each stream ends with a turn, and the next one begins where it ended.
+      for (; !signal.aborted; onRetry())
+        for await (const { seq } of client.sessions.open(session.id).follow({ from: reader.seen, signal, onLoss })) {
+          reader.seen = seq;
+          counts.delivered += 1;
+        }
+    } catch (error) {
+      if (!signal.aborted) problems.push(`${session.id}: a reader at ${reader.at} ended with ${error}`);
     }
   }
 
@@ -89,7 +99,7 @@ export async function startTraffic({ nodes, chance, counts, problems, sessions: 
       await Promise.all(living);
     },
     async stop() {
-      for (const session of sessions) for (const reader of session.readers) reader.isDone = true;
+      for (const session of sessions) for (const reader of session.readers) reader.stop.abort();
       await Promise.all(following);
     },
   };

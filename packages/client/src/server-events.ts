@@ -11,6 +11,10 @@ export interface ServerEvent {
  * Reads server-sent events in the form of our server: lines end with "\n", and `data` is one line. Yields the events of a chunk together.
  * Reads only as fast as the consumer, and counts silence only while the consumer waits. Throws after too long a silence, and the signal's
  * reason when it aborts, because under Node an aborted body does not always report that while a chunk arrives.
+ *
+ * @example
+ * const response = await fetch(`${url}/sessions/${id}/events`, { headers, signal });
+ * for await (const events of serverEvents(response, signal)) for (const { data } of events) console.log(JSON.parse(data));
  */
 export async function* serverEvents(response: Response, signal: AbortSignal): AsyncGenerator<ServerEvent[]> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();

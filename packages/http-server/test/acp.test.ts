@@ -15,6 +15,7 @@ import { WebSocket } from "ws";
 import { createApp } from "../src/index.js";
 import { LIMITS } from "../src/limits.js";
 import { listen } from "../src/node.js";
+import { blocksOf } from "./fixture.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: a message is whatever arrived.
 type Loose = any;
@@ -131,15 +132,9 @@ async function open(served: Served, headers: Headers) {
   const frames: SseFrame[] = [];
   let isEnded = false;
   const reading = (async () => {
-    let rest = "";
-    const decoder = new TextDecoder();
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      const blocks = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
-      rest = blocks.pop() ?? "";
-      for (const block of blocks) {
-        const data = /^data: (.*)$/m.exec(block)?.[1];
-        if (data !== undefined) frames.push({ id: /^id: (.*)$/m.exec(block)?.[1] ?? null, message: JSON.parse(data) });
-      }
+    for await (const block of blocksOf(response)) {
+      const data = /^data: (.*)$/m.exec(block)?.[1];
+      if (data !== undefined) frames.push({ id: /^id: (.*)$/m.exec(block)?.[1] ?? null, message: JSON.parse(data) });
     }
   })().then(
     () => {

@@ -184,17 +184,12 @@ export async function openStream(
   });
   const frames: Frame[] = [];
   let text = "";
-  let rest = "";
   const ended = (async () => {
-    const decoder = new TextDecoder();
     try {
-      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-        const piece = decoder.decode(chunk, { stream: true });
+      for await (const block of blocksOf(response, (piece) => {
         text += piece;
-        const blocks = (rest + piece).split("\n\n");
-        rest = blocks.pop() ?? "";
-        frames.push(...blocks.filter((block) => !block.startsWith(":")).map(frameOf));
-      }
+      }))
+        if (!block.startsWith(":")) frames.push(frameOf(block));
     } catch {
       // A cut is an end too.
     }
@@ -209,6 +204,19 @@ export async function openStream(
       await eventually(() => condition(frames));
     },
   };
+}
+
+/** A stream as it comes, block by block: clients are written for this wire, so its tests read it without one. */
+export async function* blocksOf(response: Response, onText = (_: string) => {}): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    const piece = decoder.decode(chunk, { stream: true });
+    onText(piece);
+    const blocks = (rest + piece).split("\n\n");
+    rest = blocks.pop() ?? "";
+    yield* blocks;
+  }
 }
 
 export async function eventually(condition: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Peers } from "../src/deps.js";
 import { type Answer, eventually, newSession, runTurn, type Served, scratch, serve } from "./fixture.js";
 import { expectError } from "./shape.js";
 
@@ -82,13 +81,13 @@ test("another request with the key of a session is refused, whatever it is that 
 
 test("a fork, a session without a prompt, a command and a run are made once", async () => {
   const root = scratch();
-  const commandsCwd = scratch();
-  mkdirSync(join(commandsCwd, ".opencode", "command"), { recursive: true });
+  const cwd = scratch();
+  mkdirSync(join(cwd, ".opencode", "command"), { recursive: true });
   writeFileSync(
-    join(commandsCwd, ".opencode", "command", "greet.md"),
+    join(cwd, ".opencode", "command", "greet.md"),
     "---\ndescription: Greet\nargs:\n  - name: whom\n    description: whom\n---\nsay hello $1\n",
   );
-  const before = await serve({ root, commandsCwd });
+  const before = await serve({ root, defaultCwd: cwd });
   const { id } = await newSession(before);
   await runTurn(before, id, "say a");
   await runTurn(before, id, "say b");
@@ -115,7 +114,7 @@ test("a fork, a session without a prompt, a command and a run are made once", as
   expect(other.body.session_id).not.toBe(first[0]);
   await before.sessions.find(id)!.idle();
   await before.stop();
-  const after = await serve({ root, commandsCwd });
+  const after = await serve({ root, defaultCwd: cwd });
   expect(await all(after)).toEqual(first);
   expect((await after.call("GET", `/sessions/${id}`)).body.summary.turns).toBe(3);
 });
@@ -145,28 +144,4 @@ test("a session whose maker died before it was prompted is prompted by the reque
   const session = after.sessions.find(id)!;
   await eventually(() => session.state === "idle");
   expect([session.conversation.turns.length, session.settings.readOnly]).toEqual([1, true]);
-});
-
-test("of nodes that share a store each finds what another one made, and has that one answer", async () => {
-  const root = scratch();
-  const nodes: ((request: string) => Promise<string>)[] = [];
-  const node = async () => {
-    const own = nodes.length;
-    const peers: Peers = {
-      ask: async (_, request) => nodes[1 - own]!(request),
-      serve: async (handle) => void nodes.push(handle),
-      isElsewhere: async () => false,
-      held: async () => new Set(),
-      tokens: { read: async () => null, write: async () => {}, remove: async () => {}, onVoid() {} },
-    };
-    return serve({ root, peers });
-  };
-  const [one, other] = [await node(), await node()];
-  // Each has looked before the other one makes anything.
-  for (const served of [one, other]) expect((await send(served, "POST", "/session", {}, "first")).status).toBe(201);
-  const made = await send(one, "POST", "/sessions", { prompt: "say a" });
-  const again = await send(other, "POST", "/sessions", { prompt: "say a" });
-  expect([again.status, again.body.session_id]).toEqual([201, made.body.session_id]);
-  expectError(await send(other, "POST", "/sessions", { prompt: "say b" }), 422, "key_reused");
-  expect([one.sessions.live().length, other.sessions.live().length]).toEqual([2, 0]);
 });

@@ -60,3 +60,16 @@ test("what is asked of the other server is done there as it was asked here, also
   );
   expect([done?.status, done?.body]).toEqual([200, same?.body]);
 });
+
+test("a key finds what the other server made, and the other one answers", async () => {
+  const [one, other] = await serveTwo(9);
+  const send = (served: Served, path: string, key: string, body: object) =>
+    served.call("POST", path, { body, headers: { "idempotency-key": key } });
+  // Each has looked before the other one makes anything.
+  for (const served of [one, other]) expect((await send(served, "/session", "first", {})).status).toBe(201);
+  const made = await send(one, "/sessions", "second", { prompt: "say a" });
+  const again = await send(other, "/sessions", "second", { prompt: "say a" });
+  expect([again.status, again.body.session_id]).toEqual([201, made.body.session_id]);
+  expectError(await send(other, "/sessions", "second", { prompt: "say b" }), 422, "key_reused");
+  expect([one.sessions.live().length, other.sessions.live().length]).toEqual([2, 0]);
+});
