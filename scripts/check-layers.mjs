@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Holds the architecture: layers.json against every import and every manifest, and zero import cycles.
+// Holds the architecture: layers.json against every import, every manifest and every long function, and zero import cycles.
 import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, posix } from "node:path";
 import { findCycles } from "./find-cycles.mjs";
 import { runGate } from "./gate.mjs";
-import { readImports } from "./read-source.mjs";
+import { readFunctions, readImports } from "./read-source.mjs";
 import { listFiles, readPackages } from "./workspace.mjs";
 
 /** @returns {Promise<{ problems: string[], summary: string }>} each problem starts with `file:line` */
@@ -15,18 +15,21 @@ export async function checkLayers(root) {
   const world = { root, layers, packages: new Map(packages.map((one) => [one.name, one])) };
   const problems = [...checkTable(layers, packages)];
   const files = new Map();
+  const long = createLongFunctions(layers.longFunctions ?? {});
 
   for (const owner of packages) {
     problems.push(...checkManifest(world, owner));
     for (const path of listFiles(root, owner.dir, [".ts", ".tsx", ".mts"])) {
       const inSource = path.startsWith(`${owner.dir}/src/`);
-      const { imports, processUses } = readImports(path, readFileSync(join(root, path), "utf8"));
+      const text = readFileSync(join(root, path), "utf8");
+      const { imports, processUses } = readImports(path, text);
       const source = { path, owner, inSource };
       for (const { specifier, line } of imports) {
         const problem = checkImport(world, source, specifier);
         if (problem) problems.push(`${path}:${line} ${problem}`);
       }
       if (!inSource) continue;
+      problems.push(...long.check(path, text));
       files.set(path, imports.map(({ specifier }) => resolveRelative(root, path, specifier)).filter(Boolean));
       if (layers.process.includes(owner.dir)) continue;
       for (const { member, line } of processUses.filter(({ member }) => ambient.has(member))) {
@@ -37,6 +40,7 @@ export async function checkLayers(root) {
     }
   }
 
+  problems.push(...long.unused());
   for (const cycle of findCycles(files)) problems.push(`${cycle[0]}:1 import cycle: ${cycle.join(" -> ")}`);
   for (const cycle of findCycles(packageGraph(packages))) {
     problems.push(`${cycle[0]}/package.json:1 package cycle: ${cycle.join(" -> ")}`);
@@ -48,6 +52,30 @@ export async function checkLayers(root) {
 }
 
 // --- internal ---
+
+/** Longer ones do not fit on a screen, and nobody sees what they close over. */
+const MOST_LINES = 80;
+
+/** The table holds what was longer when the rule came. It gets no new row, and no number in it grows. */
+function createLongFunctions(table) {
+  const seen = new Set();
+  return {
+    check(path, text) {
+      return readFunctions(path, text).flatMap(({ name, line, lines }) => {
+        const row = `${path} ${name}`;
+        if (lines <= MOST_LINES) return [];
+        seen.add(row);
+        if (lines <= (table[row] ?? MOST_LINES)) return [];
+        const bound = table[row] ? `the ${table[row]} of layers.json "longFunctions"` : MOST_LINES;
+        return [`${path}:${line} ${name} has ${lines} lines, more than ${bound}: give its parts names of their own`];
+      });
+    },
+    unused: () =>
+      Object.keys(table)
+        .filter((row) => !seen.has(row))
+        .map((row) => `layers.json:1 names ${row}, which is not longer than ${MOST_LINES} lines: remove it`),
+  };
+}
 
 const ambient = new Set(["env", "argv", "exit"]);
 

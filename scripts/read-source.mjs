@@ -1,4 +1,4 @@
-// What a source file imports and says, by the parser and not by pattern: types, re-exports and import() included.
+// What a source file imports, says and how long its functions are, by the parser and not by pattern: types, re-exports and import() included.
 import { parseSync } from "oxc-parser";
 
 /**
@@ -19,6 +19,21 @@ export function readImports(path, text) {
   return { imports, processUses };
 }
 
+/** @returns {{ name: string, line: number, lines: number }[]} every function that has a body, by the name it is declared or assigned with */
+export function readFunctions(path, text) {
+  const functions = [];
+  const names = new Map();
+  walk(parse(path, text), (node) => {
+    const value = node.init ?? node.value;
+    const key = node.id ?? node.key;
+    if (value && key?.name) names.set(value, key.name);
+    if (!FUNCTIONS.has(node.type) || !node.body) return;
+    const name = node.id?.name ?? names.get(node) ?? "(anonymous)";
+    functions.push({ name, line: lineAt(text, node.start), lines: lineAt(text.slice(node.start, node.end), Number.POSITIVE_INFINITY) });
+  });
+  return functions;
+}
+
 /** Every string and piece of template in a file, comments left out. */
 export function readStrings(path, text) {
   const strings = [];
@@ -30,6 +45,8 @@ export function readStrings(path, text) {
 }
 
 // --- internal ---
+
+const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
 
 function parse(path, text) {
   const { program, errors } = parseSync(path, text);

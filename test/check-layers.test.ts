@@ -30,3 +30,21 @@ test("imports that lead down pass; one that leads up, or past an export map, fai
   );
   expect(code).toBe(1);
 });
+
+test("a function that fits on a screen passes, and so does one that was longer before; one that grows fails at its line", () => {
+  const withLong = (lines: number, longFunctions: Record<string, number>) =>
+    scratchTree({
+      ...sound,
+      "layers.json": { ...(sound["layers.json"] as object), longFunctions },
+      "packages/log/src/index.ts": `\nexport const log = () => {\n${"  1;\n".repeat(lines - 2)}};\n`,
+    });
+  const row = "packages/log/src/index.ts log";
+  const run = (lines: number, table = {}) => runScript("check-layers.mjs", withLong(lines, table));
+  expect(run(80)).toMatchObject({ code: 0, stderr: "" });
+  expect(run(100, { [row]: 100 })).toMatchObject({ code: 0, stderr: "" });
+  const refused = [run(81), run(101, { [row]: 100 }), run(80, { [row]: 100 })];
+  expect(refused.map(({ code }) => code)).toEqual([1, 1, 1]);
+  expect(refused[0]!.stderr).toContain("packages/log/src/index.ts:2 log has 81 lines, more than 80");
+  expect(refused[1]!.stderr).toContain('log has 101 lines, more than the 100 of layers.json "longFunctions"');
+  expect(refused[2]!.stderr).toContain(`names ${row}, which is not longer than 80 lines: remove it`);
+});

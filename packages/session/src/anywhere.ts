@@ -10,7 +10,7 @@ import { type CallDone, type CallOutcome, perform, type SessionCall, thrownBy } 
 import { heldElsewhere, isSessionError, namedError } from "./errors.js";
 import { createCollected } from "./logs.js";
 import type { Person } from "./person.js";
-import type { PromptInput, Session } from "./session.js";
+import type { PromptInput, Session, SessionClient } from "./session.js";
 import type { ReachableSessions, Sessions } from "./sessions.js";
 import type { Settings } from "./settings.js";
 
@@ -36,33 +36,9 @@ export interface AnywhereOptions {
  * await (await reachable.load(id)).prompt({ text: "go on" }); // wherever the session is
  */
 export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOptions): SessionsAnywhere {
-  const away = new Map<string, AwaySession>();
-  const watching = new Map<string, Promise<AwaySession>>();
-  let isGone = false;
-
-  const askNode = (call: Omit<SessionCall, "person">) => askHolder(ask, { ...call, ...(person && { person }) });
-  const watch = (id: string, told: Settings | null): Promise<AwaySession> => {
-    const known = watching.get(id);
-    if (known) return known;
-    const command: SendCall = (method, args) => send({ session: id, method, args: args.map((value) => ({ value })) });
-    const opening = watchAway(sessions, id, told, command).then((session) => {
-      away.set(id, session);
-      void session.ended.then(() => forget(id, opening));
-      if (isGone) session.leave();
-      return session;
-    });
-    watching.set(id, opening);
-    opening.catch(() => forget(id, opening));
-    return opening;
-  };
-  const forget = (id: string, opened: Promise<AwaySession>): void => {
-    if (watching.get(id) !== opened) return;
-    watching.delete(id);
-    away.get(id)?.leave();
-    away.delete(id);
-  };
+  const askNode = (call: Call) => askHolder(ask, { ...call, ...(person && { person }) });
   /** Done by the node that has the session, or here when none has it. */
-  const send = (call: Omit<SessionCall, "person">): Promise<CallDone> =>
+  const send = (call: Call): Promise<CallDone> =>
     whileMoving(async () => {
       const there = await askNode(call).catch((error: unknown) => {
         // A prompt with a key is run once, however often it is sent.
@@ -71,24 +47,26 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
       });
       return there ?? perform(sessions, call);
     });
+  const away = createAway(sessions, send);
+  const madeWith = async (id: string): Promise<Settings | null> =>
+    ((await askNode({ session: id, method: "made", args: [] }))?.value as Settings | undefined) ?? null;
   const load = (id: string): Promise<Session> =>
     whileMoving(async () => {
       try {
         return await sessions.load(id);
       } catch (error) {
         if (heldElsewhere(error) === null) throw error;
-        const known = away.get(id);
+        const known = away.find(id);
         if (known) return known;
-        const made = await askNode({ session: id, method: "made", args: [] });
+        const made = await madeWith(id);
         if (made === null) throw error;
-        return watch(id, made.value as Settings);
+        return away.watch(id, made);
       }
     });
   /** Has the session as it was after this record, so that what readers ask it is not older than what they read. */
   const reach = async (id: string, seq: number): Promise<void> => {
     if (sessions.find(id)) return;
-    const made = away.has(id) ? null : await askNode({ session: id, method: "made", args: [] });
-    const session = away.get(id) ?? (await watch(id, (made?.value as Settings | undefined) ?? null));
+    const session = away.find(id) ?? (await away.watch(id, await madeWith(id)));
     await session.durable(seq);
   };
 
@@ -109,36 +87,21 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
       if (session === sessions.find(id)) return sessions.loadVisible(id);
       return { session, head: session.lastSeq, visible: createCollected().visible(sessions.logs, session) };
     },
-    find: (id) => sessions.find(id) ?? away.get(id),
-    isAway: (id) => !sessions.find(id) && away.has(id),
-    live: () => [...sessions.live(), ...[...away.values()].filter(({ id }) => !sessions.find(id))],
-    attach(id, client) {
-      if (sessions.find(id) || !away.has(id)) return sessions.attach(id, client);
-      let attached: { detach(): void } | null = null;
-      // What a client lends is of use once the session runs here.
-      const stop = sessions.onLoad((session) => {
-        if (session.id === id) attached ??= sessions.attach(id, client);
-      });
-      return {
-        detach() {
-          stop();
-          attached?.detach();
-        },
-      };
-    },
+    find: (id) => sessions.find(id) ?? away.find(id),
+    isAway: (id) => !sessions.find(id) && away.find(id) !== undefined,
+    live: () => [...sessions.live(), ...away.all().filter(({ id }) => !sessions.find(id))],
+    attach: (id, client) =>
+      sessions.find(id) || !away.find(id) ? sessions.attach(id, client) : attachLater(sessions, id, client),
     async close(id) {
       if (sessions.find(id)) return sessions.close(id);
       await send({ session: id, method: "close", args: [] });
-      away.get(id)?.leave();
+      away.find(id)?.leave();
     },
     async delete(id) {
       if (sessions.find(id)) return sessions.delete(id);
       await send({ session: id, method: "delete", args: [] });
     },
-    leave() {
-      isGone = true;
-      for (const session of away.values()) session.leave();
-    },
+    leave: away.leave,
   };
 }
 
@@ -175,7 +138,58 @@ export async function whileMoving<T>(attempt: () => Promise<T>): Promise<T> {
 const ATTEMPTS = 40;
 const AGAIN_MS = 50;
 
-function isKeyed({ method, args }: Omit<SessionCall, "person">): boolean {
+type Call = Omit<SessionCall, "person">;
+/** The sessions of other nodes that this connection follows. */
+function createAway(sessions: Sessions, send: (call: Call) => Promise<CallDone>) {
+  const followed = new Map<string, AwaySession>();
+  const opening = new Map<string, Promise<AwaySession>>();
+  let isGone = false;
+  const forget = (id: string, opened: Promise<AwaySession>): void => {
+    if (opening.get(id) !== opened) return;
+    opening.delete(id);
+    followed.get(id)?.leave();
+    followed.delete(id);
+  };
+  return {
+    find: (id: string) => followed.get(id),
+    all: () => [...followed.values()],
+    watch(id: string, told: Settings | null): Promise<AwaySession> {
+      const known = opening.get(id);
+      if (known) return known;
+      const command: SendCall = (method, args) => send({ session: id, method, args: args.map((value) => ({ value })) });
+      const opened = watchAway(sessions, id, told, command).then((session) => {
+        followed.set(id, session);
+        void session.ended.then(() => forget(id, opened));
+        if (isGone) session.leave();
+        return session;
+      });
+      opening.set(id, opened);
+      opened.catch(() => forget(id, opened));
+      return opened;
+    },
+    /** Follows none any more, from now on. */
+    leave(): void {
+      isGone = true;
+      for (const session of followed.values()) session.leave();
+    },
+  };
+}
+
+/** What a client lends to a session that another node has is of use once the session runs here. */
+function attachLater(sessions: Sessions, id: string, client: SessionClient): { detach(): void } {
+  let attached: { detach(): void } | null = null;
+  const stop = sessions.onLoad((session) => {
+    if (session.id === id) attached ??= sessions.attach(id, client);
+  });
+  return {
+    detach() {
+      stop();
+      attached?.detach();
+    },
+  };
+}
+
+function isKeyed({ method, args }: Call): boolean {
   return method === "prompt" && (args[0]?.value as PromptInput | undefined)?.key !== undefined;
 }
 

@@ -27,66 +27,20 @@ export async function watchAway(
   told: Settings | null,
   send: SendCall,
 ): Promise<AwaySession> {
-  const stored = readSummary(id, (await logs.readSummary(id)) ?? {});
-  const {
-    made: remembered,
-    bounds,
-    cwd,
-    directories,
-    createdAt,
-    persistent,
-    owner,
-    parentId,
-    ...birth
-  } = rememberedBirth(stored, told ?? defaults);
-  const made = told ?? remembered;
-  let { endedAt } = birth;
-  let touchedAt = endedAt ?? createdAt;
-  let lastSeq = 0;
-  const conversation = await foldLog(logs, id, {
-    take: (entry) => {
-      lastSeq = isLost(entry) ? entry.last : entry.seq;
-    },
-  });
-  const readers = new Set<() => void>();
-  const subscription = logs.follow(id, { from: lastSeq }, (batch: readonly LogEntry<SessionEvent>[]) => {
-    for (const entry of batch) {
-      conversation.apply(isLost(entry) ? entry : entry.event);
-      lastSeq = isLost(entry) ? entry.last : entry.seq;
-      if (isLost(entry)) continue;
-      touchedAt = Date.parse(entry.event.ts);
-      if (endsTurn(entry.type)) endedAt = touchedAt;
-    }
-    for (const look of readers) look();
-  });
-  let isOver = false;
-  const ended = subscription.ended
-    .catch(() => {})
-    .then(() => {
-      isOver = true;
-      for (const look of readers) look();
-    });
-  /** Resolves when the log has come so far, or comes no further. */
-  const until = (isThere: () => boolean): Promise<void> =>
-    new Promise((resolve) => {
-      const look = (): void => {
-        if (!isThere() && !isOver) return;
-        readers.delete(look);
-        resolve();
-      };
-      readers.add(look);
-      look();
-    });
+  const stored = rememberedBirth(readSummary(id, (await logs.readSummary(id)) ?? {}), told ?? defaults);
+  const { endedAt, owner, cwd, directories, createdAt, persistent } = stored;
+  const made = told ?? stored.made;
+  const log = await followFold(logs, id, { endedAt, touchedAt: endedAt ?? createdAt });
+  const { conversation, until } = log;
+  const { openPermissions, openQuestions } = conversation;
+  const settings = () => settingsOf(made, conversation.settings);
+  const isBusy = () => conversation.turns.some((turn) => turn && !turn.ended);
   /** What a caller reads of the session after its command is not older than what the command did. */
   const command: <T>(...call: Parameters<SendCall>) => Promise<T> = async (method, args) => {
     const { value, seq = 0 } = await send(method, args);
-    await until(() => lastSeq >= seq);
+    await log.reached(seq);
     return value as never;
   };
-  const settings = () => settingsOf(made, conversation.settings);
-  const isBusy = () => conversation.turns.some((turn) => turn && !turn.ended);
-  const { openPermissions, openQuestions } = conversation;
-
   return {
     id,
     cwd,
@@ -99,7 +53,7 @@ export async function watchAway(
     openQuestions,
     snapshots: null,
     get touchedAt() {
-      return touchedAt;
+      return log.touchedAt;
     },
     get state() {
       return isBusy() ? "running" : "idle";
@@ -120,31 +74,89 @@ export async function watchAway(
       return conversation.facts.isShared;
     },
     get lastSeq() {
-      return lastSeq;
+      return log.lastSeq;
     },
     summary: () =>
       summarize(
-        {
-          id,
-          program: birth.program ?? prefix,
-          cwd,
-          directories,
-          createdAt,
-          model: settings().model,
-          bounds,
-          ...(owner !== undefined && { owner }),
-          ...(parentId !== undefined && { parentId }),
-        },
+        { ...stored, id, program: stored.program ?? prefix, model: settings().model },
         conversation,
-        endedAt,
+        log.endedAt,
       ),
     async prompt(input) {
       return { ...(await command<Accepted>("prompt", [input])), durable: Promise.resolve() };
     },
     ...plainCalls(command),
     // What is read from the store is durable.
-    durable: (seq) => until(() => lastSeq >= seq),
+    durable: log.reached,
     idle: () => until(() => !isBusy()),
+    ended: log.ended,
+    leave: log.leave,
+  };
+}
+
+// --- internal ---
+
+/** The fold of a log that goes on. @param times until a record says others */
+async function followFold(
+  logs: Sessions["logs"],
+  id: string,
+  times: { readonly endedAt: number | null; readonly touchedAt: number },
+) {
+  let { endedAt, touchedAt } = times;
+  let lastSeq = 0;
+  const conversation = await foldLog(logs, id, {
+    take: (entry) => {
+      lastSeq = isLost(entry) ? entry.last : entry.seq;
+    },
+  });
+  let isOver = false;
+  const readers = new Set<() => void>();
+  const lookAgain = () => {
+    for (const look of readers) look();
+  };
+  const subscription = logs.follow(id, { from: lastSeq }, (batch: readonly LogEntry<SessionEvent>[]) => {
+    for (const entry of batch) {
+      conversation.apply(isLost(entry) ? entry : entry.event);
+      lastSeq = isLost(entry) ? entry.last : entry.seq;
+      if (isLost(entry)) continue;
+      touchedAt = Date.parse(entry.event.ts);
+      if (endsTurn(entry.type)) endedAt = touchedAt;
+    }
+    lookAgain();
+  });
+  const ended = subscription.ended
+    .catch(() => {})
+    .then(() => {
+      isOver = true;
+      lookAgain();
+    });
+  /** Resolves when the log says so, or comes no further. */
+  const until = (isSo: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (!isSo() && !isOver) return;
+        readers.delete(look);
+        resolve();
+      };
+      readers.add(look);
+      look();
+    });
+  return {
+    conversation,
+    get lastSeq() {
+      return lastSeq;
+    },
+    /** When the last record was written. */
+    get touchedAt() {
+      return touchedAt;
+    },
+    /** When the last turn ended. */
+    get endedAt() {
+      return endedAt;
+    },
+    until,
+    reached: (seq: number) => until(() => lastSeq >= seq),
+    /** Resolves when the log is not followed any more. */
     ended,
     leave: () => subscription.close(),
   };

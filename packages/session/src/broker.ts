@@ -5,9 +5,9 @@
  */
 import type { AgentEvent, ResolvedBy } from "@chimera/acp-schema/events";
 import { startTimer } from "@chimera/acp-schema/timer";
+import type { Attachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
 import type { Attribution, Journal } from "./journal.js";
-import type { Attachments } from "./loaded.js";
 
 /** A kind of question: how it and its answers stand on record. */
 export interface Kind<Asked, Reply, Answer extends object> {

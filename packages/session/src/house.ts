@@ -70,14 +70,7 @@ export function createHouse(deps: SessionsDeps): House {
     defaults,
     start: (cwd) => ({ ...defaults, ...deps.flags?.(cwd) }),
     clock,
-    quota: createQuota(deps.quotas ?? {}, {
-      loaded: loaded.all,
-      clock,
-      diskBytes: deps.files?.bytes ?? (async () => 0),
-      stored: () => storedSessions(deps.store, deps.prefix),
-      spentSince: (time, isKnown) => spentSince(deps.store, deps.prefix, time, isKnown, onError),
-      ...(deps.elsewhere && { elsewhere: deps.elsewhere }),
-    }),
+    quota: quotaOf({ ...deps, clock, onError }, loaded),
     isDraining: false,
     requireWork() {
       if (house.isDraining) throw new SessionError("draining", "the server is about to end and takes no new turns");
@@ -118,14 +111,38 @@ export function createHouse(deps: SessionsDeps): House {
       );
       house.quota.spent(birth.owner, id, birth.conversation.facts.usage?.total_usd ?? 0);
       loaded.add(session);
-      // Another process took the log over: from here on the session is loaded there.
-      const leave = async () => (loaded.find(id) === session ? loaded.unload(id, "lost") : undefined);
-      const onLost = () => void loaded.inLane(id, leave).catch((error) => onError(error, id));
-      // It may have been lost while its log was read.
-      if (birth.writer.lost.aborted) onLost();
-      else birth.writer.lost.addEventListener("abort", onLost, { once: true });
+      unloadWhenLost(session, birth.writer.lost, loaded, onError);
       return session;
     },
   };
   return house;
+}
+
+// --- internal ---
+
+type OnError = NonNullable<SessionsDeps["onError"]>;
+
+function quotaOf(
+  deps: SessionsDeps & { readonly clock: () => number; readonly onError: OnError },
+  loaded: Loaded,
+): Quota {
+  const { store, prefix, clock, onError, elsewhere } = deps;
+  return createQuota(deps.quotas ?? {}, {
+    loaded: loaded.all,
+    clock,
+    diskBytes: deps.files?.bytes ?? (async () => 0),
+    stored: () => storedSessions(store, prefix),
+    spentSince: (time, isKnown) => spentSince(store, prefix, time, isKnown, onError),
+    ...(elsewhere && { elsewhere }),
+  });
+}
+
+/** Another process that takes the log over loads the session, so it is unloaded here. */
+function unloadWhenLost(session: OwnedSession, lost: AbortSignal, loaded: Loaded, onError: OnError): void {
+  const { id } = session;
+  const leave = async () => (loaded.find(id) === session ? loaded.unload(id, "lost") : undefined);
+  const onLost = () => void loaded.inLane(id, leave).catch((error) => onError(error, id));
+  // It may have been lost while its log was read.
+  if (lost.aborted) onLost();
+  else lost.addEventListener("abort", onLost, { once: true });
 }

@@ -7,9 +7,9 @@ import type { Conversation } from "@chimera/acp-schema/conversation";
 import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { type Entry, type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
+import type { Attachments } from "./attachments.js";
 import { namedError } from "./errors.js";
 import { limits } from "./limits.js";
-import type { Attachments } from "./loaded.js";
 import { foldLog } from "./logs.js";
 import { interruptedTurn } from "./turn-run.js";
 import type { WorkQueue } from "./work-queue.js";
@@ -42,57 +42,39 @@ export interface JournalDeps {
 export function createJournal(deps: JournalDeps): Journal {
   const { writer, queue } = deps;
   let conversation = deps.conversation;
-  /** Set from a failed write until the log was read again. */
-  let fault: { readonly error: unknown } | null = null;
-  let rereading: Promise<void> | null = null;
   /** Why there are turns that nobody works on; null when there are none. */
   let cause: string | null = null;
-
-  const reread = async (error: unknown): Promise<void> => {
-    await queue.quiet();
-    conversation = await foldLog(deps.store, writer.id);
-    recorder.reset();
-    fault = null;
-    // A prompt that the log did not take never happened.
-    queue.forget((turn) => !conversation.turns[turn]);
-    deps.attachments.turnsLost(namedError(error, writer.id), queue.busy());
-  };
-  const heal = (error: unknown): Promise<void> => {
-    rereading ??= reread(error)
-      // A log that cannot be read either: the next write tries again.
-      .catch(() => {})
-      .finally(() => {
-        rereading = null;
-      });
-    return rereading;
-  };
-  const onFault = (error: unknown): void => {
-    if (fault || !isFault(error)) return;
-    fault = { error };
-    cause ??= messageOf(error);
-    deps.onError(error);
-    queue.abort();
-    void heal(error);
-  };
-  const guard = (): void => {
-    if (!fault) return;
-    void heal(fault.error);
-    throw fault.error;
-  };
+  const fault = createFault({
+    onFault(error) {
+      cause ??= messageOf(error);
+      deps.onError(error);
+      queue.abort();
+    },
+    async reread() {
+      await queue.quiet();
+      conversation = await foldLog(deps.store, writer.id);
+      recorder.reset();
+    },
+    onSound(error) {
+      // A prompt that the log did not take never happened.
+      queue.forget((turn) => !conversation.turns[turn]);
+      deps.attachments.turnsLost(namedError(error, writer.id), queue.busy());
+    },
+  });
   const recorder = createRecorder({
     writer,
     coalesce: deps.coalesce,
-    onFault,
-    guard,
+    onFault: fault.meet,
+    guard: fault.guard,
     onRecords(records) {
       for (const record of records) conversation.apply(record);
       deps.onRecords(records);
     },
   });
-  /** A caller that does not wait for this promise still learns of a failed write, through `onFault`. */
+  /** A caller that does not wait for this promise still learns of a failed write, through the fault. */
   const durable = (seq?: number): Promise<void> => {
     const waiting = writer.durable(seq).catch((error) => {
-      onFault(error);
+      fault.meet(error);
       throw namedError(error, writer.id);
     });
     waiting.catch(() => {});
@@ -104,7 +86,7 @@ export function createJournal(deps: JournalDeps): Journal {
       return conversation;
     },
     recorder,
-    requireSound: () => named(guard),
+    requireSound: () => named(fault.guard),
     accept: (events, attribution) => named(() => durable(recorder.writeAll([events].flat(), attribution)?.seq)),
     endInterrupted(busy) {
       if (cause === null) return;
@@ -116,8 +98,8 @@ export function createJournal(deps: JournalDeps): Journal {
     },
     async interrupted(error) {
       cause = messageOf(error);
-      onFault(error);
-      await rereading;
+      fault.meet(error);
+      await fault.healed();
     },
   };
 }
@@ -147,6 +129,47 @@ export function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Attribu
 }
 
 // --- internal ---
+
+/** What a failed write leads to: nothing is written until the log was read again, which every attempt to write tries. */
+function createFault(deps: {
+  readonly onFault: (error: unknown) => void;
+  /** Reads the log again. */
+  readonly reread: () => Promise<void>;
+  /** The log was read, and may be written. */
+  readonly onSound: (error: unknown) => void;
+}) {
+  let fault: { readonly error: unknown } | null = null;
+  let healing: Promise<void> | null = null;
+  const reread = async (error: unknown): Promise<void> => {
+    await deps.reread();
+    fault = null;
+    deps.onSound(error);
+  };
+  const heal = (error: unknown): void => {
+    healing ??= reread(error)
+      // A log that cannot be read either: the next write tries again.
+      .catch(() => {})
+      .finally(() => {
+        healing = null;
+      });
+  };
+  return {
+    /** To be called with what a write failed with. */
+    meet(error: unknown): void {
+      if (fault || !isFault(error)) return;
+      fault = { error };
+      deps.onFault(error);
+      heal(error);
+    },
+    /** Throws while nothing may be written. */
+    guard(): void {
+      if (!fault) return;
+      heal(fault.error);
+      throw fault.error;
+    },
+    healed: async () => healing,
+  };
+}
 
 /** Each turn ends in one write; those in `busy` run or wait. */
 function endTurns(conversation: Conversation, recorder: Recorder, reason: string, busy: ReadonlySet<number>): void {

@@ -24,15 +24,6 @@ import { readStored, refusal, rememberedBirth, summaryOf } from "./stored.js";
 export function createSessions(deps: SessionsDeps): Sessions {
   const house = createHouse(deps);
   const { loaded, store } = house;
-  const removed = new Set<Parameters<Sessions["onRemove"]>[0]>();
-  const removing = (id: string, work: () => Promise<void>): Promise<void> =>
-    loaded.inLane(id, async () => {
-      const last = loaded.find(id)?.summary() ?? (await store.readSummary(id).catch(() => null));
-      await work().catch(refusal(house, id));
-      await deps.files?.remove(id);
-      await house.quota.measure({ id, owner: last?.owner });
-      for (const listener of removed) listener(id, last);
-    });
   const sessions: Sessions = {
     prefix: deps.prefix,
     defaults: house.defaults,
@@ -86,12 +77,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return loaded.bringIn(id, () => fork(house, id, options));
     },
     close: (id) => loaded.inLane(id, () => close(house, id)),
-    tearDown: (id) => removing(id, () => tearDown(house, id)),
-    delete: (id) => removing(id, () => remove(house, id)),
-    onRemove(listener) {
-      removed.add(listener);
-      return () => void removed.delete(listener);
-    },
+    ...createRemovals(house),
     settle: (id) =>
       loaded.bringIn(id, async () => {
         if (loaded.find(id)) return;
@@ -155,6 +141,28 @@ async function close(house: House, id: string): Promise<void> {
     });
   }
   await house.loaded.unload(id, "close");
+}
+
+/** Ends sessions for good, and calls back the listeners. */
+function createRemovals(house: House): Pick<Sessions, "tearDown" | "delete" | "onRemove"> {
+  const { deps, loaded, store, quota } = house;
+  const listeners = new Set<Parameters<Sessions["onRemove"]>[0]>();
+  const removing = (work: (house: House, id: string) => Promise<void>) => (id: string) =>
+    loaded.inLane(id, async () => {
+      const last = loaded.find(id)?.summary() ?? (await store.readSummary(id).catch(() => null));
+      await work(house, id).catch(refusal(house, id));
+      await deps.files?.remove(id);
+      await quota.measure({ id, owner: last?.owner });
+      for (const listener of listeners) listener(id, last);
+    });
+  return {
+    tearDown: removing(tearDown),
+    delete: removing(remove),
+    onRemove(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
 }
 
 /** Ends a session for good, with its log and its snapshots. Runs in the session's lane. */

@@ -1,5 +1,6 @@
 /** The sessions in memory, the clients of each, and one lane per id: loading, unloading, forking and deleting a session take turns. */
 
+import { createClients } from "./attachments.js";
 import { SessionError } from "./errors.js";
 import { limits } from "./limits.js";
 import type { OwnedSession, SessionClient } from "./session.js";
@@ -22,7 +23,7 @@ export interface Evicted extends Pick<OwnedSession, "made"> {
 /** `lost`: another process has it now. */
 export type Unloading = "close" | "eviction" | "shutdown" | "lost";
 
-export function createLoaded(deps: {
+interface LoadedDeps {
   /** Seconds; 0 keeps sessions loaded. */
   readonly ttl: number;
   /** Seconds of idleness after which the log of a session is let go; 0 keeps it. */
@@ -31,27 +32,23 @@ export function createLoaded(deps: {
   /** Lets go of what was kept for a session that has closed. */
   readonly release: (session: OwnedSession) => Promise<void>;
   readonly onError: (error: unknown, sessionId: string) => void;
-}) {
-  const { ttl, monotonic } = deps;
-  const holdMs = deps.hold * 1000;
-  const sessions = new Map<string, OwnedSession>();
-  const resting = new Map<string, OwnedSession>();
+}
+
+export function createLoaded(deps: LoadedDeps) {
+  const shelves = createShelves();
+  const { held, resting, find } = shelves;
   const evicted = new Map<string, Evicted>();
   const clients = createClients();
   const listeners = new Set<(session: OwnedSession) => void>();
   const watchers = createWatchers();
-  let nextEviction = 0;
-  let isShutDown = false;
-  let nextLook: NodeJS.Timeout | null = null;
-
   const lanes = createLanes();
   const { inLane } = lanes;
+  let isShutDown = false;
   const unload = async (id: string, how: Unloading): Promise<void> => {
-    const session = sessions.get(id) ?? resting.get(id);
+    const session = find(id);
     evicted.delete(id);
     if (!session) return;
-    sessions.delete(id);
-    resting.delete(id);
+    shelves.remove(id);
     try {
       await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
       if (how === "eviction") remember(evicted, id, { lastSeq: session.lastSeq, made: session.made });
@@ -61,52 +58,15 @@ export function createLoaded(deps: {
       await deps.release(session);
     }
   };
-
-  const mayEvict = ({ idleMs, state, attended }: OwnedSession): boolean =>
-    idleMs >= ttl * 1000 && (state === "idle" || !attended);
-  /** Runs in the lane of the session, which may have been used while that was waited for. */
-  const evict = async (session: OwnedSession): Promise<void> => {
-    const { id } = session;
-    if ((sessions.get(id) ?? resting.get(id)) === session && mayEvict(session)) await unload(id, "eviction");
-  };
-
-  const rouse = (session: OwnedSession): void => {
-    resting.delete(session.id);
-    sessions.set(session.id, session);
-    for (const watcher of watchers.of(session.id)) watcher.loaded();
-    lookLater();
-  };
-  /** Runs in the lane of the session. */
-  const letGo = async (session: OwnedSession): Promise<void> => {
-    const { id } = session;
-    if (sessions.get(id) !== session || !mayRest(session) || session.idleMs < holdMs) return;
-    sessions.delete(id);
-    resting.set(id, session);
-    if (!(await session.letGo())) return rouse(session);
-    for (const watcher of watchers.of(id)) watcher.letGo(session.lastSeq);
-  };
-  /** One timer, for the session that is due first. */
-  const lookLater = (): void => {
-    if (holdMs === 0 || nextLook !== null || sessions.size === 0) return;
-    const waits = [...sessions.values()].map((one) => (mayRest(one) ? holdMs - one.idleMs : holdMs));
-    nextLook = setTimeout(
-      () => {
-        nextLook = null;
-        const due = [...sessions.values()].filter((one) => mayRest(one) && one.idleMs >= holdMs);
-        for (const one of due) inLane(one.id, () => letGo(one)).catch((error) => deps.onError(error, one.id));
-        lookLater();
-      },
-      Math.max(LEAST_LOOK_MS, Math.min(...waits)),
-    ).unref();
-  };
+  const hold = createHold(deps, shelves, watchers, inLane);
 
   return {
-    find: (id: string) => sessions.get(id),
-    all: () => [...sessions.values(), ...resting.values()],
+    find: (id: string) => held.get(id),
+    all: shelves.all,
     /** The session of this id whose log was let go, in the state it had then. */
     resting: (id: string) => resting.get(id),
     /** Its log is held again. */
-    rouse,
+    rouse: hold.take,
     /** Runs work when nothing else of the same id is under way. */
     inLane,
     /** The same for work that takes a session into memory. Throws `draining` once the process shuts down. */
@@ -119,16 +79,7 @@ export function createLoaded(deps: {
     /** The clients of a session, loaded or not. */
     attachments: clients.of,
     /** Adds a client to a session, for as long as it stays, loaded or not. */
-    attach(id: string, client: SessionClient) {
-      const { detach } = clients.of(id).attach(client);
-      return {
-        detach() {
-          detach();
-          // A loaded session keeps its own.
-          if (!sessions.has(id) && !resting.has(id)) clients.sweep(id);
-        },
-      };
-    },
+    attach: (id: string, client: SessionClient) => clients.attach(id, client, () => find(id) !== undefined),
     /** The clients that are really connected, without placeholders. */
     clients: (id: string) => clients.known(id)?.list() ?? [],
     /** What a session had that this process evicted: while nobody writes more, it comes back exactly as it was. */
@@ -140,41 +91,109 @@ export function createLoaded(deps: {
     /** Calls back when the session of this id is loaded or was unloaded; the function returned ends that. */
     watch: watchers.watch,
     add(session: OwnedSession) {
-      sessions.set(session.id, session);
       evicted.delete(session.id);
-      for (const watcher of watchers.of(session.id)) watcher.loaded();
+      hold.take(session);
       for (const listener of listeners) listener(session);
-      lookLater();
     },
     /** Unloads sessions that have been idle for the time to live. */
-    evictIdle() {
-      const now = monotonic();
-      if (!ttl || now < nextEviction) return;
-      // Every operation asks; looking at each session every time would cost more the more there are.
-      nextEviction = now + Math.min(1000, ttl * 100);
-      for (const session of [...sessions.values(), ...resting.values()]) {
-        if (!mayEvict(session)) continue;
-        inLane(session.id, () => evict(session)).catch((error) => deps.onError(error, session.id));
-      }
-    },
+    evictIdle: createEviction(deps, shelves, inLane, unload),
     /** Takes in no session any more, and unloads those that are there or just come. */
     async shutdown() {
       isShutDown = true;
       await lanes.settled();
-      clearTimeout(nextLook ?? undefined);
-      await Promise.allSettled(
-        [...sessions.keys(), ...resting.keys()].map((id) => inLane(id, () => unload(id, "shutdown"))),
-      );
+      hold.stop();
+      await Promise.allSettled(shelves.all().map(({ id }) => inLane(id, () => unload(id, "shutdown"))));
     },
   };
 }
 
-/** The clients connected to one session: they answer permissions, lend files, terminals and MCP servers. Kept while it is unloaded. */
-export type Attachments = ReturnType<typeof createAttachments>;
-
 // --- internal ---
 
 const LEAST_LOOK_MS = 20;
+
+type Shelves = ReturnType<typeof createShelves>;
+type Lane = ReturnType<typeof createLanes>["inLane"];
+
+/** The sessions in memory: those whose log this process holds, and those whose log it let go. */
+function createShelves() {
+  const held = new Map<string, OwnedSession>();
+  const resting = new Map<string, OwnedSession>();
+  return {
+    held,
+    resting,
+    find: (id: string) => held.get(id) ?? resting.get(id),
+    all: () => [...held.values(), ...resting.values()],
+    remove(id: string): void {
+      held.delete(id);
+      resting.delete(id);
+    },
+  };
+}
+
+/** Lets go of the logs of idle sessions, and takes them up again. */
+function createHold(
+  { hold, onError }: LoadedDeps,
+  { held, resting }: Shelves,
+  watchers: ReturnType<typeof createWatchers>,
+  inLane: Lane,
+) {
+  const holdMs = hold * 1000;
+  let nextLook: NodeJS.Timeout | null = null;
+  /** The log of this session is held from now on. */
+  const take = (session: OwnedSession): void => {
+    resting.delete(session.id);
+    held.set(session.id, session);
+    for (const watcher of watchers.of(session.id)) watcher.loaded();
+    lookLater();
+  };
+  const isDue = (session: OwnedSession): boolean => mayRest(session) && session.idleMs >= holdMs;
+  /** Runs in the lane of the session. */
+  const letGo = async (session: OwnedSession): Promise<void> => {
+    const { id } = session;
+    if (held.get(id) !== session || !isDue(session)) return;
+    held.delete(id);
+    resting.set(id, session);
+    if (!(await session.letGo())) return take(session);
+    for (const watcher of watchers.of(id)) watcher.letGo(session.lastSeq);
+  };
+  /** One timer, for the session that is due first. */
+  const lookLater = (): void => {
+    if (holdMs === 0 || nextLook !== null || held.size === 0) return;
+    const waits = [...held.values()].map((one) => (mayRest(one) ? holdMs - one.idleMs : holdMs));
+    const look = () => {
+      nextLook = null;
+      for (const one of [...held.values()].filter(isDue))
+        inLane(one.id, () => letGo(one)).catch((error) => onError(error, one.id));
+      lookLater();
+    };
+    nextLook = setTimeout(look, Math.max(LEAST_LOOK_MS, Math.min(...waits))).unref();
+  };
+  return { take, stop: () => clearTimeout(nextLook ?? undefined) };
+}
+
+/** Returns what unloads the sessions that have been idle for the time to live. */
+function createEviction(
+  { ttl, monotonic, onError }: LoadedDeps,
+  { find, all }: Shelves,
+  inLane: Lane,
+  unload: (id: string, how: Unloading) => Promise<void>,
+) {
+  let nextLook = 0;
+  const isDue = ({ idleMs, state, attended }: OwnedSession): boolean =>
+    idleMs >= ttl * 1000 && (state === "idle" || !attended);
+  /** Runs in the lane of the session, which may have been used while that was waited for. */
+  const evict = async (session: OwnedSession): Promise<void> => {
+    if (find(session.id) === session && isDue(session)) await unload(session.id, "eviction");
+  };
+  return (): void => {
+    const now = monotonic();
+    if (!ttl || now < nextLook) return;
+    // Every operation asks; looking at each session every time would cost more the more there are.
+    nextLook = now + Math.min(1000, ttl * 100);
+    for (const session of all().filter(isDue))
+      inLane(session.id, () => evict(session)).catch((error) => onError(error, session.id));
+  };
+}
 
 /** Not a session without prompts: it is in no list, so no other process can ask for it. Not one that runs or waits: it needs its log. */
 function mayRest({
@@ -219,68 +238,9 @@ function createWatchers() {
   };
 }
 
-/** The clients of sessions by id: an editor stays attached to a session that is unloaded. */
-function createClients() {
-  const byId = new Map<string, Attachments>();
-  return {
-    known: (id: string): Attachments | undefined => byId.get(id),
-    of(id: string): Attachments {
-      const known = byId.get(id) ?? createAttachments();
-      byId.set(id, known);
-      return known;
-    },
-    sweep(id: string): void {
-      if (byId.get(id)?.isEmpty) byId.delete(id);
-    },
-  };
-}
-
 /** Keeps the newest ids only. */
 function remember(ids: Map<string, Evicted>, id: string, last: Evicted): void {
   ids.set(id, last);
   const [oldest] = ids.keys();
   if (ids.size > limits.evictedSessions && oldest !== undefined) ids.delete(oldest);
-}
-
-function createAttachments() {
-  /** Each with the time it came. */
-  const since = new Map<SessionClient, number>();
-  let deserted: (() => void) | null = null;
-  const approvers = () => [...since.keys()].filter((client) => client.approves).length;
-  return {
-    /** How many can be asked for permissions. */
-    approvers,
-    attach(client: SessionClient) {
-      since.set(client, Date.now());
-      return {
-        detach() {
-          if (since.delete(client) && client.approves && approvers() === 0) deserted?.();
-        },
-      };
-    },
-    /** The clients that are really connected, without placeholders. */
-    list: () =>
-      [...since]
-        .filter(([{ absent }]) => !absent)
-        .map(([{ transport = "program", name = null, approves }, at]) => ({ transport, name, approves, since: at })),
-    /** Effects of the newest connected client that offers any. */
-    newestEffects: () => [...since.keys()].findLast((client) => client.effects && !client.effects.gone)?.effects,
-    /** The servers that the newest client with any has handed over. */
-    mcpServers: () => [...since.keys()].findLast((client) => client.mcpServers)?.mcpServers?.() ?? [],
-    /** Whether a client is really connected, and not only a placeholder attached. */
-    get isAttended() {
-      return [...since.keys()].some((client) => !client.absent);
-    },
-    get isEmpty() {
-      return since.size === 0;
-    },
-    /** Tells every client of turns that the log did not take. */
-    turnsLost(error: unknown, busy: ReadonlySet<number>) {
-      for (const client of since.keys()) client.onTurnsLost?.(error, busy);
-    },
-    /** Called when the last client that approves has left; null when nothing waits for that. */
-    onDeserted(listener: (() => void) | null) {
-      deserted = listener;
-    },
-  };
 }

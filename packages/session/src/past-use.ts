@@ -3,7 +3,7 @@ import { foldConversation } from "@chimera/acp-schema/conversation";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore } from "@chimera/event-store";
-import type { Measured, SessionCost } from "./quota.js";
+import type { Measured, SessionCost } from "./spending.js";
 
 type Store = Pick<EventStore<SessionEvent, Summary>, "list" | "read">;
 

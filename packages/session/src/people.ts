@@ -3,7 +3,7 @@ import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { LogEntry, Subscription } from "@chimera/event-store";
 import { notFound, SessionError } from "./errors.js";
 import { accessOf, type Person, type Seen } from "./person.js";
-import type { OwnedSession, Session } from "./session.js";
+import type { OwnedSession, Session, SessionClient } from "./session.js";
 import type { Sessions } from "./sessions.js";
 
 /**
@@ -16,27 +16,13 @@ import type { Sessions } from "./sessions.js";
 export function sessionsFor(sessions: Sessions, person: Person | undefined): Sessions {
   if (!person) return sessions;
   const { name, role } = person;
+  const rights = createRights(sessions, person);
+  const { access, ofLoaded, requireWrite } = rights;
   const wrapped = new WeakMap<OwnedSession, OwnedSession>();
   const bounded = role === "user" ? { visibleTo: name } : {};
-
-  const ofLoaded = (session: OwnedSession) => accessOf(person, seen(session));
-  /** Throws `session_not_found`. */
-  const access = async (id: string): Promise<"write" | "read"> => {
-    const here = sessions.find(id);
-    const summary = here ? seen(here) : await sessions.logs.readSummary(id);
-    const may = summary && accessOf(person, summary);
-    if (may) return may;
-    throw notFound(id);
-  };
-  const requireWrite = async (id: string): Promise<void> => {
-    if ((await access(id)) !== "write") throw readOnly(person);
-  };
   const writing = (act: (id: string) => Promise<void>) => async (id: string) => {
     await requireWrite(id);
     return act(id);
-  };
-  const requireMaker = () => {
-    if (role === "viewer") throw readOnly(person);
   };
   const wrap = (session: OwnedSession): OwnedSession => {
     const known = wrapped.get(session) ?? asPerson(session, person, () => ofLoaded(session));
@@ -52,36 +38,9 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
 
   return {
     ...sessions,
-    logs: {
-      async *read(id, range) {
-        await access(id);
-        yield* sessions.logs.read(id, range);
-      },
-      has: async (id) => (await sessions.logs.has(id)) && access(id).then(Boolean, () => false),
-      async lastSeq(id) {
-        await access(id);
-        return sessions.logs.lastSeq(id);
-      },
-      async readSummary(id) {
-        const summary = await sessions.logs.readSummary(id);
-        return summary && accessOf(person, sessions.find(id)?.summary() ?? summary) ? summary : null;
-      },
-      follow(id, options, reader) {
-        const stop = new AbortController();
-        const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
-        const open = () =>
-          sessions.logs.follow(id, { ...options, signal }, (batch, position) => {
-            if (role !== "user" || !batch.some(endsSharing)) return reader(batch, position);
-            return access(id).then(
-              () => reader(batch, position),
-              () => stop.abort(),
-            );
-          });
-        return later(access(id).then(open), options.from);
-      },
-    },
+    logs: logsFor(sessions, person, rights),
     async create(options) {
-      requireMaker();
+      if (role === "viewer") throw readOnly(person);
       return wrap(await sessions.create({ ...options, owner: name }));
     },
     async load(id) {
@@ -113,10 +72,7 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
       const session = sessions.find(id);
       const may = session && ofLoaded(session);
       if (!may) throw notFound(id);
-      // A person who may only read is not asked for permissions and lends no files or terminal.
-      const { transport, name: called, absent } = client;
-      const reader = { ...(transport !== undefined && { transport }), name: called, absent: absent ?? false };
-      return sessions.attach(id, may === "write" ? client : { ...reader, approves: false });
+      return sessions.attach(id, may === "write" ? client : asReader(client));
     },
     clients: (id) => (visible(sessions.find(id)) ? sessions.clients(id) : []),
     onLoad: (listener) => sessions.onLoad((session) => void (visible(session) && listener(wrap(session)))),
@@ -159,6 +115,66 @@ export function withOrigin<S extends Session>(session: S, origin: string | undef
 }
 
 // --- internal ---
+
+type Rights = ReturnType<typeof createRights>;
+
+/** What the person may do with each session. */
+function createRights(sessions: Sessions, person: Person) {
+  const ofLoaded = (session: OwnedSession) => accessOf(person, seen(session));
+  /** Throws `session_not_found`. */
+  const access = async (id: string): Promise<"write" | "read"> => {
+    const here = sessions.find(id);
+    const summary = here ? seen(here) : await sessions.logs.readSummary(id);
+    const may = summary && accessOf(person, summary);
+    if (may) return may;
+    throw notFound(id);
+  };
+  return {
+    ofLoaded,
+    access,
+    /** Throws `session_not_found`, `read_only`. */
+    async requireWrite(id: string): Promise<void> {
+      if ((await access(id)) !== "write") throw readOnly(person);
+    },
+  };
+}
+
+/** The logs that the person may read. A reader is left without more when its session is no longer shared with them. */
+function logsFor({ logs, find }: Sessions, person: Person, { access }: Rights): Sessions["logs"] {
+  return {
+    async *read(id, range) {
+      await access(id);
+      yield* logs.read(id, range);
+    },
+    has: async (id) => (await logs.has(id)) && access(id).then(Boolean, () => false),
+    async lastSeq(id) {
+      await access(id);
+      return logs.lastSeq(id);
+    },
+    async readSummary(id) {
+      const summary = await logs.readSummary(id);
+      return summary && accessOf(person, find(id)?.summary() ?? summary) ? summary : null;
+    },
+    follow(id, options, reader) {
+      const stop = new AbortController();
+      const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+      const open = () =>
+        logs.follow(id, { ...options, signal }, (batch, position) => {
+          if (person.role !== "user" || !batch.some(endsSharing)) return reader(batch, position);
+          return access(id).then(
+            () => reader(batch, position),
+            () => stop.abort(),
+          );
+        });
+      return later(access(id).then(open), options.from);
+    },
+  };
+}
+
+/** A client of a person who may only read: it is not asked for permissions, and lends no files or terminal. */
+function asReader({ transport, name, absent = false }: SessionClient): SessionClient {
+  return { ...(transport !== undefined && { transport }), name, absent, approves: false };
+}
 
 function seen({ owner, isShared }: OwnedSession): Seen {
   return { ...(owner !== null && { owner }), shared: isShared };

@@ -1,6 +1,8 @@
 /** How much one person may use, and all of them together. What is asked beyond it is refused before anything happens. */
+import { ALL, createCounts } from "./counts.js";
 import { SessionError } from "./errors.js";
 import type { OwnedSession } from "./session.js";
+import { createSpending, type Measured, type SessionCost } from "./spending.js";
 
 /** Absent: no limit. */
 export interface Limits {
@@ -35,18 +37,6 @@ export interface Refusals {
 
 export type Quota = ReturnType<typeof createQuota>;
 
-export interface Measured {
-  readonly id: string;
-  readonly owner?: string | undefined;
-}
-
-/** What a session has cost. */
-export interface SessionCost extends Measured {
-  readonly usd: number;
-  /** Since the time that was asked about; null for a session that was known: its log is not read again. */
-  readonly since: number | null;
-}
-
 export interface QuotaDeps {
   readonly loaded: () => readonly OwnedSession[];
   readonly clock: () => number;
@@ -64,133 +54,46 @@ export interface QuotaDeps {
 export type Elsewhere = () => Promise<readonly (readonly [owner: string | undefined, sessions: number])[]>;
 
 export function createQuota(quotas: Quotas, deps: QuotaDeps) {
-  const { clock } = deps;
-  /** When prompts came in the last minute, by owner. */
-  const prompts = new Map<string, number[]>();
-  const dollars = createCounts();
-  const costs = new Map<string, number>();
+  const isShared = deps.elsewhere !== undefined;
+  /** Where other processes count too, without those that were let go: the process that takes one up counts it. */
+  const here = () => deps.loaded().filter(({ isLetGo }) => !isLetGo || !isShared);
+  const prompts = createPrompts(deps.clock);
+  const spending = createSpending({ ...deps, here, isShared });
   /** Sessions that are being made. */
   const making = createCounts();
   const streams = createCounts();
   /** Sessions that other processes have. */
   const others = createCounts();
   const disk = createDisk(deps.diskBytes);
-  const refused = new Map<string, Refusals>();
-  let day = dayOf(clock());
-  let counted: Promise<void> | undefined;
-
-  const isLimited = (name: keyof Limits) => (quotas.all?.[name] ?? quotas.each?.[name]) !== undefined;
-  const recent = (key: string): number[] => {
-    const since = clock() - MINUTE_MS;
-    const left = (prompts.get(key) ?? []).filter((at) => at > since);
-    if (left.length > 0) prompts.set(key, left);
-    else prompts.delete(key);
-    return left;
-  };
-  const today = () => {
-    const now = dayOf(clock());
-    if (now !== day) dollars.clear();
-    day = now;
-    return dollars;
-  };
-  /** Where other processes count too, without those that were let go: the process that takes one up counts it. */
-  const here = () => deps.loaded().filter(({ isLetGo }) => !isLetGo || deps.elsewhere === undefined);
   const use = (owner?: string): Use => {
     const theirs = here().filter((session) => owner === undefined || session.owner === owner);
     return {
       sessions: theirs.length + making.of(owner) + others.of(owner),
       turns: theirs.reduce((sum, { state, queued }) => sum + queued + (state === "idle" ? 0 : 1), 0),
-      promptsPerMinute: recent(owner ?? ALL).length,
-      usdPerDay: today().of(owner),
+      promptsPerMinute: prompts.of(owner),
+      usdPerDay: spending.of(owner),
       streams: streams.of(owner),
       ...(isLimited("diskBytes") && { diskBytes: disk.bytes.of(owner) }),
     };
   };
-  /** Each bound that counts for this owner, with whom it is for. */
-  const bounds = (owner: string | undefined): readonly (readonly [Limits, string | undefined])[] => [
-    [quotas.all ?? {}, undefined],
-    ...(owner === undefined ? [] : ([[quotas.each ?? {}, owner]] as const)),
-  ];
-  /** A wanted amount of 0 means that the size is not known yet: it is allowed while anything is left. */
-  const require = (owner: string | undefined, wanted: Limits) => {
-    for (const [limits, whose] of bounds(owner)) {
-      const names = (Object.keys(wanted) as (keyof Limits)[]).filter((name) => limits[name] !== undefined);
-      if (names.length === 0) continue;
-      const now = use(whose);
-      for (const name of names) {
-        const { [name]: limit = 0 } = limits;
-        const { [name]: want = 0 } = wanted;
-        const { [name]: used = 0 } = now;
-        if (want === 0 ? used < limit : used + want <= limit) continue;
-        const group = whose === undefined ? "all" : "each";
-        const count = (refused.get(`${group} ${name}`)?.count ?? 0) + 1;
-        refused.set(`${group} ${name}`, { limit: name, whose: group, count });
-        throw refusal(name, limit, whose);
-      }
-    }
-  };
-  const spent = (owner: string | undefined, sessionId: string, usd: number): void => {
-    const before = costs.get(sessionId);
-    // What a session cost before it was loaded was spent at another time; where others may have spent it today, its log says so.
-    if (before === undefined && usd > 0 && deps.elsewhere) return;
-    // A summary may be older than what its session said.
-    if (before !== undefined && usd <= before) return;
-    costs.set(sessionId, usd);
-    if (before !== undefined && usd > before) today().add(owner, usd - before);
-  };
-  const countDollars = async (): Promise<void> => {
-    today();
-    const before = new Set(here().map(({ id }) => id));
-    const seen = new Set<string>();
-    for await (const { id, owner, usd, since } of deps.spentSince(day * DAY_MS, (one) => costs.has(one))) {
-      seen.add(id);
-      if (since !== null) {
-        today().add(owner, since);
-        costs.set(id, usd);
-        // Those that are loaded here say themselves what they cost.
-      } else if (!before.has(id)) spent(owner, id, usd);
-    }
-    // Counted now: a session that was made meanwhile is in none of the lists before.
-    const kept = new Set(here().map(({ id }) => id));
-    for (const id of costs.keys()) if (!seen.has(id) && !kept.has(id)) costs.delete(id);
-  };
-  const count = async (): Promise<void> => {
-    if (isLimited("usdPerDay")) await countDollars();
+  const { isLimited, require, limitsOf, refusals } = createBounds(quotas, use);
+  const countBefore = async (): Promise<void> => {
+    if (isLimited("usdPerDay")) await spending.count();
     if (isLimited("diskBytes")) for (const session of await deps.stored()) await disk.measure(session);
   };
-  /** What other processes use. While nobody can say, what was counted last holds. */
   const countOthers = async (): Promise<void> => {
-    if (isLimited("usdPerDay")) await countDollars();
+    if (isLimited("usdPerDay")) await spending.count();
     if (!isLimited("sessions")) return;
     const rows = (await deps.elsewhere?.()) ?? [];
     others.clear();
     for (const [owner, sessions] of rows) others.add(owner, sessions);
   };
-  let countedAt = Number.NEGATIVE_INFINITY;
-  let counting: Promise<void> | null = null;
-  const ready = async (): Promise<void> => {
-    // A count that failed is made again for the next one who asks: what is counted already adds nothing then.
-    counted ??= count().catch((error) => {
-      counted = undefined;
-      throw error;
-    });
-    await counted;
-    if (deps.elsewhere === undefined || performance.now() - countedAt < AGAIN_MS) return;
-    counting ??= countOthers()
-      .catch(() => {})
-      .finally(() => {
-        countedAt = performance.now();
-        counting = null;
-      });
-    await counting;
-  };
-
   return {
     /** @param owner undefined: all together. */
     use,
     /** Resolves when what others use, or used before this process began, is counted, as far as a limit asks for it. */
-    ready,
-    refusals: () => [...refused.values()],
+    ready: createReady(countBefore, isShared ? countOthers : null),
+    refusals,
     /** Keeps a place for a session until the function returned is called. Throws `limit_reached`. @param parent the one that it copies */
     requireSession(owner: string | undefined, id: string, parent?: string) {
       const bytes = isLimited("diskBytes") && parent !== undefined ? disk.of(parent) : 0;
@@ -211,17 +114,15 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps) {
     requirePrompt(sender: string | undefined, session: Measured, size: () => number) {
       const diskBytes = isLimited("diskBytes") ? size() : 0;
       require(sender, { ...TURN, diskBytes });
-      for (const [limits, whose] of bounds(sender)) {
-        if (limits.promptsPerMinute !== undefined) prompts.set(whose ?? ALL, [...recent(whose ?? ALL), clock()]);
-      }
+      for (const [limits, whose] of limitsOf(sender)) if (limits.promptsPerMinute !== undefined) prompts.add(whose);
       if (diskBytes > 0) disk.expect(session, diskBytes);
     },
     /** What a session takes on disk has changed. Resolves when it is counted. */
     measure: async (session: Measured) => (isLimited("diskBytes") ? disk.measure(session) : undefined),
     /** A session has left the memory. Where other processes count too, one of them may go on with it. */
-    forget: (sessionId: string) => void (deps.elsewhere === undefined && costs.delete(sessionId)),
+    forget: (sessionId: string) => (isShared ? undefined : spending.forget(sessionId)),
     /** A session of theirs has cost so much so far. */
-    spent,
+    spent: spending.spent,
   };
 }
 
@@ -232,23 +133,79 @@ const MINUTE_MS = 60_000;
 const TURN = { usdPerDay: 0, turns: 1, promptsPerMinute: 1 } as const;
 /** How old a count of what other processes use may be. */
 const AGAIN_MS = 1000;
-const DAY_MS = 86_400_000;
-/** No person has an empty name. */
-const ALL = "";
 
-/** Amounts by owner, and of all together. */
-function createCounts() {
-  const amounts = new Map<string, number>();
+/** The limits, each held against what is used. */
+function createBounds(quotas: Quotas, use: (owner?: string) => Use) {
+  const refused = new Map<string, Refusals>();
+  /** The limits that count for this owner, each with whom it is for. */
+  const limitsOf = (owner: string | undefined): readonly (readonly [Limits, string | undefined])[] => [
+    [quotas.all ?? {}, undefined],
+    ...(owner === undefined ? [] : ([[quotas.each ?? {}, owner]] as const)),
+  ];
+  const refuse = (name: keyof Limits, limit: number, whose: string | undefined): never => {
+    const group = whose === undefined ? "all" : "each";
+    const count = (refused.get(`${group} ${name}`)?.count ?? 0) + 1;
+    refused.set(`${group} ${name}`, { limit: name, whose: group, count });
+    throw refusal(name, limit, whose);
+  };
   return {
-    of: (owner: string | undefined) => amounts.get(owner ?? ALL) ?? 0,
-    add(owner: string | undefined, by: number) {
-      for (const key of owner === undefined ? [ALL] : [ALL, owner]) {
-        const amount = (amounts.get(key) ?? 0) + by;
-        if (amount === 0) amounts.delete(key);
-        else amounts.set(key, amount);
+    limitsOf,
+    isLimited: (name: keyof Limits) => (quotas.all?.[name] ?? quotas.each?.[name]) !== undefined,
+    refusals: () => [...refused.values()],
+    /** Throws `limit_reached`, `budget_spent`. A wanted amount of 0 means that the size is not known yet: it is allowed while anything is left. */
+    require(owner: string | undefined, wanted: Limits): void {
+      for (const [limits, whose] of limitsOf(owner)) {
+        const names = (Object.keys(wanted) as (keyof Limits)[]).filter((name) => limits[name] !== undefined);
+        if (names.length === 0) continue;
+        const now = use(whose);
+        for (const name of names) {
+          const { [name]: limit = 0 } = limits;
+          const { [name]: want = 0 } = wanted;
+          const { [name]: used = 0 } = now;
+          if (want === 0 ? used >= limit : used + want > limit) refuse(name, limit, whose);
+        }
       }
     },
-    clear: () => amounts.clear(),
+  };
+}
+
+/** Counts once what was used before this process began and, now and then, what others use. */
+function createReady(countBefore: () => Promise<void>, countOthers: (() => Promise<void>) | null) {
+  let before: Promise<void> | undefined;
+  let counting: Promise<void> | null = null;
+  let countedAt = Number.NEGATIVE_INFINITY;
+  return async (): Promise<void> => {
+    // A count that failed is made again for the next one who asks: what is counted already adds nothing then.
+    before ??= countBefore().catch((error) => {
+      before = undefined;
+      throw error;
+    });
+    await before;
+    if (countOthers === null || performance.now() - countedAt < AGAIN_MS) return;
+    counting ??= countOthers()
+      // While nobody can say, what was counted last holds.
+      .catch(() => {})
+      .finally(() => {
+        countedAt = performance.now();
+        counting = null;
+      });
+    await counting;
+  };
+}
+
+/** Prompts of the last minute, by owner. */
+function createPrompts(clock: () => number) {
+  const times = new Map<string, number[]>();
+  const recent = (key: string): number[] => {
+    const since = clock() - MINUTE_MS;
+    const left = (times.get(key) ?? []).filter((at) => at > since);
+    if (left.length > 0) times.set(key, left);
+    else times.delete(key);
+    return left;
+  };
+  return {
+    of: (owner = ALL) => recent(owner).length,
+    add: (owner = ALL) => void times.set(owner, [...recent(owner), clock()]),
   };
 }
 
@@ -283,10 +240,6 @@ function createDisk(diskBytes: QuotaDeps["diskBytes"]) {
       return row.measuring;
     },
   };
-}
-
-function dayOf(time: number): number {
-  return Math.floor(time / DAY_MS);
 }
 
 const SAID: Readonly<Record<keyof Limits, string>> = {
