@@ -86,14 +86,7 @@ export function agentRunRoutes({ deps, openSession, creations, streams }: RouteD
     "GET /runs/{run_id}/events": async (c) => {
       const id = pathPart(c, "run_id");
       await requireRun(id);
-      const events = async function* () {
-        const fold = createRunFold(id, deps.name);
-        for await (const entry of sessions.logs.read(id)) {
-          const event = fold.apply(entry);
-          if (event) yield JSON.stringify(event);
-        }
-      };
-      return streamArray(c, deps.log, { head: '{"events":[', members: events(), tail: "]}" });
+      return streamArray(c, deps.log, { head: '{"events":[', members: eventsOf(id, deps), tail: "]}" });
     },
   } satisfies Handlers;
 }
@@ -143,6 +136,15 @@ function createRunFold(id: string, program: string) {
       return { type: EVENTS[statusOf(turn)], run: runOf(id, program, turn) };
     },
   };
+}
+
+/** The events that the turns of a session went through, each as JSON. */
+async function* eventsOf(id: string, { name, sessions }: Pick<AppDeps, "name" | "sessions">): AsyncGenerator<string> {
+  const fold = createRunFold(id, name);
+  for await (const entry of sessions.logs.read(id)) {
+    const event = fold.apply(entry);
+    if (event) yield JSON.stringify(event);
+  }
 }
 
 /** A new run as it goes: its events as they happen, until its turn has ended or the peer has gone. */
