@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Writes docs/records.md from the schemas of records, the comments beside them and the table of what an editor is shown; with --check
-// it fails when the page is not what it would write. Needs a build.
+// Writes docs/records.md from the schemas of records, the comments beside them and the table of updates for editors. With --check it
+// fails if the page differs from the one it would write. Needs a build.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exampleOf } from "../packages/acp-schema/scripts/example.mjs";
@@ -19,13 +19,13 @@ const shown = updatesIn(
 );
 const types = schemas.SessionRecordSchema.oneOf.map(({ properties }) => properties.type.const);
 const shapes = Object.keys(schemas).filter((name) => /^[A-Z]/.test(name) && name !== "SessionRecordSchema");
-/** What the session writes itself; an agent that yields one of these says something that it cannot know. */
+/** The records that the session writes itself. An agent must not yield them, because it cannot know their content. */
 const OWN = new Set(
   "user_message turn_start permission_request permission_resolved mode_changed model_changed approval_changed config_changed settings_reset torn_down agent_session cleared forked undo redo".split(
     " ",
   ),
 );
-/** What the older stream has a name for; it carries every other record as `loop_event`. */
+/** The names of the older stream. It sends every other record as `loop_event`. */
 const OLDER = {
   user_message: "user_message",
   permission_request: "permission_request",
@@ -50,34 +50,33 @@ function introduction() {
     properties: { ...first.properties, type: { type: "string" }, metadata: { type: "object" } },
   };
   const notes = {
-    seq: "counts from 1 without gaps, and is the id of an event in a stream",
+    seq: "the number of the record, counted from 1 without gaps; also the id of an event in a stream",
     id: "`evt-` and a checksum of the record",
-    type: "one of the types below; readers pass over one that they do not know",
-    turn: "the turn it belongs to, counted from 0; null for what belongs to none",
-    origin: "the client that caused it, where that was not the one the session belongs to",
-    metadata: "what the type says",
-    ts: "when it was written; never earlier than the one before",
+    type: "one of the types below; readers ignore unknown types",
+    turn: "the number of its turn, counted from 0; null outside a turn",
+    origin: "the client that caused it, if that was not the session's own client",
+    metadata: "the fields of the type",
+    ts: "the time when it was written; never earlier than that of the record before",
   };
   return `# Records
 
-Everything that happens in a session is a record of its log. This page is generated from the schemas that describe them, by
-\`tools/write-records-doc.mjs\`. The words are those of the [glossary](glossary.md); which records follow each other is in
-[a session's log](session-log.md).
+Everything that happens in a session is a record of its log. \`tools/write-records-doc.mjs\` generates this page from the schemas
+of records. It uses the words of the [glossary](glossary.md); the order of records is described in [a session's log](session-log.md).
 
 ## A record
 
 ${fieldTable(envelope, schemas, linkTo, notes)}
 
-\`GET /sessions/{id}/events\` and \`GET /events\` carry every record as it is. \`GET /session/{id}/events\` has the older names that are given
-below, and \`loop_event\` for the rest. An editor gets an ACP \`session/update\` of the kind that is given, or nothing. The native dialects notify of a
-set that is frozen with their version.
+\`GET /sessions/{id}/events\` and \`GET /events\` send every record unchanged. \`GET /session/{id}/events\` uses the older names that are
+given below, and \`loop_event\` for other records. An editor gets an ACP \`session/update\` of the given kind, or nothing. The native
+dialects notify of a set of records that is fixed with their version.
 
 ## For authors of agents
 
-An agent yields \`{ type, metadata }\`; the session adds the rest. \`metadata\` has every field without a \`?\`. Yield what happens in
-your turn, and leave to the session what it writes itself (it says so below). Nothing more is needed than \`text_delta\`: a turn that says
-nothing of its end gets \`turn_end\` and a last record from the session. The types are \`AgentEvent\` and \`Metadata\` of
-\`@chimera/acp-schema/events\`, and \`AgentEvent\` also comes with \`Agent\` from \`@chimera/acp-schema/agent\`.
+An agent yields \`{ type, metadata }\`; the session adds the other fields. \`metadata\` needs every field without a \`?\`. Yield the events
+of your turn, but not the records that the session writes itself (marked below). \`text_delta\` alone is enough: if an agent does not
+yield the end of its turn, the session adds \`turn_end\` and the last record. The types are \`AgentEvent\` and \`Metadata\` of
+\`@chimera/acp-schema/events\`; \`@chimera/acp-schema/agent\` exports \`AgentEvent\` too, with \`Agent\`.
 
 | type | fields that an agent must give |
 |---|---|
@@ -105,7 +104,7 @@ function section(type) {
     ...(OWN.has(type) ? ["The session writes it."] : []),
   ];
   const table =
-    fieldsOf(schemas[type]).length === 0 ? "It carries nothing." : fieldTable(schemas[type], schemas, linkTo, fields);
+    fieldsOf(schemas[type]).length === 0 ? "It has no metadata." : fieldTable(schemas[type], schemas, linkTo, fields);
   return [
     `### ${type}\n`,
     about,
@@ -131,7 +130,7 @@ function linkTo(name) {
   return schemas[name] && name !== "SessionRecordSchema" ? anchor(name) : null;
 }
 
-/** Record type -> what the comments beside its schema and its fields say. Some schemas stand among the values, by name. */
+/** The comments of each record type and its fields. Some schemas are in the file of values, by name. */
 function commentsIn(source, values) {
   const table = source.slice(source.indexOf("export const metadata = {"));
   const found = {};
@@ -147,20 +146,20 @@ function commentsIn(source, values) {
   return found;
 }
 
-/** Indentation, name, comment and, where that is all of it, the schema's name of each field. */
+/** The indentation, name and comment of each field, and the name of its schema if the field is only a name. */
 function* commented(source) {
   const rows = source.matchAll(/(?:\/\*\*([\s\S]*?)\*\/\n)?^( {2}| {4})(\w+): (?:([A-Z]\w*),$)?/gm);
   for (const [, comment, indent, name, schema] of rows)
     yield [indent.length, name, comment?.replaceAll(/\s*\n\s*\*? ?/g, " ").trim(), schema];
 }
 
-/** Record type -> the kinds of update that an editor is sent of it. */
+/** The kinds of update that an editor gets for each record type. */
 function updatesIn(source) {
   const start = source.indexOf("const projectors");
   const table = source.slice(start, source.indexOf("\n};", start));
   const rows = table.split(/\n {2}(?=\w+: \()/).slice(1);
   const kinds = (code) => [...code.matchAll(/"(\w+_chunk|\w+_update|tool_call|plan|notice)"/g)].map(([, kind]) => kind);
-  /** A row, and the functions of these files that it calls. */
+  /** The code of a row with that of the functions it calls. */
   const whole = (row) =>
     [...row.matchAll(/\b(\w+)\(/g)].reduce((code, [, name]) => {
       const at = source.indexOf(`function ${name}(`);

@@ -1,4 +1,4 @@
-// An example of a schema: its required fields, and the optional ones that show what it is for, each with a plausible value.
+// Makes an example of a schema: plausible values for its required fields, and for optional ones that show its purpose.
 const TEXTS = {
   session_id: "otter-20260425T120300-aaaa1111",
   run_id: "otter-20260425T120300-aaaa1111",
@@ -14,7 +14,7 @@ const TEXTS = {
   id: "evt-7c8a4f1e",
 };
 
-/** @param schema with references below `#/components/schemas/` */
+/** @param schema a schema with references below `#/components/schemas/` */
 export function exampleOf(schema, schemas, name = "", depth = 0) {
   if (schema.$ref) return exampleOf(schemas[schema.$ref.split("/").at(-1)], schemas, name, depth);
   if (schema.const !== undefined) return schema.const;

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, from the table of routes, the schemas and the operations. Its title and version are the server's to fill in.
+// Makes the OpenAPI 3.1 document from the table of routes, the schemas and the operations. The server fills in its title and version.
 import { ERRORS } from "../dist/http/errors.js";
 import { exampleOf } from "./example.mjs";
 import { operations } from "./http-operations.mjs";
@@ -16,7 +16,7 @@ const ANYWHERE = [
 ];
 const KEYED = /^POST .*\/(sessions?|runs|turns|message|fork|invoke)$/;
 
-/** @param http, events schema files as written beside this one @param version of the package */
+/** @param http, events the JSON Schema files @param version the version of the package */
 export function describeApi({ http, events, version }) {
   const all = { ...schemasOf(events), ...schemasOf(http) };
   all.ErrorReply.properties.error = { type: "string", enum: Object.values(ERRORS).flat() };
@@ -88,7 +88,7 @@ function success({ route, status, stream, reply }, schemas) {
   return { [status]: answer("Success", json ?? { content: { "application/json": { schema: { type: "object" } } } }) };
 }
 
-/** What the frames of a stream hold: OpenAPI 3.1 has no words for it. */
+/** Describes the frames of a stream in an extension, because OpenAPI 3.1 cannot. */
 function streamOf(route) {
   if (route === "GET /acp") return { id: "seq", data: { type: "object", description: "A JSON-RPC message of ACP" } };
   const record = { $ref: "#/components/schemas/SessionRecordSchema" };
@@ -115,7 +115,7 @@ function failures(codes) {
   return Object.fromEntries(statuses);
 }
 
-/** The codes that a status can have here; the reply itself is the same everywhere. */
+/** The error codes of a status for this route. The reply has the same shape everywhere. */
 function failure(description, codes) {
   const schema = { $ref: "#/components/schemas/ErrorReply" };
   return { description, "x-codes": [...codes], content: { "application/json": { schema } } };
@@ -139,7 +139,7 @@ function tagOf(path) {
   return path.split("/")[1].replace(/\.json$/, "");
 }
 
-/** The schemas that something refers to, those that these refer to, and so on: none is an orphan. */
+/** The schemas that the document uses, directly or through other schemas. */
 function used(from, schemas) {
   const found = new Set();
   const look = (node) => {

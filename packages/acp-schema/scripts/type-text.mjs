@@ -1,6 +1,6 @@
-// A schema as a reader of the pages sees it: its type in a few words, with a link where it has a name.
+// Describes the type of a schema in a few words for the pages, with a link if the schema has a name.
 
-/** @param linkTo the address of a named schema on the page, or null for one to be written out */
+/** @param linkTo returns the address of a named schema on the page, or null to write the schema out */
 export function typeText(node, schemas, linkTo) {
   if (node.$ref) {
     const name = node.$ref.split("/").at(-1);
@@ -29,7 +29,7 @@ export function fieldsOf({ properties = {}, required = [] }) {
     .map(([name, value]) => ({ name, value, isRequired: required.includes(name) }));
 }
 
-/** A table of fields. @param notes field -> what else there is to say of it */
+/** Makes a table of fields. @param notes further remarks by field */
 export function fieldTable(node, schemas, linkTo, notes = {}) {
   const rows = fieldsOf(node).map(({ name, value, isRequired }) => {
     const type = typeText(value, schemas, linkTo).replaceAll("|", "\\|");
@@ -38,7 +38,7 @@ export function fieldTable(node, schemas, linkTo, notes = {}) {
   return ["| field | type | |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** Where a heading of this text is on its page. */
+/** The anchor of a heading on its page. */
 export const anchor = (heading) =>
   `#${heading
     .toLowerCase()

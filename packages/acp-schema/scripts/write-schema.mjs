@@ -1,5 +1,5 @@
-// Writes schema/*.json: each protocol's schemas as JSON Schema, in their writing mode, for those who do not use TypeScript.
-// An entry that builds on another one exports only what is its own; its file here is whole.
+// Writes schema/*.json: the schemas of each protocol as JSON Schema, in their writing mode, for programs in other languages.
+// An entry that extends another one exports only its own schemas, but its file here has all of them.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { toJsonSchemaDefs } from "@valibot/to-json-schema";
 import * as events from "../dist/events/index.js";
@@ -48,7 +48,7 @@ function describe(name, exports) {
   };
 }
 
-/** What JSON Schema says in its own way: free-form objects, enums that may grow. */
+/** Converts the schemas that JSON Schema writes in another way: free-form objects and enums that may grow. */
 function overrideSchema({ valibotSchema, jsonSchema }) {
   if (valibotSchema.type === "custom") return { type: "object" };
   if (valibotSchema.words)

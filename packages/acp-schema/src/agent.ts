@@ -1,4 +1,4 @@
-/** `@chimera/acp-schema/agent`, the agent port: whatever takes a turn and yields agent events is an agent. */
+/** `@chimera/acp-schema/agent`, the agent port: an agent is a function that takes a turn and yields agent events. */
 import type { Message } from "./events/message.js";
 import type { Flags } from "./events/modes.js";
 import type { AgentEvent } from "./events/record.js";
@@ -26,34 +26,34 @@ export type Agent = (turn: Turn, context: AgentContext) => AsyncIterable<AgentEv
 /** Everything an agent needs to know about the turn it runs. */
 export interface Turn {
   readonly sessionId: string;
-  /** 0-based. */
+  /** The number of the turn, counted from 0. */
   readonly number: number;
   readonly prompt: { readonly text: string; readonly content?: readonly PromptBlock[] };
-  /** The visible conversation before this prompt: undone turns left out, deltas joined. */
+  /** The visible conversation before this prompt, without undone turns and with deltas joined. */
   readonly history: readonly Message[];
-  /** The numbers of the turns in `history`, each of which has one prompt there: an agent sees from them that the past changed. */
+  /** The numbers of the turns in `history`, each of which has one prompt there. They show an agent that the past has changed. */
   readonly seen: readonly number[];
   readonly settings: TurnSettings;
-  /** The turn makes the history smaller: the agent yields a `compaction`, or answers the prompt if it knows none. */
+  /** Set when the turn must shorten the history: the agent yields a `compaction`, or answers the prompt if it does not support that. */
   readonly compact?: { readonly focus: string };
 }
 
 export interface TurnSettings extends Flags {
   readonly model: string;
-  /** The agent definition in use: build, plan, explore, review, general or a file's. */
+  /** The agent definition in use: build, plan, explore, review, general or one from a file. */
   readonly agent: string;
-  /** Requests to the model in a turn; null: no limit, but a question now and then. */
+  /** How many requests to the model a turn may make. Null: no limit, but the agent asks now and then whether to continue. */
   readonly maxSteps: number | null;
   readonly maxCostUsd: number | null;
-  /** What the session has cost before this turn. */
+  /** The cost of the session before this turn. */
   readonly spentUsd: number;
   readonly allowedTools: readonly string[] | null;
   readonly mcpServers: readonly McpServer[];
-  /** What a program's extensions added, by option id: an approval preset, for one. */
+  /** The settings that a program's extensions added, by option id, such as an approval preset. */
   readonly options: Readonly<Record<string, string | boolean>>;
 }
 
-/** An MCP server handed over by a client; its environment and headers never reach the log. */
+/** An MCP server from a client. Its environment and headers are never logged. */
 export type McpServer =
   | {
       readonly type: "stdio";
@@ -70,45 +70,45 @@ export type McpServer =
     };
 
 export interface AgentContext {
-  /** Asks the attached clients. No approver, a time-out, a cancel or a close answers `deny`; it never throws. */
+  /** Asks the attached clients. Answers `deny` without an approver and after a time-out, a cancel or a close. Never throws. */
   readonly ask: Ask;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
-  /** What may be done without asking, as it stands at each call. */
+  /** The flags at the time of the call, which say what may run without asking. */
   readonly flags: () => Flags;
-  /** Ends the turn with an error, from wherever it is found: a promise that nobody awaits, a child that died. */
+  /** Ends the turn with an error that no caller awaits, such as that of a child process that died. */
   readonly fail: (error: Error) => void;
   readonly session: EngineMemory;
-  /** Asks the people a question that is not about a call; it never throws. Absent where nobody could answer. */
+  /** Asks the attached clients a question that is not about permission. Never throws. Absent if no client could answer. */
   readonly question?: (question: Question) => Promise<QuestionAnswer>;
 }
 
 export interface Question {
   readonly call_id: string;
   readonly question: string;
-  /** To choose from; other answers stay possible. */
+  /** Suggested answers. Other answers are possible too. */
   readonly options: readonly { readonly name: string; readonly description?: string }[];
 }
 
 export interface QuestionAnswer {
-  /** Null where there is none. */
+  /** Null if there is no answer. */
   readonly answer: string | null;
   readonly by: ResolvedBy;
 }
 
-/** What an engine keeps in a session beyond a turn: one object from the session's loading to its unloading. */
+/** The engine's storage in a session beyond a turn. It is one object from the loading of the session to its unloading. */
 export interface EngineMemory {
-  /** What was remembered last, before a restart too; null when nothing was. */
+  /** The last remembered state, also from before a restart; null if there is none. */
   recall(): Json | null;
-  /** Puts up to 64 KiB of JSON on record, where no client sees it. Resolves when it is durable. */
+  /** Records up to 64 KiB of JSON, which no client sees. Resolves when it is durable. */
   remember(state: Json): Promise<void>;
   /** Records an event, also between turns. */
   emit(event: AgentEvent): void;
 }
 
 /**
- * An engine describes each call, and asks before it runs it: the session's rules answer, or a person where the rules leave it to one.
- * The engine must have yielded the `tool_call` of `call_id`, and seen it taken, before it asks.
+ * An engine describes each call and asks before it runs the call. The session's rules answer, or a person if the rules say so.
+ * Before it asks, the engine must have yielded the `tool_call` of `call_id`, and the session must have taken it.
  */
 export type Ask = (request: AskRequest) => Promise<Answer>;
 
@@ -118,65 +118,65 @@ export interface AskRequest {
   readonly args: Record<string, unknown>;
   readonly risk: Risk;
   readonly options?: readonly Decision[];
-  /** What the call would change, where that can be said before it runs; a function is called when a person is asked. */
+  /** The changes that the call would make, if they are known before it runs. A function is called only when a person is asked. */
   readonly content?: readonly ToolContent[] | (() => Promise<readonly ToolContent[]>);
-  /** The call as rules know it. Without it no rule is about the call, and a person is asked. */
+  /** The call's description for rules. Without it no rule matches, and a person is asked. */
   readonly call?: {
     readonly kind: ToolKind;
     readonly touches: Touches;
-    /** What rules call the tool, the name that answers are remembered by first. @defaultValue `tool` alone */
+    /** The tool's names in rules; answers are remembered by the first. @defaultValue only `tool` */
     readonly names?: readonly string[];
-    /** The agent definition of a task that makes the call: what binds it holds too. */
+    /** The agent definition of the task that makes the call. Its permissions apply too. */
     readonly agent?: string;
   };
-  /** It has run already, without a question: it is only written down, and nobody is asked. */
+  /** Whether the engine has already run the call without asking. The call is then only recorded, and no one is asked. */
   readonly unasked?: boolean;
-  /** Answers in the engine's own words, one of which the answer may name. */
+  /** The engine's own options for the answer, one of which it may name. */
   readonly choices?: readonly PermissionChoice[];
 }
 
 export interface Answer {
   readonly decision: Decision;
   readonly by: ResolvedBy;
-  /** The person who answered, where it was one with a name. */
+  /** The name of the person who answered, if they have one. */
   readonly person?: string;
   readonly choice?: string;
-  /** Why a person said no. */
+  /** The person's reason for a no. */
   readonly reason?: string;
-  /** Why a rule decided as it did. */
+  /** The rule's reason for its decision. */
   readonly why?: string;
-  /** A sandbox stands in the way, and the log says so. */
+  /** Whether a sandbox forbids the call, which is then recorded. */
   readonly isViolation?: boolean;
 }
 
-/** Real absolute paths (no symbolic link left in them), and the command line where there is one. */
+/** The paths and the command of a call. Paths are absolute, with symbolic links resolved. */
 export interface Touches {
   readonly reads: readonly string[];
   readonly writes: readonly string[];
   readonly command?: string;
-  /** Whether a POSIX shell reads the command line, so that another line with the same words does the same. */
+  /** Whether a POSIX shell parses the command line, so that another line with the same words means the same. */
   readonly isShell?: boolean;
 }
 
-/** The files and shell of a session. Editors' buffers and terminals can take the disk's place; undo hears of each write. */
+/** The files and shell of a session. An editor's buffers and terminals can replace the disk and the shell. Undo learns of each write. */
 export interface Workspace {
-  /** Absolute. */
+  /** An absolute path. */
   readonly cwd: string;
   readonly directories: readonly string[];
   readText(path: string): Promise<string>;
   writeText(path: string, text: string): Promise<void>;
-  /** Called before the first write of a path in a turn: captures what was there. */
+  /** Called before the first write of a path in a turn. Captures the file for undo. */
   willWrite(path: string): Promise<void>;
   /**
-   * Called before a command that may write; the returned function is called after it, and finds what changed. Where people may work in
-   * the same directory meanwhile, `mine` tells the command's changes from theirs; the function then resolves to the paths left to them.
+   * Called before a command that may write. The returned function is called after it and finds the changes. If people may work in the
+   * same directory meanwhile, `mine` says which changes are the command's; the function then resolves with the paths of the others.
    */
   willRun(command: string, options?: { readonly mine?: IsMine }): Promise<() => Promise<readonly string[]>>;
-  /** A terminal the client owns, when it offered one. */
+  /** The client's terminal, if it offers one. */
   readonly terminal?: ClientTerminal;
 }
 
-/** Whether a command made a change; `changedAt` is null for what is gone. */
+/** Whether a command made a change. `changedAt` is null for a deleted file. */
 export type IsMine = (path: string, changedAt: number | null) => boolean;
 
 export interface ClientTerminal {

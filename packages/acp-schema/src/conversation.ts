@@ -1,4 +1,4 @@
-/** `@chimera/acp-schema/conversation`: the fold of a session's log. Pure and browser-safe; loads no schema. */
+/** `@chimera/acp-schema/conversation`: the fold of a session's log. Pure, works in a browser, and loads no schema. */
 export { type Conversation, foldConversation, type Mark } from "./events/conversation.js";
 export { createUpgrade, upgradeMetadata } from "./events/entry.js";
 export type { ChangedSettings, Facts, SessionUsage, TurnResult, TurnUsage, TurnView } from "./events/fold.js";

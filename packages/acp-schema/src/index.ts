@@ -1,4 +1,4 @@
-/** `@chimera/acp-schema`: Agent Client Protocol v1, stable. Types are what reading gives; `v.InferInput` of a schema is what may be written. */
+/** `@chimera/acp-schema`: Agent Client Protocol v1, stable. Types describe the result of reading; `v.InferInput` that of writing. */
 
 export {
   CreateTerminalRequest,

@@ -1,37 +1,37 @@
-/** `@chimera/acp-schema/oracle`: for tests. Judges frames by the official schema: the right definition by method and side, and no key that is not in it. */
+/** `@chimera/acp-schema/oracle`, for tests: checks frames against the official schema, by method and side, and refuses unknown keys. */
 import { createRequire } from "node:module";
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 
-/** Who wrote a frame. */
+/** The side that wrote a frame. */
 export type Sender = "agent" | "client";
 
-/** What a payload is: the params of a request or notification, or the result of a response. */
+/** The kind of a payload: the params of a request or notification, or the result of a response. */
 export type Part = "request" | "response" | "notification";
 
 export interface OracleOptions {
-  /** Judge by the unstable schema. @defaultValue false */
+  /** Whether to use the unstable schema. @defaultValue false */
   readonly unstable?: boolean;
-  /** Methods outside the specification that are to pass besides those that start with `_`. */
+  /** Methods outside the specification that are accepted besides those that start with `_`. */
   readonly allow?: readonly string[];
 }
 
 export interface Oracle {
-  /** Problems of one payload; `side` is the one that answers the method. Empty means right. */
+  /** The problems of one payload; none means that it is valid. `side` is the side that answers the method. */
   payload(method: string, side: string, part: Part, payload: unknown): string[];
-  /** A conversation from its first frame on: remembers which request an answer belongs to. */
+  /** Starts a conversation, which remembers the request of each answer. */
   conversation(): Conversation;
 }
 
 export interface Conversation {
-  /** Problems of the next frame, a line or what was parsed from it. Empty means right. */
+  /** The problems of the next frame, given as a line or a parsed value; none means that it is valid. */
   next(sender: Sender, frame: unknown): string[];
-  /** Requests nobody has answered, as `sender method id`. */
+  /** The unanswered requests, as `sender method id`. */
   open(): string[];
 }
 
-/** Needs `ajv` and `@agentclientprotocol/sdk`, for its schema file alone. */
+/** Makes an oracle. Needs `ajv`, and `@agentclientprotocol/sdk` for its schema file. */
 export function createOracle({ unstable = false, allow = [] }: OracleOptions = {}): Oracle {
-  // Both are for tests only, so they are looked for when a test asks, not when the module is imported.
+  // Both packages are only for tests, so they are loaded here and not when the module is imported.
   const require = createRequire(import.meta.url);
   const { Ajv2020 } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
   const file = unstable ? "schema.unstable.json" : "schema.json";
@@ -43,7 +43,7 @@ export function createOracle({ unstable = false, allow = [] }: OracleOptions = {
   const validate = (definition: string, payload: unknown): string[] => {
     const check = validator(definition);
     if (check(payload)) return [];
-    // The deepest come first: what a union's other options miss says little.
+    // Put the deepest errors first, because the errors of a union's other options say little.
     const errors = [...(check.errors ?? [])].sort((a, b) => b.instancePath.length - a.instancePath.length);
     const found = errors.map(({ instancePath, message, params }) => {
       const key = params["unevaluatedProperty"];
@@ -56,7 +56,7 @@ export function createOracle({ unstable = false, allow = [] }: OracleOptions = {
     if (passes(method)) return [];
     const definition = definitions.get(`${side} ${method} ${part}`) ?? definitions.get(`protocol ${method} ${part}`);
     if (!definition) return [`${side} has no ${part} ${method}`];
-    // Absent or null params stand for an empty object.
+    // Absent or null params mean an empty object.
     return validate(definition, part === "response" ? value : (value ?? {}));
   };
 
@@ -72,7 +72,7 @@ function createConversation(payload: Oracle["payload"], judgeError: (error: unkn
 
   const judgeCall = (sender: Sender, frame: Record<string, unknown>): string[] => {
     const method = String(frame["method"]);
-    const problems = strangers(frame, ["jsonrpc", "id", "method", "params"]);
+    const problems = unknownKeys(frame, ["jsonrpc", "id", "method", "params"]);
     if (!("id" in frame)) return [...problems, ...payload(method, other(sender), "notification", frame["params"])];
     if (!isId(frame["id"])) problems.push("id is not a string, an integer or null");
     if (asked.has(key(sender, frame["id"]))) problems.push(`id ${JSON.stringify(frame["id"])} is in use`);
@@ -81,17 +81,18 @@ function createConversation(payload: Oracle["payload"], judgeError: (error: unkn
   };
 
   const judgeAnswer = (sender: Sender, frame: Record<string, unknown>): string[] => {
-    const problems = strangers(frame, ["jsonrpc", "id", "result", "error"]);
+    const problems = unknownKeys(frame, ["jsonrpc", "id", "result", "error"]);
     if ("result" in frame === "error" in frame) return [...problems, "an answer has a result or an error"];
     const asker = key(other(sender), frame["id"]);
     const method = asked.get(asker);
     asked.delete(asker);
     if ("error" in frame) {
-      // What could not be read has no id to give back.
-      if (method === undefined && frame["id"] !== null) problems.push(`nobody asked ${JSON.stringify(frame["id"])}`);
+      // The error for an unreadable message has no id of a request.
+      if (method === undefined && frame["id"] !== null)
+        problems.push(`no request has the id ${JSON.stringify(frame["id"])}`);
       return [...problems, ...judgeError(frame["error"])];
     }
-    if (method === undefined) return [...problems, `nobody asked ${JSON.stringify(frame["id"])}`];
+    if (method === undefined) return [...problems, `no request has the id ${JSON.stringify(frame["id"])}`];
     return [...problems, ...payload(method, sender, "response", frame["result"])];
   };
 
@@ -109,10 +110,10 @@ function createConversation(payload: Oracle["payload"], judgeError: (error: unkn
 
 const isId = (id: unknown) => id === null || typeof id === "string" || Number.isInteger(id);
 
-function strangers(frame: object, known: readonly string[]): string[] {
+function unknownKeys(frame: object, known: readonly string[]): string[] {
   return Object.keys(frame)
     .filter((name) => !known.includes(name))
-    .map((name) => `a frame has no ${name}`);
+    .map((name) => `a frame must not have the key ${name}`);
 }
 
 function parse(line: string): unknown {
@@ -132,7 +133,7 @@ function definitionsByMethod({ $defs }: OfficialSchema): Map<string, string> {
   return new Map(rows);
 }
 
-/** The parts of a JSON Schema that this reads. */
+/** The parts of a JSON Schema that this file reads. */
 interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -150,8 +151,8 @@ interface OfficialSchema {
 }
 
 /**
- * A validator per definition of the official schema, compiled when first asked for. The schema is closed before: as published it lets
- * custom keys pass at the root of every type, which the protocol forbids.
+ * Makes a validator for each definition of the official schema, compiled on first use. The schema is closed first, because the published
+ * one accepts custom keys at the root of every type, which the protocol forbids.
  */
 function createClosedSchema(Ajv: typeof Ajv2020, { $defs }: OfficialSchema): (definition: string) => ValidateFunction {
   const ajv = new Ajv({ strict: false, formats });
@@ -169,13 +170,13 @@ function createClosedSchema(Ajv: typeof Ajv2020, { $defs }: OfficialSchema): (de
     return validate;
   };
 
-  /** A place where a value stands: nothing may be left over there. */
+  /** Closes the schema of a value: no key may be left over. */
   function site(schema: JsonSchema): JsonSchema {
     const closed = inside(schema);
     return namesKeys(schema) ? { ...closed, unevaluatedProperties: false } : closed;
   }
 
-  /** A part that describes the same value together with others: only what is below it is closed. */
+  /** Closes only the values below a schema, because the schema describes its value together with others. */
   function inside(schema: JsonSchema): JsonSchema {
     const { properties, items, additionalProperties, allOf, anyOf, oneOf, ...rest } = schema;
     return {
@@ -194,7 +195,7 @@ function createClosedSchema(Ajv: typeof Ajv2020, { $defs }: OfficialSchema): (de
     } as JsonSchema;
   }
 
-  /** False for free-form values and open maps, which must stay open. */
+  /** Whether the schema names keys. Free-form values and open maps do not, and must stay open. */
   function namesKeys(schema: JsonSchema): boolean {
     if (schema.$ref) return namesKeys($defs[schema.$ref.replace(/^.*\$defs\//, "")] ?? {});
     const parts = [...(schema.allOf ?? []), ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
@@ -207,7 +208,7 @@ const within = (min: number, max: number) => ({
   validate: (value: number) => value >= min && value <= max,
 });
 
-/** The formats the schema names, for ajv; 64-bit integers have been rounded by `JSON.parse` already. */
+/** The formats of the schema for ajv. `JSON.parse` has already rounded 64-bit integers. */
 export const formats = {
   uint16: within(0, 0xffff),
   uint32: within(0, 0xffff_ffff),

@@ -1,15 +1,15 @@
-/** `@chimera/acp-schema/outbox`: the events of an engine as async iterables, at one promise an item. */
+/** `@chimera/acp-schema/outbox`: makes an async iterable of pushed items, such as an engine's events, with one promise per item. */
 
-/** Where a producer puts items. It may wait until all were taken: back-pressure. */
+/** A producer pushes items here. For back-pressure it may wait until the consumer has taken them all. */
 export interface Outbox<T> {
   push(item: T): void;
-  /** Resolves when the consumer has taken all items and asks for the next, or has left. */
+  /** Resolves when the consumer has taken all items and asks for the next one, or has left. */
   taken(): Promise<void>;
-  /** How many items wait to be taken. */
+  /** How many items the consumer has not taken yet. */
   readonly pending: number;
 }
 
-/** `produce` starts with the first `next()`. `onLeave`: the consumer left early, and later pushes go nowhere. */
+/** Starts `produce` with the first `next()`. Calls `onLeave` if the consumer leaves early; later pushes are then dropped. */
 export function createOutbox<T>(produce: (outbox: Outbox<T>) => Promise<void>, onLeave: () => void): AsyncIterable<T> {
   let items: T[] = [];
   let head = 0;
@@ -90,8 +90,8 @@ export function createOutbox<T>(produce: (outbox: Outbox<T>) => Promise<void>, o
 }
 
 /**
- * An iterable that needs time before it can start, without a cost for every item once it has: `open` runs with the first `next()`,
- * and afterwards the items of `rest` pass through untouched.
+ * An iterable that needs time before it can start, and costs nothing per item afterwards: `open` runs with the first `next()`, and then
+ * the items of `rest` are passed on.
  */
 export function opening<T>(open: () => Promise<Opened<T>>): AsyncIterable<T> {
   return {
@@ -118,7 +118,7 @@ export function opening<T>(open: () => Promise<Opened<T>>): AsyncIterable<T> {
 // --- internal ---
 
 interface Opened<T> {
-  /** Comes before everything else. */
+  /** The items before those of `rest`. */
   readonly first: readonly T[];
   readonly rest: AsyncIterable<T>;
 }

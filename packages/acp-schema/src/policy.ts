@@ -1,16 +1,16 @@
-/** `@chimera/acp-schema/policy`, the policy port: who may call what. A session asks it about every call of every engine before it asks a person. */
+/** `@chimera/acp-schema/policy`, the policy port: decides which calls may run. A session asks it about each call first. */
 import type { Touches, TurnSettings, Workspace } from "./agent.js";
 import type { Decision, ResolvedBy, Risk, ToolKind } from "./events/value.js";
 
 export interface Policy {
   decide(call: PolicyCall, place: CallPlace): PolicyDecision | Promise<PolicyDecision>;
-  /** Keeps an answer in this workspace: for the same tool with the same arguments, or for commands that begin alike. */
+  /** Remembers an answer in this workspace, for the same tool with the same arguments or for commands that begin alike. */
   remember(call: PolicyCall, answer: "always" | "never", place: CallPlace, scope?: "call" | "prefix"): Promise<void>;
-  /** Called with every decision, however it was reached. A call whose entry cannot be kept does not run. */
+  /** Called with every decision, by any path. If the entry cannot be stored, the call does not run. */
   audit(entry: AuditEntry): Promise<void>;
 }
 
-/** A call as its engine describes it. */
+/** An engine's description of a call. */
 export interface PolicyCall {
   readonly tool: { readonly name: string; readonly aliases: readonly string[]; readonly kind: ToolKind };
   readonly args: Readonly<Record<string, unknown>>;
@@ -26,17 +26,17 @@ export interface CallPlace {
 
 export interface PolicyDecision {
   readonly decision: Action;
-  /** The rule that settled it, in words a person can find again; null when a default did. */
+  /** The rule that decided, in words that a person can search for; null for a default. */
   readonly rule: string | null;
   readonly why: string;
   readonly risk: Risk;
-  /** What a person may allow beyond this call, where it is asked for, named as what it is. */
+  /** Wider permissions that a person may give instead of this one call. */
   readonly wider?: readonly Wider[];
-  /** Set when a sandbox and not a rule stands in the way; the log then says so. */
+  /** Set if a sandbox and not a rule forbids the call, which is then recorded. */
   readonly violation?: { readonly mode: string; readonly path?: string; readonly command?: string };
 }
 
-/** `prefix`: commands that begin alike, in this workspace. `edits`: edits in this workspace, for this session. */
+/** `prefix` allows commands that begin alike in this workspace. `edits` allows edits in this workspace for this session. */
 export interface Wider {
   readonly scope: "prefix" | "edits";
   readonly name: string;
@@ -49,11 +49,11 @@ export interface AuditEntry {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly decision: "allow" | "deny";
-  /** What a person said, `always` and `never` included; null when nobody was asked. */
+  /** The person's answer, which may be `always` or `never`; null if no person was asked. */
   readonly answer: Decision | null;
-  /** The person who answered, where it was one with a name. */
+  /** The name of the person who answered, if they have one. */
   readonly person?: string;
-  /** `unasked`: an engine ran it without a question. */
+  /** `unasked` means that an engine ran the call without asking. */
   readonly by: ResolvedBy | "unasked";
   readonly rule: string | null;
   readonly why: string;
@@ -62,74 +62,74 @@ export interface AuditEntry {
 export type Action = "allow" | "deny" | "ask";
 
 export interface Rule {
-  /** A glob over the names of tools, in any case; aliases count. */
+  /** A glob for the tool's name or its aliases, in any case. */
   readonly tool: string;
   readonly action: Action;
-  /** Only calls with this argument. */
+  /** Limits the rule to calls with this argument. */
   readonly argKey?: string;
-  /** A glob over that argument. */
+  /** A glob for that argument. */
   readonly argPattern?: string;
   readonly kinds?: readonly ToolKind[];
   readonly description?: string;
-  /** Where it stands, in words a person can find again: `permissions.json rule 3`. */
+  /** The place of the rule, in words that a person can search for: `permissions.json rule 3`. */
   readonly source: string;
 }
 
-/** What an agent definition says about permissions. */
+/** The permissions of an agent definition. */
 export interface AgentPermission {
   readonly name: string;
   readonly permission: "interactive" | "auto_approve" | "always_deny" | "read_only";
   readonly rules: readonly Rule[];
-  /** False for a definition that came with the project: it may only narrow. */
+  /** False for a definition from the project, which may only forbid more. */
   readonly trusted: boolean;
 }
 
-/** The action a word means, aliases included. */
+/** The action that a word or an alias means. */
 export function actionOf(word: unknown): Action | undefined {
   if (typeof word !== "string") return undefined;
   const key = word.toLowerCase();
   return Object.hasOwn(ACTIONS, key) ? ACTIONS[key] : undefined;
 }
 
-/** Where remembered answers are kept: lines for each workspace, which are only added. */
+/** Stores remembered answers as lines for each workspace. Lines are only added. */
 export interface AnswerLines {
   add(workspace: string, line: string): Promise<void>;
-  /** Changes whenever a line is added; empty when there is none. */
+  /** A mark that changes with each added line; empty without lines. */
   mark(workspace: string): Promise<string>;
-  /** All lines, in the order in which they were added. */
+  /** All lines, in the order they were added. */
   read(workspace: string): Promise<string>;
-  /** Every workspace that has lines. */
+  /** All workspaces that have lines. */
   workspaces(): Promise<readonly string[]>;
 }
 
-/** The last line of a chain of decisions, which the next one follows. */
+/** The number and hash of the last line of a chain of decisions, to which the next line refers. */
 export interface ChainHead {
   readonly n: number;
   readonly hash: string;
 }
 
-/** The chain that a process adds its decisions to. Where it is kept, nobody looks into its lines. */
+/** The chain that a process adds its decisions to. Its storage does not read the lines. */
 export interface AuditChain {
-  /** Null: it has no line. */
+  /** The last line; null for an empty chain. */
   head(): Promise<ChainHead | null>;
-  /** Adds a line, and resolves when it is written. False: the chain has another head by now, and nothing was added. */
+  /** Adds a line and resolves when it is written. Resolves with false, and adds nothing, if the chain has another head by now. */
   extend(after: ChainHead, line: string, head: ChainHead): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** A chain as it is read back. */
+/** A chain that is read back. */
 export interface StoredChain {
-  /** That of a file, which no other chain has. */
+  /** The name of a file, unique among the chains. */
   readonly name: string;
   readonly head: ChainHead | null;
-  /** Oldest first. */
+  /** The lines, oldest first. */
   lines(): AsyncIterable<string>;
 }
 
-/** All chains that are kept in a place. */
+/** All chains in one storage. */
 export interface AuditChains {
   all(): Promise<readonly StoredChain[]>;
-  /** Completes the chain of this name, which is missing or has the first of these lines. */
+  /** Completes the stored chain of this name, which is missing or has the first of these lines. */
   put(chain: StoredChain): Promise<void>;
 }
 

@@ -1,19 +1,19 @@
 /**
- * `@chimera/acp-schema/summary`: what lists and rollups know of a session without its log. It can be made from the log at any time,
- * and it is small: however long a prompt is, a list of many sessions fits into memory. An entry of its own, because code that reads
- * summaries needs no schema.
+ * `@chimera/acp-schema/summary`: summaries of sessions, for lists and reports that do not read logs. A summary can be made from the log
+ * at any time. It is small even if a prompt is long, so that a list of many sessions fits into memory. This is an entry of its own,
+ * because code that reads summaries needs no schema.
  */
 
 import { beginningOf } from "./define/text.js";
 import { FLAG_OPTIONS, type Flags } from "./events/modes.js";
 
-/** Version 1 held the whole first prompt, and no state. */
+/** Version 1 had the whole first prompt and no state. */
 export const SUMMARY_VERSION = 2;
 
-/** How much of the first prompt a summary has. */
+/** How many characters of the first prompt a summary has. */
 export const PROMPT_LENGTH = 200;
 
-/** idle: no turn runs. waiting: a turn waits for somebody to answer a permission request. */
+/** `idle`: no turn runs. `waiting`: a turn waits for the answer to a permission request. */
 export type SummaryState = "idle" | "running" | "waiting";
 
 export interface Summary {
@@ -21,18 +21,18 @@ export interface Summary {
   readonly session_id: string;
   readonly run_id: string;
   readonly started_at: string | null;
-  /** When its last turn ended. */
+  /** The time when the last turn ended. */
   readonly ended_at: string | null;
   readonly model: string;
   /** The beginning of the first prompt. */
   readonly prompt: string;
   readonly cwd: string;
   readonly directories: readonly string[];
-  /** The program that made it: otter, ferret. */
+  /** The program that made the session: otter or ferret. */
   readonly agent: string;
   readonly steps: number;
   readonly tool_calls_total: number;
-  /** 0 for a session that never had a prompt. */
+  /** How many turns it has; 0 for a session without a prompt. */
   readonly turns: number;
   readonly success: boolean;
   readonly cost_usd: number;
@@ -43,30 +43,30 @@ export interface Summary {
   readonly error: string | null;
   readonly title: string | null;
   readonly state: SummaryState;
-  /** The person who made it; absent where the program's own user did. */
+  /** The person who made the session; absent for the program's own user. */
   readonly owner?: string;
-  /** Other people may read it. */
+  /** Whether other people may read the session. */
   readonly shared?: boolean;
   readonly parent_id?: string;
   readonly forked_at?: string;
-  /** The settings it was made with, where they differ from what its program started with. */
+  /** The settings that the session was made with, as far as they differ from those of its program. */
   readonly bounds?: SummaryBounds;
-  /** The program that runs its turns, where a client chose one. */
+  /** The engine that runs its turns, if a client chose one. */
   readonly engine?: string;
-  /** What the sender of the request that made it calls that request; without such a name, that of its first prompt. */
+  /** The sender's key of the request that made the session, or else of its first prompt. */
   readonly key?: string;
-  /** A digest of what the request with that name asked for. */
+  /** A digest of the request with that key. */
   readonly request?: string;
-  /** Torn down by its owner: kept as a record of what happened, no longer a session to talk to. */
+  /** Whether its owner tore it down. It is kept as a record and takes no more prompts. */
   readonly closed?: boolean;
-  /** Of sessions that other programs made. */
+  /** Present for sessions that other programs made. */
   readonly permission_mode?: string;
   readonly sandbox?: string;
   readonly approval?: string;
 }
 
 export interface SummaryBounds extends Partial<Flags> {
-  /** The agent that answers: build, plan. */
+  /** The agent definition, such as build or plan. */
   readonly agent?: string;
   readonly maxSteps?: number | null;
   readonly maxCostUsd?: number | null;
@@ -74,7 +74,7 @@ export interface SummaryBounds extends Partial<Flags> {
   readonly options?: Readonly<Record<string, string | boolean>>;
 }
 
-/** What the log of a session does not say. */
+/** The fields that the log of a session does not have. */
 const BIRTH = [
   "started_at",
   "model",
@@ -90,7 +90,7 @@ const BIRTH = [
 ] as const satisfies (keyof Summary)[];
 export type Birth = Pick<Summary, (typeof BIRTH)[number]>;
 
-/** A stored summary, bounded, under its id; what another program or a crash left out is completed (`cwd`: empty). */
+/** A stored summary with bounded fields and the given id. Fields that another program or a crash left out get defaults. */
 export function readSummary(id: string, stored: object): Summary {
   if (isCurrent(id, stored)) return stored;
   const given = stored as Readonly<Record<string, unknown>>;
@@ -125,7 +125,7 @@ export function readSummary(id: string, stored: object): Summary {
     agent: text("agent", LONG) ?? /^[^-]*/.exec(id)![0],
     steps: integer("steps"),
     tool_calls_total: integer("tool_calls_total", "tool_calls"),
-    // Other programs do not count: each of their runs had a prompt.
+    // Other programs do not count turns, but each of their runs had a prompt.
     turns: given["turns"] === undefined ? 1 : integer("turns"),
     success: given["success"] === true,
     cost_usd: number("cost_usd"),
@@ -151,12 +151,12 @@ export function readSummary(id: string, stored: object): Summary {
   };
 }
 
-/** The part of a summary that no record says. */
+/** The part of a summary that no record has. */
 export function birthOf(summary: Summary): Birth {
   return Object.fromEntries(BIRTH.map((name) => [name, summary[name]]).filter(([, value]) => value !== undefined));
 }
 
-/** The summary of a session that no process holds: nothing runs in it, whatever a process that died wrote last. */
+/** The summary of a session that no process holds. No turn can run in it, even if a process that died wrote so. */
 export function unheld(summary: Summary): Summary {
   return summary.state === "idle" ? summary : { ...summary, state: "idle" };
 }
@@ -164,20 +164,20 @@ export function unheld(summary: Summary): Summary {
 // --- internal ---
 
 const TITLE_LENGTH = 200;
-/** Longer than any path, name or message that somebody reads in a list. */
+/** Longer than any path, name or message that people read in a list. */
 const LONG = 4096;
 const MOST_DIRECTORIES = 256;
 const MOST_OPTIONS = 64;
 const STATES: readonly SummaryState[] = ["idle", "running", "waiting"];
 
 const isText = (value: unknown, length = LONG): boolean => typeof value === "string" && value.length <= length;
-// A date may be followed by a remark of any length.
+// The length is limited too, because `Date.parse` accepts a remark of any length after a date.
 const isTime = (value: unknown): boolean => isText(value) && !Number.isNaN(Date.parse(value as string));
 const isTrue = (value: unknown): boolean => value === true;
 const orNull = (is: typeof isText, length?: number) => (value: unknown) => value === null || is(value, length);
 const ifThere = (is: typeof isText) => (value: unknown) => value === undefined || is(value);
 
-/** What this version writes in each field. */
+/** Whether each field holds a value that this version writes. */
 const WRITTEN: Readonly<Record<keyof Summary, (value: unknown) => boolean>> = {
   v: (value) => value === SUMMARY_VERSION,
   session_id: isText,
@@ -206,7 +206,7 @@ const WRITTEN: Readonly<Record<keyof Summary, (value: unknown) => boolean>> = {
   shared: ifThere(isTrue),
   parent_id: ifThere(isText),
   forked_at: ifThere(isTime),
-  // They say what may be done, and are read anew.
+  // Bounds decide what a session may do, so they are always validated by `boundsOf`.
   bounds: (value) => value === undefined,
   engine: ifThere(isText),
   key: ifThere(isText),
@@ -218,7 +218,7 @@ const WRITTEN: Readonly<Record<keyof Summary, (value: unknown) => boolean>> = {
 };
 const FIELDS = Object.keys(WRITTEN) as (keyof Summary)[];
 
-/** True for a summary that this version wrote and nobody added to, which needs no second look: it halves the time of a long list. */
+/** Whether this version wrote the summary unchanged, so that it needs no further checks. This halves the time of a long list. */
 function isCurrent(id: string, stored: object): stored is Summary {
   const given = stored as Partial<Record<keyof Summary, unknown>>;
   let fields = 0;
@@ -242,7 +242,7 @@ function boundsOf(value: unknown): SummaryBounds | null {
   return {
     ...Object.fromEntries(flags.map((flag) => [flag, given[flag]])),
     ...(typeof agent === "string" && { agent: beginningOf(agent, LONG) }),
-    // Null sets no limit: what cannot be read must not say that.
+    // Null means unlimited, so an unreadable limit is left out.
     ...(isLimit(maxSteps) && { maxSteps }),
     ...(isLimit(maxCostUsd) && { maxCostUsd }),
     ...(allowedTools === null && { allowedTools }),

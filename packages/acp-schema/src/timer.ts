@@ -1,6 +1,6 @@
-/** `@chimera/acp-schema/timer`: waits of any length. A platform timer holds 32 bits, and for more it fires at once. */
+/** `@chimera/acp-schema/timer`: waits of any length. A platform timer has 32 bits, and with a longer delay it fires at once. */
 
-/** The longest time that one timer of the platform waits, in milliseconds: 24.8 days. */
+/** The longest delay of one platform timer in milliseconds, which is 24.8 days. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface Timer {
@@ -8,9 +8,9 @@ export interface Timer {
 }
 
 /**
- * The value, if it is a time to wait: a number of at least 0 that has an end, in milliseconds or seconds.
+ * Returns the value if it is a delay: a finite number of at least 0, in milliseconds or seconds.
  *
- * @param name what the value was given as, for the message.
+ * @param name the name of the value in the message.
  * @throws RangeError for a negative number, NaN, Infinity, and everything that is not a number.
  */
 export function requireDelay(name: string, value: unknown): number {
@@ -20,7 +20,7 @@ export function requireDelay(name: string, value: unknown): number {
 }
 
 /**
- * Calls `done` after `ms` milliseconds, however many they are; after Infinity, never.
+ * Calls `done` after any number of milliseconds; after Infinity, never.
  *
  * @throws RangeError for every other value that `requireDelay` refuses.
  * @example

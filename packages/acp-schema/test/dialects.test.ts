@@ -6,7 +6,7 @@ import * as otter from "../src/otter/index.js";
 const accepts = (schema: v.GenericSchema | null, value: unknown) => schema !== null && v.is(schema, value);
 
 describe("otter", () => {
-  test("names its revision and its history", () => {
+  test("exports its revision and the size of its history", () => {
     expect(otter.OTTER_ACP_PROTOCOL_VERSION).toBe(2);
     expect(otter.OTTER_ACP_DEFAULT_HISTORY_SIZE).toBe(1024);
   });
@@ -53,14 +53,14 @@ describe("otter", () => {
     expect(v.parse(params, { sessionId: "s", ...said })).toEqual({ sessionId: "s", ...said });
   });
 
-  test("a message must say something, in one session", () => {
+  test("a message must have a text and a session", () => {
     const { params } = otter.agentMethods["session/message"];
     for (const wrong of [{}, { sessionId: "s" }, { message: "hi" }, { sessionId: "s", message: 5 }, [], null]) {
       expect(accepts(params, wrong)).toBe(false);
     }
   });
 
-  test("updates carry one content object and an event id from 1", () => {
+  test("updates have one content object and an event id from 1", () => {
     const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "x" } };
     const { params } = otter.clientMethods["session/update"];
     expect(accepts(params, { sessionId: "s", eventId: 1, update })).toBe(true);
@@ -70,7 +70,7 @@ describe("otter", () => {
     );
   });
 
-  test("a turn notification carries the record of its name", () => {
+  test("a turn notification has a record of its type", () => {
     const record = {
       seq: 4,
       id: "evt-0a1b2c3d",
@@ -87,7 +87,7 @@ describe("otter", () => {
     }
   });
 
-  test("permission replies are three", () => {
+  test("there are three permission replies", () => {
     const { params } = otter.agentMethods["permission/respond"];
     expect(accepts(params, { requestId: "r1", reply: "always" })).toBe(true);
     expect(accepts(params, { requestId: "r1", reply: "never" })).toBe(false);
@@ -109,7 +109,7 @@ describe("ferret", () => {
     expect(ferret.SessionNotification.options).toHaveLength(12);
   });
 
-  test("a frame is flat, and holds otter's update too", () => {
+  test("a frame is flat and also has otter's update", () => {
     const update = {
       sessionUpdate: "permission_request",
       requestId: "perm-7",
@@ -135,14 +135,14 @@ describe("ferret", () => {
     expect(v.is(otter.SessionNotification, frame)).toBe(true);
   });
 
-  test("takes both forms of a permission answer", () => {
+  test("accepts both forms of a permission answer", () => {
     const { params } = ferret.agentMethods["permission/respond"];
     expect(accepts(params, { sessionId: "s", id: "perm-7", decision: "never" })).toBe(true);
     expect(accepts(params, { requestId: "r1", reply: "allow" })).toBe(true);
     expect(accepts(params, { id: "perm-7", decision: "never" })).toBe(false);
   });
 
-  test("settings", () => {
+  test("validates sandbox, approval and bridge requests", () => {
     const { result } = ferret.agentMethods["session/setSandbox"];
     expect(accepts(result, { mode: "read-only" })).toBe(true);
     const bridge = ferret.agentMethods["session/bridgeStatus"].result;

@@ -1,4 +1,4 @@
-/** Everything in which our schemas differ from the official one. */
+/** Lists all differences between our schemas and the official one. */
 
 import type * as v from "valibot";
 import type { Methods } from "../src/index.js";
@@ -7,7 +7,7 @@ import { isEnvelope, type Official, officialMethods, officialModel } from "./mod
 import { ourModel } from "./model/ours.js";
 
 export interface Ours {
-  /** By the name of the definition. */
+  /** The schemas by the names of their definitions. */
   schemas: Record<string, v.GenericSchema>;
   methods: Methods[];
 }
@@ -25,7 +25,7 @@ export function findDrift(official: Official, ours: Ours): string[] {
   return [...absent, ...extra, ...shapes, ...methodDrift(official, ours)];
 }
 
-/** Schemas among a module's exports. */
+/** The schemas among a module's exports. */
 export function schemasOf(exports: Record<string, unknown>): Record<string, v.GenericSchema> {
   const isSchema = (value: unknown) => (value as { kind?: string } | null)?.kind === "schema";
   return Object.fromEntries(Object.entries(exports).filter(([, value]) => isSchema(value))) as Record<

@@ -14,7 +14,7 @@ test.each([
   { type: "user_message", turn: 4_000_000_000, metadata: { text: "x" } },
   { type: "tool_result", turn: 0, metadata: null },
   { type: "text_delta", turn: 0, metadata: {} },
-])("a line that no program writes changes nothing: %j", (line) => {
+])("an invalid line in a log changes nothing: %j", (line) => {
   const conversation = foldConversation();
   conversation.apply(line as unknown as SessionEvent);
   conversation.apply({ type: "user_message", turn: 0, metadata: { prompt: "msg-0", text: "hi" } });

@@ -10,7 +10,7 @@ import {
 } from "../src/index.js";
 
 describe("reading", () => {
-  test("fills in what a client left out", () => {
+  test("fills in fields that a client left out", () => {
     expect(v.parse(InitializeRequest, { protocolVersion: 1 })).toEqual({
       protocolVersion: 1,
       clientCapabilities: {
@@ -21,7 +21,7 @@ describe("reading", () => {
     });
   });
 
-  test("takes a malformed capability for an absent one", () => {
+  test("treats a malformed capability as absent", () => {
     const { clientCapabilities } = v.parse(InitializeRequest, {
       protocolVersion: 1,
       clientCapabilities: { fs: "yes", terminal: 1, session: { notices: true, compaction: {} } },
@@ -34,7 +34,7 @@ describe("reading", () => {
     });
   });
 
-  test("passes over malformed items, takes null for an empty list, and drops strangers", () => {
+  test("leaves out malformed items, reads null as an empty list, and drops unknown keys", () => {
     expect(v.parse(NewSessionRequest, { cwd: "/w", mcpServers: null, additionalDirectories: null, extra: 1 })).toEqual({
       cwd: "/w",
       mcpServers: [],
@@ -50,8 +50,8 @@ describe("reading", () => {
   test.each([
     ["a list in place of an object", PromptRequest, []],
     ["a missing session", PromptRequest, { prompt: [] }],
-    ["a prompt with one block that makes no sense", PromptRequest, { sessionId: "s", prompt: [{ type: "smell" }] }],
-    ["an update kind nobody knows", SessionNotification, { sessionId: "s", update: { sessionUpdate: "__proto__" } }],
+    ["a prompt with a block of an unknown type", PromptRequest, { sessionId: "s", prompt: [{ type: "smell" }] }],
+    ["an unknown update kind", SessionNotification, { sessionId: "s", update: { sessionUpdate: "__proto__" } }],
     [
       "an update named like an inherited key",
       SessionNotification,
@@ -64,14 +64,14 @@ describe("reading", () => {
     expect(v.is(schema, value)).toBe(false);
   });
 
-  test("says where it failed", () => {
+  test("reports the path of the failure", () => {
     const { issues } = v.safeParse(PromptRequest, { sessionId: "s", prompt: [{ type: "image", data: "x" }] });
     expect(issues?.map((issue) => v.getDotPath(issue))).toEqual(["prompt.0.mimeType"]);
   });
 });
 
 describe("writing", () => {
-  test("hands back the very value, unknown keys and all", () => {
+  test("returns the same value, including unknown keys", () => {
     const value = { protocolVersion: 1, _meta: { a: 1 } };
     expect(v.parse(strict(InitializeRequest), value)).toBe(value);
   });

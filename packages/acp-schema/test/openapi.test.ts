@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { routes } from "../src/http/index.js";
 
-// biome-ignore lint/suspicious/noExplicitAny: a document of many shapes, looked into freely.
+// biome-ignore lint/suspicious/noExplicitAny: the document has many shapes.
 const api: any = JSON.parse(readFileSync(new URL("../schema/openapi.json", import.meta.url), "utf8"));
 const operations = Object.entries<object>(api.paths).flatMap(([path, methods]) =>
   // biome-ignore lint/suspicious/noExplicitAny: as above.
@@ -28,7 +28,7 @@ test("the OpenAPI document has every route, each with a name, a summary, a tag a
   expect(api.components.schemas.ErrorReply.properties.error.enum).toContain("session_not_found");
 });
 
-test("every reference leads somewhere, no schema is an orphan, and every example is valid", () => {
+test("every reference resolves, every schema is used, and every example is valid", () => {
   const text = JSON.stringify(api);
   const referred = new Set([...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name));
   expect([...referred].sort()).toEqual(Object.keys(api.components.schemas).sort());
@@ -50,7 +50,7 @@ test("every reference leads somewhere, no schema is an orphan, and every example
   expect([checked, checked > 50]).toEqual([parts.length, true]);
 });
 
-test("the events of many sessions are described as they are sent", () => {
+test("the events of GET /events are described correctly", () => {
   const { events } = api.paths["/events"].get["x-sse"];
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema(api, "api");

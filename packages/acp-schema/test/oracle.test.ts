@@ -8,14 +8,14 @@ const usage = { totalTokens: 3, inputTokens: 2, outputTokens: 1 };
 describe("payloads", () => {
   test.each([
     [
-      "a root key of our own",
+      "an unknown root key",
       "session/update",
       "client",
       "notification",
       { sessionId: "s", eventId: 1, update: { sessionUpdate: "current_mode_update", currentModeId: "m" } },
     ],
     [
-      "a stranger deep inside",
+      "an unknown key deep inside",
       "session/new",
       "agent",
       "response",
@@ -30,7 +30,7 @@ describe("payloads", () => {
     ],
     ["a key of the unstable schema", "session/prompt", "agent", "response", { stopReason: "end_turn", usage }],
     ["a method of the other side", "session/update", "agent", "notification", {}],
-    ["a method nobody has", "session/message", "agent", "request", {}],
+    ["an unknown method", "session/message", "agent", "request", {}],
     ["a name that every object has", "constructor", "agent", "request", {}],
   ] as const)("%s is a problem", (_, method, side, part, payload) => {
     expect(stable.payload(method, side, part, payload)).not.toEqual([]);
@@ -78,16 +78,16 @@ describe("payloads", () => {
       { protocolVersion: 1, clientCapabilities: { session: { notices: { more: 1 } } } },
     ],
     ["an extension method", "_chimera.dev/session/undo", "agent", "request", { anything: 1 }],
-  ] as const)("%s is right", (_, method, side, part, payload) => {
+  ] as const)("%s is valid", (_, method, side, part, payload) => {
     expect(stable.payload(method, side, part, payload)).toEqual([]);
   });
 
-  test("the unstable schema knows more", () => {
+  test("the unstable schema has more keys and methods", () => {
     expect(unstable.payload("session/prompt", "agent", "response", { stopReason: "end_turn", usage })).toEqual([]);
     expect(unstable.payload("session/fork", "agent", "request", { sessionId: "s", cwd: "/w" })).toEqual([]);
   });
 
-  test("a method outside the specification can be let through by name", () => {
+  test("a method outside the specification can be allowed by name", () => {
     const oracle = createOracle({ allow: ["session/set_model"] });
     expect(oracle.payload("session/set_model", "agent", "request", { sessionId: "s", modelId: "m" })).toEqual([]);
   });
@@ -104,7 +104,7 @@ describe("conversations", () => {
     expect(conversation.open()).toEqual([]);
   });
 
-  test("the two sides count their requests apart", () => {
+  test("the two sides have separate request ids", () => {
     const conversation = stable.conversation();
     conversation.next("client", request);
     const read = { jsonrpc: "2.0", id: 1, method: "fs/read_text_file", params: { sessionId: "s", path: "/w/a" } };
@@ -128,7 +128,7 @@ describe("conversations", () => {
     expect(conversation.next(sender, frame)).not.toEqual([]);
   });
 
-  test("errors with a null id and cancellation by either side are right", () => {
+  test("errors with a null id and cancellation by either side are valid", () => {
     const conversation = stable.conversation();
     const parseError = { jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } };
     expect(conversation.next("agent", parseError)).toEqual([]);

@@ -7,7 +7,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return taken;
 }
 
-test("gives what is pushed, in order, and starts with the first item that is asked for", async () => {
+test("yields the pushed items in order, and starts the producer with the first next()", async () => {
   let started = false;
   const items = createOutbox<number>(
     async ({ push }) => {
@@ -23,7 +23,7 @@ test("gives what is pushed, in order, and starts with the first item that is ask
   expect(await all(items)).toEqual([1, 2, 3]);
 });
 
-test("a producer can wait until all was taken", async () => {
+test("a producer can wait until all items are taken", async () => {
   const seen: string[] = [];
   const items = createOutbox<string>(
     async (outbox) => {
@@ -40,7 +40,7 @@ test("a producer can wait until all was taken", async () => {
   expect(seen).toEqual(["a", "b", "taken"]);
 });
 
-test("a failure comes after the items before it", async () => {
+test("an error of the producer comes after the items pushed before it", async () => {
   const taken: number[] = [];
   const items = createOutbox<number>(
     async ({ push }) => {
@@ -57,7 +57,7 @@ test("a failure comes after the items before it", async () => {
   expect(taken).toEqual([1, 2]);
 });
 
-test("a consumer that leaves is reported, and nobody waits for it", async () => {
+test("a consumer that leaves is reported, and the producer does not wait for it", async () => {
   let left = 0;
   let ended: (() => void) | undefined;
   const over = new Promise<void>((resolve) => {

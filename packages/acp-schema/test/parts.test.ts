@@ -17,7 +17,7 @@ const partsOf = (...events: PartEvent[]) => {
 };
 const called = (id: string) => ({ type: "call", id, name: "Read", args: { path: id } });
 
-test("deltas of a kind make up one part, and parts stand in the order in which they came", () => {
+test("deltas of one kind become one part, and parts keep the order of their events", () => {
   expect(partsOf(thought("a"), thought("b"), text("c"), text("d"), thought("e"), call("1"))).toEqual([
     { type: "reasoning", text: "ab" },
     { type: "text", text: "cd" },
@@ -26,14 +26,14 @@ test("deltas of a kind make up one part, and parts stand in the order in which t
   ]);
 });
 
-test("an end keeps two texts apart and carries the seal of the part that it closes", () => {
+test("an end keeps two texts apart and has the seal of the part that it closes", () => {
   expect(partsOf(text("a"), end({ kind: "text" }), text("b"), end({ kind: "text", seal: seal("s") }))).toEqual([
     { type: "text", text: "a" },
     { type: "text", text: "b", seal: seal("s") },
   ]);
 });
 
-test("an end by itself is a part without text, if it has a seal", () => {
+test("an end with a seal and without deltas becomes a part without text", () => {
   expect(partsOf(end({ kind: "reasoning", seal: seal("s") }), end({ kind: "text" }), text("a"))).toEqual([
     { type: "reasoning", text: "", seal: seal("s") },
     { type: "text", text: "a" },
@@ -44,7 +44,7 @@ test("an end by itself is a part without text, if it has a seal", () => {
   ]);
 });
 
-test("a call stands where its end was recorded, though it is announced later", () => {
+test("a call has the place of its recorded end, even if it is announced later", () => {
   const events = [
     thought("a"),
     end({ kind: "reasoning", seal: seal("1") }),
@@ -63,7 +63,7 @@ test("a call stands where its end was recorded, though it is announced later", (
   ]);
 });
 
-test("a call that was never announced is left out, and a reply begins where the last one was taken", () => {
+test("a call that was never announced is left out, and take() begins a new reply", () => {
   const reply = createParts();
   reply.apply(text("a"));
   reply.apply(end({ kind: "call", call_id: "x", seal: seal("x") }));
@@ -73,13 +73,13 @@ test("a call that was never announced is left out, and a reply begins where the 
   expect(reply.take()).toEqual([]);
 });
 
-test("a reply's text and calls are read off its parts", () => {
+test("a reply's text and calls come from its parts", () => {
   const message = { parts: partsOf(text("a"), thought("b"), call("1"), text("c"), call("2")) };
   expect(textOf(message)).toBe("ac");
   expect(callsOf(message).map(({ id }) => id)).toEqual(["1", "2"]);
 });
 
-test("a seal is shown to nobody", () => {
+test("clients do not see seals", () => {
   const event = end({ kind: "call", call_id: "x", seal: seal("secret") });
   expect(asShown(event)).toEqual(end({ kind: "call", call_id: "x" }));
   expect(asShown(text("a"))).toEqual(text("a"));

@@ -1,4 +1,4 @@
-/** What is in the package: JSON Schemas that judge like ours, entries that weigh little, and the example that uses them. */
+/** Tests the built package: its JSON Schemas, the size of its entries, and the example that uses them. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -23,12 +23,12 @@ async function weigh(code: string): Promise<number> {
 }
 
 test("every entry has a JSON Schema that compiles and refers only to itself", () => {
-  // The description of the HTTP API is not a schema; a test of its own holds it.
+  // The OpenAPI document is not a schema and has a test of its own.
   const files = readdirSync(`${root}schema`).filter((file) => file !== "openapi.json");
   const names = files.map((file) => file.replace(".json", ""));
   expect(names.sort()).toEqual(["acp", "acp.unstable", "events", "ferret", "http", "otter"]);
   for (const name of names) {
-    // What is compiled is not run: making it fast would take half of the time.
+    // The compiled validators do not run, and optimizing them would take half of the time.
     const unoptimized = { inlineRefs: false, code: { optimize: false } } as const;
     const ajv = new Ajv2020({ strict: false, formats: { uri: true, "date-time": true }, ...unoptimized });
     ajv.addSchema({ $id: name, ...readSchema(name) });
@@ -38,7 +38,7 @@ test("every entry has a JSON Schema that compiles and refers only to itself", ()
   }
 });
 
-test("the JSON Schema of ACP refuses what writing refuses", () => {
+test("the JSON Schema of ACP refuses the same values as writing", () => {
   const ajv = new Ajv2020({ strict: false, formats: { uri: true, "date-time": true } });
   ajv.addSchema({ $id: "acp", ...readSchema("acp") });
   const validate = ajv.compile({ $ref: "acp#/$defs/SessionNotification" });
@@ -47,7 +47,7 @@ test("the JSON Schema of ACP refuses what writing refuses", () => {
   expect(validate({ sessionId: "s", update: { ...update, kind: "reed" } })).toBe(false);
 });
 
-test("the whole protocol weighs at most 10 kB, any one schema at most 6 kB", async () => {
+test("the whole protocol has at most 10 kB compressed, and each schema at most 6 kB", async () => {
   expect(await weigh('export * from "./dist/index.js"')).toBeLessThanOrEqual(10_000);
   for (const name of ["SessionNotification", "InitializeResponse", "CreateElicitationRequest", "NewSessionRequest"]) {
     const one = `export { ${name} } from "./dist/index.js"; export { parse } from "valibot"`;

@@ -4,7 +4,7 @@ import { birthOf, readSummary, SUMMARY_VERSION, unheld } from "../src/summary.js
 
 const ID = "otter-20260425T120300-aaaa1111";
 
-test("a summary of any program has every field, under the names that programs have used", () => {
+test("a summary of any program gets all fields, also from names that other programs use", () => {
   const stored = {
     run_id: "another",
     started_at: "2026-04-25T12:03:00Z",
@@ -71,14 +71,14 @@ test.each<[object]>([
   ]),
   [{ ...readSummary(ID, {}), started_at: `1 Jan 2026 (${"x".repeat(1e6)})` }],
   [{ title: 7, prompt: null, cwd: [], directories: "no", cost_usd: "NaN", bounds: { maxSteps: "x", allowedTools: 1 } }],
-])("whatever a file holds, a list gets something small %#", (stored) => {
+])("a hostile stored summary is read as a small valid one %#", (stored) => {
   const summary = readSummary(ID, stored);
   expect(JSON.stringify(summary).length).toBeLessThan(8192);
   expect(summary).toMatchObject({ v: SUMMARY_VERSION, session_id: ID, state: "idle" });
   expect(readSummary(ID, summary)).toEqual(summary);
 });
 
-test("a summary of this version is taken as it is, but for its bounds", () => {
+test("a summary of this version is returned unchanged, but its bounds are validated", () => {
   const summary = readSummary(ID, { cwd: "/work" });
   expect(readSummary(ID, summary)).toBe(summary);
   const bounds = { agent: "plan", readOnly: true, options: { effort: "high", fast: false }, maxSteps: null };
@@ -87,14 +87,14 @@ test("a summary of this version is taken as it is, but for its bounds", () => {
   expect(readSummary(ID, { ...summary, bounds: hostile }).bounds).toEqual({ options: {} });
 });
 
-test("a limit that cannot be read is left out: null would say that there is none", () => {
+test("an unreadable limit is left out, because null means unlimited", () => {
   const bounds = { maxCostUsd: "much", maxSteps: {}, allowedTools: "Read" };
   expect(readSummary(ID, { v: 2, bounds }).bounds).toEqual({});
   const none = { maxCostUsd: null, maxSteps: null, allowedTools: null };
   expect(readSummary(ID, { v: 2, bounds: none }).bounds).toEqual(none);
 });
 
-test("the birth of a session is what its log does not say", () => {
+test("the birth of a session has the fields that its log does not have", () => {
   const summary = readSummary(ID, { cwd: "/work", model: "m", bounds: { maxSteps: 3 }, parent_id: "p", steps: 9 });
   expect(birthOf(summary)).toEqual({
     started_at: null,
@@ -107,13 +107,13 @@ test("the birth of a session is what its log does not say", () => {
   });
 });
 
-test("a session that no process holds does nothing", () => {
+test("a session that no process holds is idle", () => {
   const idle = readSummary(ID, {});
   expect(unheld(idle)).toBe(idle);
   expect(unheld({ ...idle, state: "waiting" })).toEqual(idle);
 });
 
-test("the beginning of a text is whole characters", () => {
+test("the beginning of a text has only whole characters", () => {
   expect(beginningOf("short", 200)).toBe("short");
   expect(beginningOf(`${"x".repeat(199)}🦦`, 200)).toBe("x".repeat(199));
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { endOf, startOf } from "../src/define/text.js";
 
 describe("a text cut by length", () => {
-  it("is never longer than asked for, and never holds half a character", () => {
+  it("is never longer than requested, and never has half a character", () => {
     const text = "a😀b😀😀";
     for (let length = 0; length <= text.length + 1; length++) {
       for (const [part, rest] of [
@@ -16,7 +16,7 @@ describe("a text cut by length", () => {
       }
     }
     expect(startOf(text, 2)).toBe("a");
-    // It may have been cut before.
+    // The given text may itself end with half a character.
     expect(startOf("a\ud83d", 2)).toBe("a");
     expect(endOf("\ude00b", 2)).toBe("b");
     expect(endOf(text, 3)).toBe("😀");

@@ -7,7 +7,7 @@ describe("a timer", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test.each([1, 2 ** 31 - 1, 2 ** 31, 30 * DAY_MS, 365 * DAY_MS])("of %d ms fires then, and once", (ms) => {
+  test.each([1, 2 ** 31 - 1, 2 ** 31, 30 * DAY_MS, 365 * DAY_MS])("of %d ms fires once, at that time", (ms) => {
     let fired = 0;
     startTimer(ms, () => fired++);
     vi.advanceTimersByTime(ms - 1);
@@ -26,7 +26,7 @@ describe("a timer", () => {
     expect(fired).toBe(0);
   });
 
-  test("that is stopped, in its first stretch or a later one, never fires", () => {
+  test("that is stopped, in its first platform timer or a later one, never fires", () => {
     const fired: string[] = [];
     const first = startTimer(60 * DAY_MS, () => fired.push("first"));
     const later = startTimer(60 * DAY_MS, () => fired.push("later"));

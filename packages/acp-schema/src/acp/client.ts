@@ -1,9 +1,9 @@
-/** What a client does for the agent: files and terminals. */
+/** The methods with which a client serves the agent: files and terminals. */
 import * as v from "valibot";
 import { list, maybe, object, uint32, uint64 } from "../define/shape.js";
 import { SessionId, TerminalId } from "./id.js";
 
-// Files through the client, unsaved buffers included. Paths are absolute.
+// Files through the client, including unsaved buffers. Paths are absolute.
 
 export const ReadTextFileRequest = object(() => ({
   sessionId: SessionId,

@@ -1,11 +1,11 @@
-/** Content blocks: what prompts, messages and tool output are made of. */
+/** Content blocks, the parts of prompts, messages and tool output. */
 import * as v from "valibot";
 import { int64, items, maybe, object, variant } from "../define/shape.js";
 
 export const Role = v.picklist(["assistant", "user"]);
 export type Role = v.InferOutput<typeof Role>;
 
-/** Hints on how content is meant: for whom, how important, how old. */
+/** Hints about content: its audience, importance and age. */
 export const Annotations = object(() => ({
   audience: maybe(items(Role)),
   lastModified: maybe(v.string()),
@@ -36,7 +36,7 @@ export const AudioContent = object(() => ({
 }));
 export type AudioContent = v.InferOutput<typeof AudioContent>;
 
-/** A resource the agent may fetch by itself. */
+/** A resource that the agent may fetch by itself. */
 export const ResourceLink = object(() => ({
   annotations: maybe(Annotations),
   description: maybe(v.string()),
@@ -66,14 +66,14 @@ export type BlobResourceContents = v.InferOutput<typeof BlobResourceContents>;
 export const EmbeddedResourceResource = v.union([TextResourceContents, BlobResourceContents]);
 export type EmbeddedResourceResource = v.InferOutput<typeof EmbeddedResourceResource>;
 
-/** A resource whose contents come along. */
+/** A resource with its contents. */
 export const EmbeddedResource = object(() => ({
   annotations: maybe(Annotations),
   resource: EmbeddedResourceResource,
 }));
 export type EmbeddedResource = v.InferOutput<typeof EmbeddedResource>;
 
-/** Every agent takes `text` and `resource_link`; the others need a prompt capability. */
+/** Every agent accepts `text` and `resource_link`. The other types need a prompt capability. */
 export const ContentBlock = variant("type", () => ({
   text: TextContent,
   image: ImageContent,

@@ -1,4 +1,4 @@
-/** Asking the person at the client for input: a form, or a page to visit. */
+/** Asks the person at the client for input, with a form or a page to visit. */
 import * as v from "valibot";
 import {
   defaulted,
@@ -18,11 +18,11 @@ import {
 } from "../define/shape.js";
 import { ElicitationId, RequestId, SessionId, ToolCallId } from "./id.js";
 
-/** Asked in a session, perhaps by one of its tool calls. */
+/** The scope of input for a session, possibly for one of its tool calls. */
 export const ElicitationSessionScope = plain(() => ({ sessionId: SessionId, toolCallId: maybe(ToolCallId) }));
 export type ElicitationSessionScope = v.InferOutput<typeof ElicitationSessionScope>;
 
-/** Asked while a request is answered, before there is a session. */
+/** The scope of input for a request, before there is a session. */
 export const ElicitationRequestScope = plain(() => ({ requestId: RequestId }));
 export type ElicitationRequestScope = v.InferOutput<typeof ElicitationRequestScope>;
 
@@ -153,5 +153,5 @@ export const CreateElicitationResponse = v.union([
 ]);
 export type CreateElicitationResponse = v.InferOutput<typeof CreateElicitationResponse>;
 
-/** The page of a `url` elicitation has been dealt with. */
+/** The agent says that the page of a `url` elicitation is finished. */
 export const CompleteElicitationNotification = object(() => ({ elicitationId: ElicitationId }));

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { lenient, plain } from "../define/shape.js";
 
-/** The numbers of JSON-RPC 2.0, the same in every dialect. */
+/** The codes of JSON-RPC 2.0, the same in every dialect. */
 export const jsonRpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -11,7 +11,7 @@ export const jsonRpcCodes = {
   internalError: -32603,
 } as const;
 
-/** The codes with a meaning of their own. */
+/** The codes that ACP gives a meaning. */
 export const errorCodes = {
   ...jsonRpcCodes,
   requestCancelled: -32800,
@@ -24,6 +24,6 @@ export const errorCodes = {
 export const ErrorCode = v.pipe(v.number(), v.integer(), v.minValue(-(2 ** 31)), v.maxValue(2 ** 31 - 1));
 export type ErrorCode = v.InferOutput<typeof ErrorCode>;
 
-// biome-ignore lint/suspicious/noShadowRestrictedNames: the specification calls it so.
+// biome-ignore lint/suspicious/noShadowRestrictedNames: this is the name in the specification.
 export const Error = plain(() => ({ code: ErrorCode, message: v.string(), data: lenient(v.unknown()) }));
 export type Error = v.InferOutput<typeof Error>;

@@ -1,4 +1,4 @@
-/** Names that one side hands out and the other repeats. All of them are opaque strings, but for JSON-RPC's request id. */
+/** Ids that one side assigns and the other repeats. They are opaque strings, except JSON-RPC's request id. */
 import * as v from "valibot";
 import { int64 } from "../define/shape.js";
 

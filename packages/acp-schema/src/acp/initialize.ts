@@ -1,9 +1,9 @@
-/** The handshake: what each side says it can do, and logging in. */
+/** The handshake: the capabilities of each side, and logging in. */
 import * as v from "valibot";
 import { defaulted, items, json, list, maybe, nullAs, object, record, tagged } from "../define/shape.js";
 import { AuthMethodId } from "./id.js";
 
-// What each side says it can do. A marker is an object, `{}` for yes; absent or null means no.
+// The capabilities of each side. A marker is an object, `{}` for yes; absent or null means no.
 
 const flag = () => defaulted(v.boolean(), () => false);
 
@@ -74,7 +74,7 @@ export const AuthMethodAgent = object(() => ({
 }));
 export type AuthMethodAgent = v.InferOutput<typeof AuthMethodAgent>;
 
-/** The agent's own command, run in a terminal with these arguments; only for clients that say `auth.terminal`. */
+/** Logs in by running the agent's own command in a terminal with these arguments. Only for clients with `auth.terminal`. */
 export const AuthMethodTerminal = object(() => ({
   id: AuthMethodId,
   name: v.string(),

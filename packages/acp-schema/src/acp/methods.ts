@@ -42,12 +42,12 @@ export const clientMethods = methodsOf("client", {
   "elicitation/complete": [CompleteElicitationNotification, null, "clientCapabilities.elicitation.url"],
 });
 
-/** What either side may send. */
+/** The methods that either side may send. */
 export const protocolMethods = methodsOf("protocol", {
   "$/cancel_request": [session.CancelRequestNotification, null],
 });
 
-/** Update kinds that a client must have asked for; the others need nothing. */
+/** The client capability that an update kind needs. The other kinds need none. */
 export const updateGates = {
   notice: "clientCapabilities.session.notices",
   compaction_update: "clientCapabilities.session.compaction",

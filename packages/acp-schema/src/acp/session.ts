@@ -6,7 +6,7 @@ import { ContentBlock } from "./content.js";
 import { RequestId, SessionId } from "./id.js";
 import { SessionConfigOption, SessionModeState } from "./setting.js";
 
-// MCP servers that a client hands to a session. Stdio is the one without a `type`.
+// The MCP servers that a client gives to a session. Only stdio servers have no `type`.
 
 export const HttpHeader = object(() => ({ name: v.string(), value: v.string() }));
 export type HttpHeader = v.InferOutput<typeof HttpHeader>;
@@ -32,10 +32,10 @@ export const McpServer = v.union([
 ]);
 export type McpServer = v.InferOutput<typeof McpServer>;
 
-// The life of a session, but for its turns.
+// The life of a session, without its turns.
 
 const settings = () => ({ modes: maybe(SessionModeState), configOptions: maybe(items(SessionConfigOption)) });
-/** Absolute paths. */
+/** The paths are absolute. */
 const directories = () => ({ cwd: v.string(), additionalDirectories: v.optional(list(v.string())) });
 
 export const NewSessionRequest = object(() => ({ ...directories(), mcpServers: list(McpServer) }));
@@ -50,7 +50,7 @@ export const LoadSessionRequest = object(() => ({
 
 export const LoadSessionResponse = object(settings);
 
-/** As load, without the replay. */
+/** Like load, without the replay. */
 export const ResumeSessionRequest = object(() => ({
   sessionId: SessionId,
   ...directories(),
@@ -65,7 +65,7 @@ export const SessionInfo = object(() => ({
   cwd: v.string(),
   additionalDirectories: lenient(items(v.string()), () => []),
   title: maybe(v.string()),
-  /** ISO 8601. */
+  /** In ISO 8601. */
   updatedAt: maybe(v.string()),
 }));
 export type SessionInfo = v.InferOutput<typeof SessionInfo>;
@@ -89,8 +89,8 @@ export type StopReason = v.InferOutput<typeof StopReason>;
 
 export const PromptResponse = object(() => ({ stopReason: StopReason }));
 
-/** Ends the running turn of a session; its prompt is then answered with `cancelled`. */
+/** Ends the running turn of a session. The agent then answers its prompt with `cancelled`. */
 export const CancelNotification = object(() => ({ sessionId: SessionId }));
 
-/** Gives up one request, whatever it is; it is still answered. */
+/** Cancels one request of any method. The other side must still answer it. */
 export const CancelRequestNotification = object(() => ({ requestId: RequestId }));

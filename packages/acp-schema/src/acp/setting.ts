@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { maybe, object, openEnum, plain, requiredItems, variant } from "../define/shape.js";
 import { SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId, SessionModeId } from "./id.js";
 
-// Session modes: named sets of behaviour that a client can switch.
+// Session modes: named sets of behaviour that a client can switch between.
 
 export const SessionMode = object(() => ({
   id: SessionModeId,
@@ -26,7 +26,7 @@ export type CurrentModeUpdate = v.InferOutput<typeof CurrentModeUpdate>;
 
 // Session settings that a client can show as a picker or a switch.
 
-/** Words that start with `_` are free for custom use. */
+/** Categories that start with `_` are free for custom use. */
 export const SessionConfigOptionCategory = openEnum(["mode", "model", "model_config", "thought_level"]);
 export type SessionConfigOptionCategory = v.InferOutput<typeof SessionConfigOptionCategory>;
 
@@ -56,7 +56,7 @@ export const SessionConfigSelect = plain(() => ({
 }));
 export type SessionConfigSelect = v.InferOutput<typeof SessionConfigSelect>;
 
-/** Only for clients that say `clientCapabilities.session.configOptions.boolean`. */
+/** Only for clients with `clientCapabilities.session.configOptions.boolean`. */
 export const SessionConfigBoolean = plain(() => ({ currentValue: v.boolean() }));
 export type SessionConfigBoolean = v.InferOutput<typeof SessionConfigBoolean>;
 

@@ -1,11 +1,11 @@
-/** Tool calls as a client shows them, and asking for permission. */
+/** Tool calls that a client shows, and requests for permission. */
 import * as v from "valibot";
 import { items, lenient, maybe, object, plain, tagged, uint32, variant } from "../define/shape.js";
 import { toolKinds } from "../define/tool-kinds.js";
 import { ContentBlock } from "./content.js";
 import { PermissionOptionId, SessionId, TerminalId, ToolCallId } from "./id.js";
 
-// Tool calls as a client shows them.
+// Tool calls that a client shows.
 
 export const ToolKind = v.picklist(toolKinds);
 export type ToolKind = v.InferOutput<typeof ToolKind>;
@@ -24,14 +24,14 @@ export const Diff = object(() => ({
 }));
 export type Diff = v.InferOutput<typeof Diff>;
 
-/** A terminal made with `terminal/create`, shown live. */
+/** The live output of a terminal that was made with `terminal/create`. */
 export const Terminal = object(() => ({ terminalId: TerminalId }));
 export type Terminal = v.InferOutput<typeof Terminal>;
 
 export const ToolCallContent = variant("type", () => ({ content: Content, diff: Diff, terminal: Terminal }));
 export type ToolCallContent = v.InferOutput<typeof ToolCallContent>;
 
-/** A place the tool works at, so that an editor can follow. */
+/** A place in a file where the tool works, so that an editor can follow. */
 export const ToolCallLocation = object(() => ({ path: v.string(), line: maybe(uint32()) }));
 export type ToolCallLocation = v.InferOutput<typeof ToolCallLocation>;
 
@@ -48,7 +48,7 @@ export const ToolCall = object(() => ({
 }));
 export type ToolCall = v.InferOutput<typeof ToolCall>;
 
-/** Only what changed; `content` and `locations` replace what was there. */
+/** The changed fields of a call. `content` and `locations` replace the earlier ones. */
 export const ToolCallUpdate = object(() => ({
   toolCallId: ToolCallId,
   kind: maybe(ToolKind),
@@ -62,7 +62,7 @@ export const ToolCallUpdate = object(() => ({
 }));
 export type ToolCallUpdate = v.InferOutput<typeof ToolCallUpdate>;
 
-// Asking the person at the client whether a tool may run.
+// Requests for permission, which ask the person at the client whether a tool may run.
 
 export const PermissionOptionKind = v.picklist(["allow_once", "allow_always", "reject_once", "reject_always"]);
 export type PermissionOptionKind = v.InferOutput<typeof PermissionOptionKind>;
@@ -84,7 +84,7 @@ export type RequestPermissionRequest = v.InferOutput<typeof RequestPermissionReq
 export const SelectedPermissionOutcome = object(() => ({ optionId: PermissionOptionId }));
 export type SelectedPermissionOutcome = v.InferOutput<typeof SelectedPermissionOutcome>;
 
-/** `cancelled` answers every open request of a turn that was cancelled. */
+/** `cancelled` answers every unanswered request of a cancelled turn. */
 export const RequestPermissionOutcome = v.variant("outcome", [
   plain(() => ({ outcome: v.literal("cancelled") })),
   tagged("outcome", "selected", SelectedPermissionOutcome),

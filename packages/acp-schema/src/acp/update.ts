@@ -1,4 +1,4 @@
-/** `session/update`: everything an agent tells about a session while it works. */
+/** `session/update`: everything that an agent reports about a session while it works. */
 import * as v from "valibot";
 import { items, maybe, object, openEnum, requiredItems, uint64, variant } from "../define/shape.js";
 import { ContentBlock } from "./content.js";
@@ -6,14 +6,14 @@ import { CompactionId, MessageId, SessionId } from "./id.js";
 import { ConfigOptionUpdate, CurrentModeUpdate } from "./setting.js";
 import { ToolCall, ToolCallUpdate } from "./tool-call.js";
 
-/** Everything after the command's name. */
+/** The command's input is all the text after its name. */
 export const UnstructuredCommandInput = object(() => ({ hint: v.string() }));
 export type UnstructuredCommandInput = v.InferOutput<typeof UnstructuredCommandInput>;
 
 export const AvailableCommandInput = UnstructuredCommandInput;
 export type AvailableCommandInput = v.InferOutput<typeof AvailableCommandInput>;
 
-/** A slash command the agent offers. */
+/** A slash command that the agent offers. */
 export const AvailableCommand = object(() => ({
   name: v.string(),
   description: v.string(),
@@ -27,7 +27,7 @@ export type AvailableCommandsUpdate = v.InferOutput<typeof AvailableCommandsUpda
 export const CompactionStatus = openEnum(["in_progress", "completed", "failed", "cancelled"]);
 export type CompactionStatus = v.InferOutput<typeof CompactionStatus>;
 
-/** Shortening a long conversation; only for clients that say `session.compaction`. */
+/** Reports that the agent shortens a long conversation. Only for clients with `session.compaction`. */
 export const CompactionUpdate = object(() => ({
   compactionId: CompactionId,
   status: CompactionStatus,
@@ -52,22 +52,22 @@ export const PlanEntry = object(() => ({
 }));
 export type PlanEntry = v.InferOutput<typeof PlanEntry>;
 
-/** The agent's plan; each update replaces it whole. */
+/** The agent's plan. Each update replaces the whole plan. */
 export const Plan = object(() => ({ entries: requiredItems(PlanEntry) }));
 export type Plan = v.InferOutput<typeof Plan>;
 
 export const Cost = object(() => ({
   amount: v.number(),
-  /** ISO 4217. */
+  /** An ISO 4217 code. */
   currency: v.string(),
 }));
 export type Cost = v.InferOutput<typeof Cost>;
 
-/** How full the context is and what the session has cost. */
+/** How full the context is, and the cost of the session. */
 export const UsageUpdate = object(() => ({ used: uint64(), size: uint64(), cost: maybe(Cost) }));
 export type UsageUpdate = v.InferOutput<typeof UsageUpdate>;
 
-/** One piece of a message; pieces with the same `messageId` belong together. */
+/** One chunk of a message. Chunks with the same `messageId` belong together. */
 export const ContentChunk = object(() => ({ content: ContentBlock, messageId: maybe(MessageId) }));
 export type ContentChunk = v.InferOutput<typeof ContentChunk>;
 
@@ -77,7 +77,7 @@ export type SessionInfoUpdate = v.InferOutput<typeof SessionInfoUpdate>;
 export const NoticeSeverity = openEnum(["info", "warning", "error"]);
 export type NoticeSeverity = v.InferOutput<typeof NoticeSeverity>;
 
-/** Only for clients that say `session.notices`. */
+/** Only for clients with `session.notices`. */
 export const Notice = object(() => ({
   severity: NoticeSeverity,
   title: v.pipe(v.string(), v.minLength(1)),
@@ -85,7 +85,7 @@ export const Notice = object(() => ({
 }));
 export type Notice = v.InferOutput<typeof Notice>;
 
-/** Update kind -> what it carries. */
+/** The payload of each update kind. */
 export const updates = {
   user_message_chunk: ContentChunk,
   agent_message_chunk: ContentChunk,

@@ -1,30 +1,30 @@
 /**
- * Globs without regular expressions: a set of states walks the text once, so time is length of text times length of pattern,
- * whatever the pattern. Two flavours: in a *rule* `*` crosses slashes; in a *path* it does not, and `**` does.
+ * Matches globs without regular expressions: a set of states walks over the text once, so the time is at most the length of the text
+ * times that of the pattern. There are two flavours: in a *rule* `*` matches slashes too; in a *path* only `**` does.
  */
 export type GlobFlavour = "rule" | "path";
 
-/** What matching may still cost, in steps: one state at one character. Many matches can share one meter. */
+/** The steps that matching may still take. A step is one state at one character. Many matches can share one meter. */
 export interface Meter {
   left: number;
 }
 
-/** Null when the meter runs out before there is an answer. */
+/** Whether the text matches; null if the meter runs out first. */
 export type GlobMatch = (text: string, meter?: Meter) => boolean | null;
 
 /** Longer patterns match nothing. */
 const MAX_PATTERN = 1000;
 const MAX_ALTERNATIVES = 64;
-/** About thirty milliseconds. */
+/** Takes about thirty milliseconds. */
 const MAX_STEPS = 2_000_000;
-/** What compiling one character of a pattern costs, in steps. */
+/** How many steps the compilation of one character of a pattern counts as. */
 const COMPILING = 4;
 
 export function createMeter(): Meter {
   return { left: MAX_STEPS };
 }
 
-/** Compiles once, matches often. `?`, `[abc]`, `[a-z]`, `[!a]` and, in paths, `{a,b}` are understood. */
+/** Compiles a pattern for many matches. It may hold `*`, `**`, `?`, `[abc]`, `[a-z]`, `[!a]` and, in paths, `{a,b}`. */
 export function compileGlob(pattern: string, flavour: GlobFlavour, metered = createMeter()): GlobMatch {
   if (pattern.length > MAX_PATTERN) return () => false;
   metered.left -= pattern.length * COMPILING;
@@ -47,7 +47,7 @@ type Token =
   | { readonly type: "char"; readonly char: string }
   | { readonly type: "any"; readonly slash: boolean }
   | { readonly type: "star"; readonly slash: boolean }
-  /** Any number of whole directories, none included. */
+  /** Any number of whole directories, also none. */
   | { readonly type: "directories" }
   | { readonly type: "set"; readonly ranges: readonly (readonly [string, string])[]; readonly negated: boolean };
 
@@ -97,14 +97,14 @@ const INSIDE = 2;
 function matches(tokens: readonly Token[], text: string, meter: Meter): boolean | null {
   const states = new Uint8Array(tokens.length + 1);
   states[0] = REACHED;
-  // No state outside of these is reached.
+  // Only states from `first` to `last` may be reached.
   let first = 0;
   let last = skip(states, tokens, 0, 0);
   for (const char of text) {
     meter.left -= last - first + 1;
     if (meter.left < 0) return null;
     if (last < tokens.length) last += 1;
-    // From the end, so that a state is read before it is written.
+    // Go backwards, so that each state is read before it is overwritten.
     for (let at = last; at >= first; at -= 1) {
       const comes = at > first && states[at - 1] !== 0 && accepts(tokens[at - 1] as Token, char);
       states[at] = comes ? REACHED : states[at] === 0 ? 0 : stayingAt(tokens[at], char);
@@ -117,7 +117,7 @@ function matches(tokens: readonly Token[], text: string, meter: Meter): boolean 
   return states[tokens.length] === REACHED;
 }
 
-/** Being before something that may match nothing is also being after it. Returns the last state there is then. */
+/** Also reaches the states behind tokens that may match nothing. Returns the last state that is reached then. */
 function skip(states: Uint8Array, tokens: readonly Token[], first: number, last: number): number {
   let end = last;
   for (let at = first; at <= end; at += 1) {
@@ -129,7 +129,7 @@ function skip(states: Uint8Array, tokens: readonly Token[], first: number, last:
   return end;
 }
 
-/** The state of a token that takes this character and may take more; inside a directory's name it cannot be left. */
+/** The state of a token that takes this character and may take more. It is `INSIDE` in a directory's name, where the token cannot end. */
 function stayingAt(token: Token | undefined, char: string): number {
   if (token?.type === "directories") return INSIDE;
   return token?.type === "star" && (token.slash || char !== "/") ? REACHED : 0;

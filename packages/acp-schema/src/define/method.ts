@@ -1,7 +1,7 @@
-/** One row per method: what drives dispatch, types, documentation and tests. */
+/** Defines one row per method, from which dispatch, types, documentation and tests follow. */
 import type * as v from "valibot";
 
-/** Who answers: the agent, the client, a proxy between them, or either of them (`protocol`). */
+/** The side that answers: the agent, the client, a proxy between them, or both (`protocol`). */
 export type Side = "agent" | "client" | "protocol" | "proxy";
 
 /** A request and its answer, or a notification, which has no `result`. */
@@ -14,20 +14,20 @@ export interface Method<
   readonly kind: "request" | "notification";
   readonly params: P;
   readonly result: R;
-  /** The capability that must have been offered, as a path into the `initialize` exchange; null when none is needed. */
+  /** The capability that the method needs, as a path into the params or result of `initialize`; null for none. */
   readonly gate: string | null;
 }
 
-/** Method name -> its row. */
+/** The rows by method name. */
 export type Methods = Readonly<Record<string, Method>>;
 
-/** What a handler of a row is given. */
+/** The params that a handler of a row gets. */
 export type Params<M extends Method> = v.InferOutput<M["params"]>;
 
-/** What a handler of a row answers. */
+/** The result that a handler of a row returns. */
 export type Result<M extends Method> = M["result"] extends v.GenericSchema ? v.InferInput<M["result"]> : undefined;
 
-/** A side's methods, from `name: [params, result, gate?]` for requests and `name: [params, null, gate?]` for notifications. */
+/** Makes a side's rows from `name: [params, result, gate?]` for requests and `name: [params, null, gate?]` for notifications. */
 // @__NO_SIDE_EFFECTS__
 export function methodsOf<const T extends Record<string, RowSource>>(side: Side, rows: T): MethodsOf<T> {
   const methods: Record<string, Method> = {};

@@ -1,26 +1,26 @@
-/** The two modes of a schema, and how a schema learns which one it runs in. */
+/** The two modes of a schema, reading and writing. */
 import * as v from "valibot";
 
-/** How a schema runs: takes a value, gives a value or issues. */
+/** The function that runs a schema: it takes a value and returns a value or issues. */
 export type Validate = (
   dataset: v.UnknownDataset,
   config: ModeConfig,
 ) => v.OutputDataset<unknown, v.BaseIssue<unknown>>;
 
-/** valibot hands its configuration down to every nested schema, so one key in it is the whole of the second mode. */
+/** Valibot passes its configuration to every nested schema, so one key in it is enough for the second mode. */
 export interface ModeConfig extends v.Config<v.BaseIssue<unknown>> {
   readonly strict?: boolean;
 }
 
 export const isStrict = (config: ModeConfig): boolean => config.strict === true;
 
-/** Replaces how a schema runs. Only for a schema that nobody else holds. */
+/** Wraps the run function of a schema. It changes the schema, so no other code may hold it. */
 export function running<S extends v.GenericSchema>(schema: S, wrap: (run: Validate) => Validate): S {
   const run: Validate = schema["~run"].bind(schema);
   return Object.assign(schema, { "~run": wrap(run) });
 }
 
-/** The writing mode: accepts exactly what the specification allows and gives the very value back, unrepaired. */
+/** The writing mode: accepts exactly the values that the specification allows, and returns the same value unrepaired. */
 // @__NO_SIDE_EFFECTS__
 export function strict<S extends v.GenericSchema>(schema: S): v.GenericSchema<v.InferInput<S>, v.InferInput<S>> {
   const run: Validate = (dataset, config) => {

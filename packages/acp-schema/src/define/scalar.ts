@@ -1,4 +1,4 @@
-/** What most fields are. */
+/** The schemas of most fields. */
 import * as v from "valibot";
 
 export const text = v.string();

@@ -1,60 +1,60 @@
 /**
- * The vocabulary every schema here is written in. A schema has one definition and two modes: as it stands it *reads*, and
- * repairs what the specification lets a reader repair (its three `x-deserialize-*` flags); `strict(schema)` *writes*, and
+ * The functions that make every schema here. A schema has one definition and two modes. By itself it *reads*, and repairs
+ * values as far as the specification allows a reader (its three `x-deserialize-*` flags). `strict(schema)` *writes*, and
  * repairs nothing.
  *
- * Entries are given as functions and looked at on first use: a program that imports the whole protocol builds only the
- * schemas of the messages it meets, and a bundler drops the ones nobody names.
+ * Entries are functions that run on first use. So a program that imports the whole protocol builds only the schemas of the
+ * messages it receives, and a bundler drops the schemas that no code names.
  */
 import * as v from "valibot";
 import { isStrict, running, type Validate } from "./mode.js";
 
-/** 32 bits, unsigned. */
+/** An unsigned integer of 32 bits. */
 // @__NO_SIDE_EFFECTS__
 export const uint32 = () => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff));
 
-/** 64 bits, unsigned. There is no upper bound: `JSON.parse` has rounded what did not fit. */
+/** An unsigned integer of 64 bits. It has no upper limit, because `JSON.parse` rounds numbers that do not fit. */
 // @__NO_SIDE_EFFECTS__
 export const uint64 = () => v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** 64 bits, signed. */
+/** A signed integer of 64 bits. */
 // @__NO_SIDE_EFFECTS__
 export const int64 = () => v.pipe(v.number(), v.integer());
 
 type Entries = v.ObjectEntries;
 export type ObjectOf<E extends Entries = Entries> = v.ObjectSchema<E, undefined>;
 
-/** A JSON object of any content: not null, not an array. */
+/** A JSON object with any content, not null and not an array. */
 // @__NO_SIDE_EFFECTS__
 export function json(): v.CustomSchema<Record<string, unknown>, undefined> {
   return v.custom<Record<string, unknown>>(isJsonObject);
 }
 
-/** A JSON object whose values are all alike; every name is allowed. */
+/** A JSON object with any names, whose values all have one schema. */
 // @__NO_SIDE_EFFECTS__
 export function record<S extends v.GenericSchema>(value: S): v.RecordSchema<v.StringSchema<undefined>, S, undefined> {
   return refusingArrays(v.record(v.string(), value));
 }
 
-/** An object of named entries; unknown keys are tolerated and dropped. */
+/** An object of named entries. Unknown keys are accepted and dropped. */
 // @__NO_SIDE_EFFECTS__
 export function plain<E extends Entries>(entries: () => E): ObjectOf<E> {
   return deferred("object", "entries", () => refusingArrays(v.object(entries())));
 }
 
-/** An object of the specification: named entries and the `_meta` that all of them take. */
+/** An object of the specification: named entries, and the `_meta` that all such objects have. */
 // @__NO_SIDE_EFFECTS__
 export function object<E extends Entries>(entries: () => E): ObjectOf<E & MetaEntry> {
   return plain(() => ({ ...entries(), ...meta() }));
 }
 
-/** The entry for what is not of the specification. */
+/** The entry for data outside the specification. */
 // @__NO_SIDE_EFFECTS__
 export function meta(): MetaEntry {
   return { _meta: maybe(json()) };
 }
 
-/** An object that keeps keys it does not name: the custom variants of an open union. */
+/** An object that keeps unknown keys, for the custom variants of an open union. */
 // @__NO_SIDE_EFFECTS__
 export function open<E extends Entries>(entries: () => E): v.LooseObjectSchema<E, undefined> {
   return deferred("loose_object", "entries", () => refusingArrays(v.looseObject(entries())));
@@ -70,7 +70,7 @@ export function tagged<K extends string, N extends string, E extends Entries>(
   return plain(() => ({ [key]: v.literal(name), ...schema.entries })) as unknown as Tagged<K, N, E>;
 }
 
-/** A union whose options differ in the value of `key`. Finds its option by name, so that a long union costs no more than a short one. */
+/** A union whose options differ in the value of `key`. It finds an option by name, so that a long union is as fast as a short one. */
 // @__NO_SIDE_EFFECTS__
 export function variant<K extends string, T extends Record<string, ObjectOf>>(
   key: K,
@@ -85,13 +85,13 @@ export function variant<K extends string, T extends Record<string, ObjectOf>>(
   });
 }
 
-/** One of the known words, or any other string: an enum that may grow. */
+/** An enum that may grow: one of the known words, or any other string. */
 // @__NO_SIDE_EFFECTS__
 export function openEnum<const W extends readonly string[]>(words: W): OpenEnum<W> {
   return Object.assign(v.string(), { words }) as OpenEnum<W>;
 }
 
-/** The tag of a custom variant: a known one with a malformed payload must not pass for custom. */
+/** The tag of a custom variant. Known tags are refused, so that a known variant with a malformed payload is not taken for a custom one. */
 // @__NO_SIDE_EFFECTS__
 export function otherThan(...known: string[]) {
   return v.pipe(
@@ -100,7 +100,7 @@ export function otherThan(...known: string[]) {
   );
 }
 
-/** Optional. Reading a malformed value gives `fallback`, which is nothing unless named. */
+/** An optional value. Reading a malformed value gives `fallback`, by default undefined. */
 // @__NO_SIDE_EFFECTS__
 export function lenient<S extends v.GenericSchema>(
   schema: S,
@@ -109,7 +109,7 @@ export function lenient<S extends v.GenericSchema>(
   return repaired(v.optional(schema), () => fallback?.());
 }
 
-/** Optional and nullable. Reading a malformed value gives nothing. */
+/** An optional and nullable value. Reading a malformed value gives undefined. */
 // @__NO_SIDE_EFFECTS__
 export function maybe<S extends v.GenericSchema>(
   schema: S,
@@ -117,7 +117,7 @@ export function maybe<S extends v.GenericSchema>(
   return lenient(v.nullable(schema));
 }
 
-/** Optional. Reading a missing or malformed value gives `value`. */
+/** An optional value. Reading a missing or malformed value gives `value`. */
 // @__NO_SIDE_EFFECTS__
 export function defaulted<S extends v.GenericSchema>(
   schema: S,
@@ -130,7 +130,7 @@ export function defaulted<S extends v.GenericSchema>(
   });
 }
 
-/** An array. Reading passes over items that are malformed. */
+/** An array. Reading leaves out malformed items. */
 // @__NO_SIDE_EFFECTS__
 export function items<S extends v.GenericSchema>(item: S): v.ArraySchema<S, undefined> {
   return running(v.array(item), (run) => (dataset, config) => {
@@ -144,19 +144,19 @@ export function items<S extends v.GenericSchema>(item: S): v.ArraySchema<S, unde
   });
 }
 
-/** `items` that must be there; reading a value that is not an array gives an empty one. */
+/** Required `items`. Reading a value that is not an array gives an empty one. */
 // @__NO_SIDE_EFFECTS__
 export function requiredItems<S extends v.GenericSchema>(item: S): v.ArraySchema<S, undefined> {
   return repaired(items(item), () => []);
 }
 
-/** An array in which each item must be right. Reading `null` gives an empty one. */
+/** An array in which each item must be valid. Reading `null` gives an empty one. */
 // @__NO_SIDE_EFFECTS__
 export function list<S extends v.GenericSchema>(item: S): v.ArraySchema<S, undefined> {
   return nullAs(v.array(item), () => []);
 }
 
-/** Reading `null` gives `empty`. Takes a schema that nobody else holds. */
+/** Makes reading `null` give `empty`. It changes the schema, so no other code may hold it. */
 // @__NO_SIDE_EFFECTS__
 export function nullAs<S extends v.GenericSchema>(schema: S, empty: () => v.InferInput<S>): S {
   return running(schema, (run) => (dataset, config) => {
@@ -164,7 +164,7 @@ export function nullAs<S extends v.GenericSchema>(schema: S, empty: () => v.Infe
   });
 }
 
-/** Keeps the known words in sight of an editor's completion. */
+/** A string type for which an editor's completion still offers the known words. */
 export type OpenEnum<W extends readonly string[]> = v.GenericSchema<W[number] | (string & {})> & { readonly words: W };
 
 // --- internal ---
@@ -188,7 +188,7 @@ function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A schema that is built when it first runs, or when somebody looks at its `part`. */
+/** A schema that is built when it first runs, or when its `part` is first read. */
 function deferred<S extends v.GenericSchema, P extends keyof S & string>(type: S["type"], part: P, build: () => S): S {
   let built: S | undefined;
   const get = (): S => {
@@ -208,7 +208,7 @@ function repaired<S extends v.GenericSchema>(schema: S, fallback: () => unknown)
   });
 }
 
-/** valibot takes an array for an object; JSON Schema does not. */
+/** Valibot accepts an array as an object, but JSON Schema does not. */
 function refusingArrays<S extends v.GenericSchema>(schema: S): S {
   return running(schema, (run) => (dataset, config) => {
     if (!Array.isArray(dataset.value)) return run(dataset, config);

@@ -1,4 +1,4 @@
-/** What kinds of tool ACP knows; records use its words, so that every transport shows the same. */
+/** The kinds of tools that ACP knows. Records use the same words, so that every transport shows the same. */
 export const toolKinds = [
   "read",
   "edit",

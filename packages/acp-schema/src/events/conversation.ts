@@ -1,4 +1,4 @@
-/** The fold of a log: turns, messages, settings, what is unresolved. Live and loaded sessions get the same from it. */
+/** Folds a log into turns, messages, settings and unanswered requests. Live and loaded sessions use the same fold. */
 import { createUpgrade, isLost, type Lost, lostCount } from "./entry.js";
 import {
   addOlderTotals,
@@ -18,9 +18,9 @@ import type { Message } from "./message.js";
 import type { Metadata } from "./metadata.js";
 
 export interface Conversation {
-  /** The next entry, in the order of the log; a record's number is not read. Of lost records only their count is known. */
+  /** Takes the next entry, in the order of the log. It does not read a record's number. Lost records only count. */
   apply(entry: Timed | Lost): void;
-  /** Turns in order, undone ones too. */
+  /** All turns in order, including undone ones. */
   readonly turns: readonly TurnView[];
   readonly settings: ChangedSettings;
   readonly facts: Readonly<Facts>;
@@ -29,19 +29,19 @@ export interface Conversation {
   readonly openPermissions: ReadonlyMap<string, Metadata<"permission_request">>;
   /** Questions without an answer, by id. */
   readonly openQuestions: ReadonlyMap<string, Metadata<"question_asked">>;
-  /** The ids of permission requests and questions that have their answer. */
+  /** The ids of answered permission requests and questions. */
   readonly answered: ReadonlySet<string>;
-  /** Commands that go on after their call, by id. */
+  /** Commands that continue after their call, by id. */
   readonly openJobs: ReadonlyMap<string, Metadata<"job_started">>;
-  /** What the model sees before the given turn. */
+  /** The messages that the model sees before the given turn. */
   messages(before: number): Message[];
-  /** The turns that those messages are of, each of which has one prompt there. */
+  /** The turns of those messages, each of which has one prompt there. */
   seen(before: number): number[];
-  /** Turns that undo can take back, oldest first. */
+  /** Turns that can be undone, oldest first. */
   undoable(): TurnView[];
-  /** Turns that redo can bring back, in the order they ran. */
+  /** Turns that can be redone, in the order they ran. */
   redoable(): TurnView[];
-  /** The turns whose files go with the given ones, in the order they are taken: those without a step go with the turn before. */
+  /** The turns whose files are undone or redone with the given turns, in order. Turns without a step belong to the turn before. */
   filesOf(taken: readonly TurnView[], direction: "undo" | "redo"): number[];
   /** The turns whose files can still be undone or redone. */
   reachable(): Set<number>;
@@ -49,17 +49,19 @@ export interface Conversation {
   hidden(): Set<number>;
   /** How many records of the given types there are; each lost record counts as one. */
   count(types: ReadonlySet<string>): number;
-  /** The newest place known at which at most `id` records of the given types have passed: where to read from for the next one. */
+  /** The newest known place with at most `id` records of the given types up to it. Reading from there finds the next one. */
   markBefore(types: ReadonlySet<string>, id: number): Mark;
 }
 
-/** A place in the log, and how many records of some types are up to it. */
+/** A place in the log, and the number of records of some types up to it. */
 export interface Mark {
   readonly seq: number;
   readonly id: number;
 }
 
 /**
+ * Folds the records of a log.
+ *
  * @param options.keep `state` leaves out the messages of turns, for lists and counts. @defaultValue "model"
  *
  * @example
@@ -124,7 +126,7 @@ const MARK_EVERY = 4096;
 /** The type under which lost records are counted. */
 const LOST = "lost";
 
-/** The summary that counts before the given turn, and the turns that stay beside it. */
+/** The summary in effect before the given turn, and the turns that the model sees besides it. */
 function visible({ turns, summaries, cleared }: Fold, before: number) {
   const summary = summaries.findLast(({ by }) => !by?.undone && (by?.number ?? 0) < before);
   const from = Math.max(cleared, summary?.fromTurn ?? 0);

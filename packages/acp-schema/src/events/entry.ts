@@ -1,7 +1,7 @@
-/** The entries of a log: records, older ones in the names of today, and lost ones that cannot be read back. Loads no schema. */
+/** The entries of a log: records, upgraded if they are older, and runs of lost records. Loads no schema. */
 import type { SessionEvent } from "./record.js";
 
-/** Records that cannot be read back. It is not a record itself: it has no id and no time. */
+/** A run of records that cannot be read. It is not a record itself and has no id and no time. */
 export interface Lost {
   readonly type: "lost";
   /** The number of the first record of the run. */
@@ -10,37 +10,36 @@ export interface Lost {
   readonly reason: "damaged" | "missing" | "truncated";
 }
 
-/** True for a lost run among records or among a log's entries; a record that calls itself `lost` has an id. */
+/** Whether an entry is a run of lost records. A record with the type `lost` has an id, so it is not one. */
 export function isLost(entry: { readonly type: string } | Lost): entry is Lost {
   return entry.type === "lost" && "last" in entry && !("id" in entry);
 }
 
-/** How many records were lost. */
+/** How many records a run has lost. */
 export function lostCount({ seq, last }: Lost): number {
   return last - seq + 1;
 }
 
-/** The one sentence that people read. */
+/** A sentence about lost records, for people. */
 export function describeLost({ seq, last }: Lost): string {
   return seq === last ? `record ${seq} cannot be read` : `records ${seq} to ${last} cannot be read`;
 }
 
-/** What stands in the place of the records wherever a log is shown to a program: `Loss` of `../http`. */
+/** The notice that replaces lost records wherever a program reads a log: `Loss` of `../http`. */
 export function lostNotice(lost: Lost) {
   const metadata = { level: "error", text: describeLost(lost) } as const;
   return { type: "notice", turn: null, metadata, missing: { first: lost.seq, last: lost.last } } as const;
 }
 
-/** The last record of a turn is exactly one of these. */
+/** Whether a record type ends a turn. The last record of each turn has such a type, and no other record of it does. */
 export function endsTurn(type: string): boolean {
   return type === "agent_result" || type === "cancelled";
 }
 
 /**
- * Upgrades records that programs before this one wrote: folds read them so, and raw replay shows them as they are. Returns a function
- * that gives a record back as it is, or with the names of today if it is an older one; null for an older record that has no counterpart,
- * and for one that no program writes: anybody may put a line into a log. One function per log, because older records belong to the
- * turn of the last prompt before them.
+ * Upgrades records of earlier programs for folds; raw replay shows them unchanged. Returns a function that returns a record unchanged, or
+ * with the present names if it is an older one. It returns null for an older record without a counterpart and for an invalid record, since
+ * a log may hold any line. Each log needs a function of its own, because an older record belongs to the turn of the last prompt before it.
  */
 export function createUpgrade(): <R extends SessionEvent>(record: R) => R | null {
   let turns = 0;
@@ -54,7 +53,7 @@ export function createUpgrade(): <R extends SessionEvent>(record: R) => R | null
   };
 }
 
-/** Gives older metadata of a type the names of today; a type that needs no change is left as it is. */
+/** Upgrades the metadata of an older record to the present names. */
 export function upgradeMetadata(type: string, metadata: Fields, turn: number): object {
   return Object.hasOwn(OLDER, type) ? OLDER[type]!(metadata, turn) : metadata;
 }
@@ -68,7 +67,7 @@ const OLDER: Readonly<Record<string, (old: Fields, turn: number) => object>> = {
   text_delta: (old) => ("text" in old ? old : { text: textOf(old["content"]) }),
   agent_result: (old) => ({
     output: textOf(old["output"]),
-    // A turn without a step was a slash command; this one was not.
+    // A turn without a step would count as a slash command, and this one was not.
     steps: countOf(old["steps"]) || 1,
     tool_calls_total: countOf(old["tool_calls_total"]),
     cost: typeof old["cost"] === "number" ? old["cost"] : 0,
@@ -77,7 +76,7 @@ const OLDER: Readonly<Record<string, (old: Fields, turn: number) => object>> = {
   }),
 };
 
-/** Its turn is a number of a turn, its metadata is there, and a text is one. What else it says is read with care where it is used. */
+/** Whether the turn, the metadata and a delta's text are valid. Readers check the other fields where they use them. */
 function isSound({ type, turn, metadata }: SessionEvent): boolean {
   if (turn !== null && !(Number.isInteger(turn) && turn >= 0)) return false;
   if (typeof metadata !== "object" || metadata === null) return false;

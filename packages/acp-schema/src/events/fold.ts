@@ -1,4 +1,4 @@
-/** What each record type changes in the fold of a log. The state is one plain object; each handler is one rule. */
+/** The rules of the fold of a log: the state is one plain object, and one handler for each record type changes it. */
 import type { Message } from "./message.js";
 import type { Metadata, RecordType } from "./metadata.js";
 import { FLAG_OPTIONS, type Flags, isFlagOption, MODE_FLAGS, MODES } from "./modes.js";
@@ -8,33 +8,32 @@ import type { EngineOption, Json, StopReason } from "./value.js";
 
 export interface TurnView {
   readonly number: number;
-  /** The number of its prompt's record. */
+  /** The number of the record of its prompt. */
   readonly seq: number;
   readonly prompt: { readonly text: string; readonly content?: readonly { readonly type: string }[] };
-  /** What its sender calls the prompt; null where it was not named. */
+  /** The sender's key for the prompt; null without one. */
   readonly key: string | null;
-  /** The agent that clients had chosen by then; null where none had. */
+  /** The agent that clients had chosen when the prompt was accepted; null for none. */
   readonly agent: string | null;
-  /** When it was asked and when it ended, as far as the records say. */
+  /** The times of its prompt and its end, if the records have times. */
   readonly createdAt: string | null;
   endedAt: string | null;
   started: boolean;
   ended: boolean;
   undone: boolean;
-  /** What it did to files is undone: with the turn itself, or with the one before it when it took no step. */
+  /** Whether its file changes are undone: with the turn itself, or with the turn before if it took no step. */
   filesUndone: boolean;
-  /** It was undone when a later turn took its first step: nothing brings it back. */
+  /** Whether it was undone when a later turn took its first step, so that it cannot be redone. */
   cutOff: boolean;
-  /** Model steps taken; the model does not see a turn that took none (a slash command). */
+  /** How many model steps it took. The model does not see a turn without steps, such as a slash command. */
   steps: number;
-  /** It summed up what came before: it can be undone, though it may have taken no step. */
+  /** Whether it summarised the earlier conversation. It can then be undone even if it took no step. */
   compacted: boolean;
   stopReason: StopReason | null;
-  /** What the turn ended with; null until then. */
+  /** The result of the turn; null until it has ended. */
   result: TurnResult | null;
-  /** The failure it reported, if any. */
   failure: { readonly name: string; readonly message: string } | null;
-  /** Tokens of this turn alone. */
+  /** The tokens of this turn only. */
   readonly usage: TurnUsage;
   readonly messages: Message[];
 }
@@ -51,28 +50,27 @@ export interface TurnResult {
 export type SessionUsage = Metadata<"usage">;
 export type TurnUsage = Pick<SessionUsage, "input" | "output" | "cache" | "reasoning">;
 
-/** What clients changed since the session was made or its settings were reset; what is missing is as it was then. */
+/** The settings that clients have changed since the session was made or its settings were reset. The others are unchanged. */
 export interface ChangedSettings extends Partial<Flags> {
   readonly model?: string;
   readonly agent?: string;
   readonly options: Readonly<Record<string, string | boolean>>;
 }
 
-/** The latest value of everything that is neither the conversation nor a setting. */
+/** The latest values of everything besides the conversation and the settings. */
 export interface Facts {
   title: string | null;
-  /** Other people may read the session. */
   isShared: boolean;
-  /** The session was ended for good, and its log stays as a record of what happened. */
+  /** Whether the session was ended for good. Its log stays as a record. */
   isTornDown: boolean;
   usage: SessionUsage | null;
   toolCalls: number;
   steps: number;
   lastResult: { readonly success: boolean; readonly error: string | null } | null;
   firstPrompt: string | null;
-  /** What the engine remembered last. */
+  /** The state that the engine remembered last. */
   memory: Json | null;
-  /** The settings and slash commands that the engine offers as its own. */
+  /** The settings and slash commands that the engine itself offers. */
   engineOptions: readonly EngineOption[];
   engineCommands: Metadata<"commands_changed">["commands"];
 }
@@ -102,10 +100,10 @@ export function newFold(keepsMessages: boolean) {
     openQuestions: new Map<string, Metadata<"question_asked">>(),
     answered: new Set<string>(),
     openJobs: new Map<string, Metadata<"job_started">>(),
-    /** Null where messages are not kept. */
+    /** Null if messages are not kept. */
     reply: keepsMessages ? createParts() : null,
     cleared: 0,
-    /** Whether any turn was ever undone: most logs need not be searched for those that are cut off. */
+    /** Whether any turn was ever undone. If not, no turn can be cut off, and the search for such turns is skipped. */
     anyUndone: false,
     summaries: [] as { text: string; fromTurn: number; skipped: number; by: TurnView | undefined }[],
     counts: new Map<string, number>(),
@@ -114,13 +112,13 @@ export function newFold(keepsMessages: boolean) {
   };
 }
 
-/** An event with the time that its log gave it, where it has come from there. */
+/** An event with the time from its log, if it comes from one. */
 export type Timed = SessionEvent & { readonly ts?: string };
 
-/** Applies one record of today's names. */
+/** Applies one upgraded record. */
 export function take(fold: Fold, record: Timed): void {
   if (!Object.hasOwn(HANDLERS, record.type)) return;
-  // A turn takes a record at least: a number beyond them all would be a list of nothing but holes.
+  // Each turn has at least one record. A turn number above the number of records would make an array of holes.
   if (record.turn !== null && record.turn >= fold.seq) return;
   const turn = record.turn === null ? undefined : fold.turns[record.turn];
   (HANDLERS[record.type] as Handler<RecordType>)(fold, record.metadata, turn, record);
@@ -134,7 +132,7 @@ export function redoable({ turns, cleared }: Fold): TurnView[] {
   return turns.filter((turn) => turn.number >= cleared && turn.undone && !turn.cutOff);
 }
 
-/** The turns whose files go with the given ones, in the order they are taken: those without a step go with the turn before. */
+/** The turns whose files are undone or redone with the given turns, in order. Turns without a step belong to the turn before. */
 export function filesOf(fold: Fold, taken: readonly TurnView[], direction: "undo" | "redo"): number[] {
   const first = taken[0]?.number ?? Number.POSITIVE_INFINITY;
   if (direction === "undo")
@@ -147,7 +145,7 @@ export function numbersOf({ turns }: Fold, which: (turn: TurnView) => boolean): 
   return turns.filter(which).map(({ number }) => number);
 }
 
-/** An older log says only in the result what the turn cost and called. */
+/** Adds the cost and calls of a turn in an older log, which has them only in the result. */
 export function addOlderTotals(facts: Facts, { tool_calls_total, cost }: Metadata<"agent_result">): void {
   facts.toolCalls += tool_calls_total;
   const { total_usd, ...tokens } = facts.usage ?? NOTHING_USED;
@@ -166,7 +164,7 @@ type Handler<T extends RecordType> = (
 const addPart: Handler<"text_delta" | "thought_delta" | "part_end"> = ({ reply }, _metadata, _turn, record) =>
   reply?.apply(record as Parameters<Parts["apply"]>[0]);
 
-/** Record type -> what it changes. Types that are missing here change nothing. */
+/** The handlers by record type. Other types change nothing. */
 const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   user_message({ turns, facts, seq, settings: { agent = null } }, { text, content, key = null }, _turn, record) {
     const number = record.turn ?? turns.length;
@@ -197,7 +195,7 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
     const call = fold.openCalls.get(call_id);
     fold.openCalls.delete(call_id);
     endReply(fold, turn);
-    // As the model read it while the turn ran: a provider may hold the conversation to every word it was sent.
+    // The same text that the model got during the turn, because a provider may check that the conversation is unchanged.
     if (call && turn && fold.reply)
       turn.messages.push({ role: "tool", id: call_id, name: call.tool, output: output || error || "", success });
   },
@@ -273,7 +271,7 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
     rewind(fold, redoable(fold).slice(0, count), "redo");
   },
   agent_result(fold, { output, success, error, steps, cost }, turn, { ts = null }) {
-    // An agent from elsewhere may yield no steps; its result then says how many it took.
+    // Another program's agent may yield no steps; its result then has their number.
     if (turn && turn.steps === 0 && steps > 0) {
       takesEffect(fold, turn).steps = steps;
       fold.facts.steps += steps;
@@ -325,7 +323,7 @@ function endTurn(fold: Fold, turn: TurnView | undefined, result: TurnResult, ts:
   if (!turn) return;
   const { output } = result;
   const spoke = turn.messages.some((message) => message.role === "assistant" && textOf(message) !== "");
-  // What was never streamed was said all the same.
+  // An agent may give its answer only in the result, without streaming it.
   if (output !== "" && fold.reply && !spoke)
     turn.messages.push({ role: "assistant", parts: [{ type: "text", text: output }] });
   turn.result = result;
@@ -339,7 +337,7 @@ function rewind(fold: Fold, taken: readonly TurnView[], direction: "undo" | "red
   for (const turn of taken) turn.undone = direction === "undo";
 }
 
-/** The first effect of a turn takes away what could be redone. */
+/** Called before an effect of a turn. The first effect makes undone turns impossible to redo. */
 function takesEffect({ turns, anyUndone }: Fold, turn: TurnView): TurnView {
   if (anyUndone && !hasEffect(turn)) for (const other of turns) if (other?.filesUndone) other.cutOff = true;
   return turn;
@@ -349,7 +347,7 @@ function hasEffect({ steps, compacted }: TurnView): boolean {
   return steps > 0 || compacted;
 }
 
-/** Usage records carry session totals; what a turn used is how far they moved while it ran. */
+/** Usage records have totals of the session, so a turn's usage is their increase during the turn. */
 function addTokens(turn: TurnUsage, now: SessionUsage, before: SessionUsage | null): void {
   for (const key of ["input", "output", "cache", "reasoning"] as const) {
     turn[key] += Math.max(0, now[key] - (before?.[key] ?? 0));

@@ -1,29 +1,28 @@
-/** Records with the deltas of one block joined, under the number of the last; an unstreamed answer comes as a text. */
+/** Joins the deltas of each block into one record with the number of the last, and gives an unstreamed answer a text record. */
 
 import { createGrowingText } from "../define/text.js";
 import { createUpgrade, isLost, type Lost } from "./entry.js";
 import { asShown } from "./parts.js";
 import type { RecordOf, SessionRecord } from "./record.js";
 
-/** A block longer than this comes as several records, so that no reader gets a frame of megabytes. */
+/** A longer block becomes several records, so that no reader gets a frame of megabytes. */
 const BLOCK_CHARS = 128 * 1024;
 
 type Delta = RecordOf<"text_delta" | "thought_delta">;
 
-/** One that joins several says which of them was the first. */
+/** A joined record names its first record in `began`. */
 export type JoinedRecord = SessionRecord & { readonly began?: number };
 
-/** One per log. */
 export type Join = ReturnType<typeof createJoin>;
 
 export function createJoin() {
   const upgrade = createUpgrade();
-  /** The last delta of the block that is being joined. */
+  /** The last delta of the unfinished block. */
   let open: Delta | null = null;
   let began = 0;
   const text = createGrowingText();
   let size = 0;
-  /** The turn that spoke last. Not since the last prompt: the next one may come while a turn still speaks. */
+  /** The turn of the last text. It is not reset by a prompt, because the next prompt may arrive while a turn still streams its text. */
   let spoken: number | null = null;
 
   const end = (): JoinedRecord[] => {
@@ -45,11 +44,11 @@ export function createJoin() {
   };
 
   return {
-    /** Returns what is left when the log has been read. */
+    /** Returns the unfinished block after the last record of the log. */
     end,
-    /** Takes the next entry of the log and returns what is complete with it. */
+    /** Takes the next entry of the log and returns the records that are complete now. */
     push(logged: SessionRecord | Lost) {
-      // Lost records do not end a block: the deltas around them are one text.
+      // Lost records do not end a block, because the deltas around them are one text.
       if (isLost(logged)) return [logged];
       const record = upgrade(logged);
       if (!record) return [];

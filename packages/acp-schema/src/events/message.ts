@@ -1,21 +1,21 @@
-/** A conversation as a model sees it: what `fold(log)` yields and what an agent is given. */
+/** The conversation for a model: the fold of a log makes these messages, and an agent gets them. */
 import type { PromptBlock, Seal } from "./value.js";
 
-/** What a model said, in one piece. */
+/** One text of a model. */
 export interface TextPart {
   readonly type: "text";
   readonly text: string;
   readonly seal?: Seal;
 }
 
-/** What a model thought before it said or did something. */
+/** The reasoning of a model before a text or a call. */
 export interface ReasoningPart {
   readonly type: "reasoning";
   readonly text: string;
   readonly seal?: Seal;
 }
 
-/** A tool that a model called. */
+/** A model's call of a tool. */
 export interface CallPart {
   readonly type: "call";
   readonly id: string;
@@ -24,12 +24,12 @@ export interface CallPart {
   readonly seal?: Seal;
 }
 
-/** One piece of a reply. A provider gets a part back where it stood, with its seal. */
+/** One part of a reply. A provider gets it back in the same place and with its seal. */
 export type Part = TextPart | ReasoningPart | CallPart;
 
 export type Message =
   | { readonly role: "user"; readonly text: string; readonly content?: readonly PromptBlock[] }
-  /** A model's reply, its parts in the order in which they came. */
+  /** A model's reply, with its parts in their original order. */
   | { readonly role: "assistant"; readonly parts: readonly Part[] }
   | {
       readonly role: "tool";

@@ -1,4 +1,4 @@
-/** What each record type carries. A closed union: readers ignore types they do not know, writers write no other. */
+/** The metadata of each record type. Writers write only these types, and readers ignore unknown ones. */
 import * as v from "valibot";
 import { count, text } from "../define/scalar.js";
 import {
@@ -22,9 +22,9 @@ import {
   ToolKind,
 } from "./value.js";
 
-/** Record type -> schema of its `metadata`. */
+/** The schema of the `metadata` of each record type. */
 export const metadata = {
-  /** A prompt that was accepted. `prompt` is its name in this session; `key` is the sender's own: the same key again is the same prompt, sent once more. */
+  /** A prompt was accepted. `prompt` is its id in this session. `key` is the sender's own id; the same key means the same prompt. */
   user_message: v.object({
     prompt: text,
     text,
@@ -33,21 +33,21 @@ export const metadata = {
   }),
   /** The turn of a prompt begins. */
   turn_start: v.object({ prompt: text }),
-  /** The model is asked: once a turn, and again after each round of calls. */
+  /** The agent sends a request to the model: once a turn, and again after each round of calls. */
   step_start: v.object({ step: count }),
-  /** The model has answered, and what it called is done. */
+  /** The model has answered, and its calls have ended. */
   step_end: v.object({ step: count }),
-  /** The next piece of the answer. */
+  /** The next piece of the model's answer. */
   text_delta: v.object({ text }),
-  /** The next piece of what the model thinks aloud. */
+  /** The next piece of the model's visible reasoning. */
   thought_delta: v.object({ text }),
-  /** Closes a part that has a seal, or whose end would not be seen. For a call: where in the reply it stands. */
+  /** A part of the reply ends. Recorded if it has a seal or its end is otherwise not visible. Marks the place of a call in the reply. */
   part_end: v.object({
     kind: v.picklist(["text", "reasoning", "call"]),
     call_id: v.optional(text),
     seal: v.optional(Seal),
   }),
-  /** A tool is called. `title` says it in words, `kind` what sort of work it is. */
+  /** The model calls a tool. `title` describes the call to people, and `kind` is the kind of work. */
   tool_call: v.object({
     call_id: text,
     tool: text,
@@ -56,7 +56,7 @@ export const metadata = {
     title: text,
     locations: v.array(Location),
   }),
-  /** What changed of a call after it was announced; `content` and `locations` replace what was there. */
+  /** Fields of a call have changed since its announcement. `content` and `locations` replace the earlier ones. */
   tool_update: v.object({
     call_id: text,
     title: v.optional(text),
@@ -65,9 +65,9 @@ export const metadata = {
     locations: v.optional(v.array(Location)),
     content: v.optional(v.array(ToolContent)),
   }),
-  /** Output of a call that still runs. */
+  /** A running call has written output. */
   tool_progress: v.object({ call_id: text, stream: v.picklist(["stdout", "stderr"]), chunk: text }),
-  /** A call has ended. `output` is what the model reads of it. */
+  /** A call has ended. `output` is the text for the model. */
   tool_result: v.object({
     call_id: text,
     success: v.boolean(),
@@ -75,40 +75,40 @@ export const metadata = {
     error: v.optional(v.nullable(text)),
     duration_ms: v.number(),
     content: v.optional(v.array(ToolContent)),
-    /** The engine ran a call that may write without asking anybody. */
+    /** The engine ran a call that may write, and did not ask for permission. */
     unasked: v.optional(v.boolean()),
   }),
-  /** The engine asks the people something: for one of the options, or for any text. */
+  /** The engine asks the attached clients a question. The answer is one of the options or any text. */
   question_asked: QuestionAsked,
-  /** A question has its answer; null where nobody gave one. */
+  /** A question was answered; null if no client answered. */
   question_answered: v.object({ question_id: text, answer: v.nullable(text), by: ResolvedBy }),
-  /** What happened inside of a task, under the call that it was given by. Its text comes joined, before what follows it. */
+  /** An event of a task, which belongs to the call that started the task. Its text is joined and comes before the next event. */
   task_event: v.object({ call_id: text, event: v.object({ type: text, metadata: json }) }),
-  /** A command goes on after its call. It belongs to the session, and ends with it at the latest. */
+  /** A command continues after its call as a job. It belongs to the session, and ends with it at the latest. */
   job_started: v.object({ job_id: text, call_id: text, command: text }),
-  /** What a job wrote. */
+  /** A job has written output. */
   job_output: v.object({ job_id: text, stream: v.picklist(["stdout", "stderr"]), chunk: text }),
-  /** A job is over. */
+  /** A job has ended. */
   job_ended: v.object({
     job_id: text,
-    /** Null for one that a signal ended, or whose end nobody saw. */
+    /** Null if a signal ended the job, or if its end was not observed. */
     exit_code: v.nullable(v.pipe(v.number(), v.integer())),
     by: v.picklist(["itself", "stop", "session"]),
   }),
-  /** A call waits for somebody to allow it. */
+  /** A call waits for permission. */
   permission_request: PermissionRequest,
-  /** Somebody or something has decided. */
+  /** A client, a rule, a time-out, a cancel or the unloading of the session has decided a permission request. */
   permission_resolved: v.object({
     permission_id: text,
     decision: Decision,
     by: ResolvedBy,
     choice: v.optional(text),
-    /** Why a person said no, in their words; the model reads it. */
+    /** The person's reason for a no, in their own words. The model reads it. */
     reason: v.optional(text),
   }),
-  /** The whole list of what is to be done, each time anew. */
+  /** The agent's whole plan, which replaces the earlier one. */
   plan: v.object({ entries: v.array(PlanEntry) }),
-  /** Tokens and cost of the session so far; `used` of `size` is how full the model's window is. */
+  /** The tokens and cost of the session so far. `used` of `size` tokens in the model's window are in use. */
   usage: v.object({
     input: count,
     output: count,
@@ -121,19 +121,19 @@ export const metadata = {
   }),
   /** A tool changed a file. */
   file_edit: v.object({ path: text, diff: text, change: v.picklist(["add", "update", "delete"]) }),
-  /** A tool looked at a file: an editor may follow. */
+  /** A tool opened a file, so that an editor can follow. */
   file_open: v.object({ path: text, line: v.optional(count) }),
-  /** A call shows its output in a terminal that the client owns. */
+  /** A call's output is in a terminal of the client. */
   terminal_output: v.object({ call_id: text, terminal_id: text }),
-  /** The mode is another one. */
+  /** The mode was changed. */
   mode_changed: change,
-  /** The model is another one. */
+  /** The model was changed. */
   model_changed: change,
-  /** The approval preset is another one. */
+  /** The approval preset was changed. */
   approval_changed: change,
-  /** An option, the agent or a flag has a new value. */
+  /** An option, the agent or a flag was changed. */
   config_changed: v.object({ id: text, value: v.union([text, v.boolean()]) }),
-  /** A confined command tried what it may not do. */
+  /** The sandbox stopped a call. */
   sandbox_violation: v.object({
     tool: text,
     path: v.optional(text),
@@ -141,44 +141,44 @@ export const metadata = {
     mode: text,
     reason: text,
   }),
-  /** The slash commands that the engine offers as its own, whole. */
+  /** The complete list of the engine's own slash commands. */
   commands_changed: CommandsChanged,
-  /** The settings that the engine offers as its own, whole; clients know them as `engine:` and the id. */
+  /** The complete list of the engine's own settings. Clients use `engine:` and the id as the name of each. */
   options_changed: v.object({ options: v.array(EngineOption) }),
-  /** A piece of an answer or a thought that is not text: an image, a link to a file. */
+  /** A piece of an answer or a thought that is not text, such as an image or a link to a file. */
   content: v.object({ role: v.picklist(["agent", "thought"]), block: PromptBlock }),
-  /** What an engine sent that no other type has a place for. No client shows it. */
+  /** An event of an engine that fits no other type. No client shows it. */
   vendor: v.object({ name: text, data: v.unknown() as unknown as v.GenericSchema<unknown, Json> }),
-  /** A client closed the session: flags and options are as it was made, model and agent stay. */
+  /** A client closed the session. Flags and options return to those it was made with; model and agent stay. */
   settings_reset: v.object({}),
-  /** The session has a title, or another one. */
+  /** The title was set or changed. */
   title_changed: v.object({ title: text }),
-  /** Whether other people may read the session. */
+  /** Other people were allowed to read the session, or forbidden to. */
   sharing_changed: v.object({ shared: v.boolean() }),
-  /** The session was ended for good: its snapshots are gone, its log stays, and nothing loads it any more. */
+  /** The session was ended for good. Its snapshots were deleted, its log stays, and it cannot be loaded again. */
   torn_down: v.object({}),
-  /** What the engine keeps in the session beyond a turn. No client sees `state`. */
+  /** The engine's state beyond a turn. No client sees `state`. */
   agent_session: v.object({ state: v.unknown() as unknown as v.GenericSchema<unknown, Json> }),
-  /** Something a person should know that is not part of the answer. */
+  /** A message for people that is not part of the answer. */
   notice: Notice,
   /**
-   * The summary stands for everything before turn `from_turn`. With `from_call` also for that turn's replies before the one that
-   * made this call; null: for all of its replies so far. The prompt of the turn always stays.
+   * A summary replaces everything before turn `from_turn` for the model. With `from_call` it also replaces that turn's replies before the
+   * one that made this call; with null, all of the turn's replies so far. The prompt of the turn always stays.
    */
   compaction: v.object({ summary: text, from_turn: count, from_call: v.optional(v.nullable(text)) }),
-  /** The conversation begins anew: the model sees nothing of what came before. */
+  /** The conversation was cleared. The model sees nothing from before. */
   cleared: v.object({}),
-  /** This session is a copy of another one up to a record of it. */
+  /** This session is a copy of another one, up to one of its records. */
   forked: v.object({ from: text, at: count }),
-  /** Turns were taken back, with what they did to files. */
+  /** Turns were undone, together with their changes to files. */
   undo: rewind,
-  /** Turns that were undone are back. */
+  /** Undone turns were redone, together with their changes to files. */
   redo: rewind,
-  /** Why the turn ends. The last record follows. */
+  /** The reason why the turn ends. Its last record follows. */
   turn_end: v.object({ stop_reason: StopReason }),
   /** The turn failed. */
   error: v.object({ name: text, message: text, retryable: v.boolean() }),
-  /** The last record of a turn that ran to its end, well or not. */
+  /** The last record of a turn that ran to its end, successfully or not. */
   agent_result: v.object({
     output: text,
     steps: count,

@@ -1,7 +1,7 @@
-/** Modes: names for the three flags that say what an agent may do without asking; and what answers to it amount to. Loads no schema. */
+/** Modes name the three flags that say what an agent may do without asking. Also maps ACP's answers to decisions. Loads no schema. */
 import type { Decision, PermissionChoice } from "./value.js";
 
-/** What an agent may do without asking. */
+/** The flags that say what an agent may do without asking. */
 export interface Flags {
   readonly autoApproveWrites: boolean;
   readonly autoApproveExecute: boolean;
@@ -11,14 +11,14 @@ export interface Flags {
 export const MODES = ["auto", "review", "read-only"] as const;
 export type Mode = (typeof MODES)[number];
 
-/** Setting a mode writes all three flags at once. */
+/** The flags of each mode. Setting a mode sets all three. */
 export const MODE_FLAGS: Readonly<Record<Mode, Flags>> = {
   auto: { autoApproveWrites: true, autoApproveExecute: true, readOnly: false },
   review: { autoApproveWrites: false, autoApproveExecute: false, readOnly: false },
   "read-only": { autoApproveWrites: false, autoApproveExecute: false, readOnly: true },
 };
 
-/** The boolean config options by the name clients know them under. */
+/** The boolean config options by their names for clients. */
 export const FLAG_OPTIONS = {
   auto_approve_writes: "autoApproveWrites",
   auto_approve_execute: "autoApproveExecute",
@@ -30,16 +30,16 @@ export function isFlagOption(id: string): id is FlagOption {
   return Object.hasOwn(FLAG_OPTIONS, id);
 }
 
-/** Before the id of a setting that an engine offers as its own, among the options of a session. */
+/** The prefix of an engine's own settings among the options of a session. */
 export const ENGINE_OPTION = "engine:";
 
-/** The mode a set of flags amounts to: read-only wins, auto needs both approvals, everything else is review. */
+/** The mode of a set of flags: read-only wins, auto needs both approvals, and everything else is review. */
 export function modeOf(flags: Flags): Mode {
   if (flags.readOnly) return "read-only";
   return flags.autoApproveWrites && flags.autoApproveExecute ? "auto" : "review";
 }
 
-/** What an answer of each kind that ACP knows amounts to. */
+/** The decision for each of ACP's kinds of answers. */
 export const DECISION_OF: Readonly<Record<PermissionChoice["kind"], Decision>> = {
   allow_once: "allow",
   allow_always: "always",

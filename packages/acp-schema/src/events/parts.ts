@@ -1,4 +1,4 @@
-/** `@chimera/acp-schema/parts`: a reply's parts from its events, the same for an agent and for the fold of a log. No schema. */
+/** `@chimera/acp-schema/parts`: makes a reply's parts from its events, for agents and for the fold of a log. Loads no schema. */
 import { createGrowingText } from "../define/text.js";
 import type { CallPart, Message, Part, ReasoningPart, TextPart } from "./message.js";
 import type { Metadata } from "./metadata.js";
@@ -7,9 +7,9 @@ import type { AgentEvent } from "./record.js";
 export type PartEvent = Extract<AgentEvent, { type: "text_delta" | "thought_delta" | "tool_call" | "part_end" }>;
 
 export interface Parts {
-  /** The next event, in the order of the log. */
+  /** Takes the next event, in the order of the log. */
   apply(event: PartEvent): void;
-  /** The parts so far; the next event begins a new reply. A call that has an end but was never announced is left out. */
+  /** Returns the parts so far; the next event begins a new reply. Leaves out a call that has an end but was never announced. */
   take(): Part[];
 }
 
@@ -39,7 +39,7 @@ export function createParts(): Parts {
     open = type;
     text.add(piece);
   };
-  /** A call stands where its end was recorded, or else where it was announced. */
+  /** Puts a call where its end was recorded, or else where it was announced. */
   const setCall = (id: string, news: Partial<CallPart>): void => {
     close();
     const at = places.get(id) ?? parts.length;
@@ -48,7 +48,7 @@ export function createParts(): Parts {
   };
   const endPart = ({ kind, call_id, seal }: Metadata<"part_end">): void => {
     if (kind !== "call") {
-      // A part without a piece of text, as sealed reasoning may be, is known by its end alone.
+      // A part may have only an end and no text, such as sealed reasoning.
       if (open !== kind) close();
       open = kind;
       close(seal);
@@ -83,7 +83,7 @@ export function createParts(): Parts {
   };
 }
 
-/** What a reply says, without what was thought. */
+/** The text of a reply, without its reasoning. */
 export function textOf({ parts }: { readonly parts: readonly Part[] }): string {
   return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
@@ -93,7 +93,7 @@ export function callsOf({ parts }: { readonly parts: readonly Part[] }): CallPar
   return parts.filter((part) => part.type === "call");
 }
 
-/** How many messages of a turn, after its prompt, a `compaction` record of that turn sums up. */
+/** How many messages of a turn, after its prompt, the summary of a `compaction` record replaces. */
 export function summedUp(messages: readonly Message[], fromCall: string | null | undefined): number {
   if (fromCall === undefined) return 0;
   if (fromCall === null) return Math.max(0, messages.length - 1);
@@ -103,15 +103,15 @@ export function summedUp(messages: readonly Message[], fromCall: string | null |
   return Math.max(0, first - 1);
 }
 
-/** Type of record -> the field of its metadata that no client sees: a provider's seal, an engine's memory. */
+/** By record type, the field of the metadata that no client sees: a provider's seal, an engine's memory. */
 const HIDDEN: Readonly<Record<string, string>> = { part_end: "seal", agent_session: "state" };
 
-/** True when records of this type have a field that no client sees. */
+/** Whether records of this type have a field that no client sees. */
 export function hasHidden(type: string): boolean {
   return Object.hasOwn(HIDDEN, type);
 }
 
-/** A record, or an event, as clients see it. */
+/** A record or an event without the field that no client sees. */
 export function asShown<E extends { readonly type: string }>(event: E): E {
   if (!hasHidden(event.type)) return event;
   const { [HIDDEN[event.type]!]: _hidden, ...shown } = (event as E & { readonly metadata?: Record<string, unknown> })
@@ -123,5 +123,5 @@ export function asShown<E extends { readonly type: string }>(event: E): E {
 
 type Said = TextPart | ReasoningPart;
 
-/** Where a call stands that is not announced yet. */
+/** Holds the place of a call that is not announced yet. */
 type UnannouncedCall = Pick<CallPart, "id" | "seal"> & Partial<CallPart>;

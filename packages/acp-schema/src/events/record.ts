@@ -1,19 +1,19 @@
-/** The canonical record: the same in memory, on disk and in the `data:` of a session's event stream. */
+/** Defines the record, which is the same in memory, on disk and in the `data:` of a session's event stream. */
 import * as v from "valibot";
 import { type Metadata, metadata, type RecordType } from "./metadata.js";
 
-/** What an agent yields and a session stamps: a type and its metadata, nothing else. */
+/** An event of an agent: a type and its metadata. The session adds the other fields of a record. */
 export type AgentEvent = { [T in RecordType]: { type: T; metadata: Metadata<T> } }[RecordType];
 
-/** An agent event placed in a session: which turn it belongs to (null outside one) and who caused it, if not the owner. */
+/** An agent event with its turn (null outside a turn) and the client that caused it, if that is not the session's own. */
 export type SessionEvent = AgentEvent & { turn: number | null; origin?: string };
 
-/** A session event as the log numbered it. `id` is `evt-` and the CRC-32 of its own line. */
+/** A session event with the fields that the log adds. `id` is `evt-` and the CRC-32 of its own line. */
 export type SessionRecord = SessionEvent & { seq: number; id: string; ts: string };
 
 export type RecordOf<T extends RecordType> = Extract<SessionRecord, { type: T }>;
 
-/** The keys of a record of one type, for schemas that carry one among other keys. */
+/** The entries of a record of one type, for schemas that add keys to it. */
 // @__NO_SIDE_EFFECTS__
 export function recordEntries<T extends RecordType>(type: T) {
   return {
@@ -27,7 +27,7 @@ export function recordEntries<T extends RecordType>(type: T) {
   };
 }
 
-/** Validates a record read from an untrusted place; our own log is trusted by its checksum. */
+/** Validates a record from an untrusted source. Our own log needs no validation, because it has checksums. */
 export const SessionRecordSchema: v.GenericSchema<unknown, SessionRecord> = /* @__PURE__ */ v.variant(
   "type",
   /* @__PURE__ */ (Object.keys(metadata) as RecordType[]).map((type) => v.object(recordEntries(type))) as never,

@@ -1,4 +1,4 @@
-/** What records are made of; HTTP shows some of it as it is. Apart from the table, so that a page loads only what it uses. */
+/** The shapes in records, some of which HTTP uses unchanged. They are apart from the table, so that a page loads only those it uses. */
 import * as v from "valibot";
 import { count, text } from "../define/scalar.js";
 import { toolKinds } from "../define/tool-kinds.js";
@@ -14,11 +14,11 @@ export type Risk = v.InferOutput<typeof Risk>;
 export const Location = v.object({ path: text, line: v.optional(count) });
 export type Location = v.InferOutput<typeof Location>;
 
-/** A block of content that is more than plain text, in ACP's shape. */
+/** A content block in ACP's shape, such as text, an image or a file. */
 export const PromptBlock = v.looseObject({ type: v.string() });
 export type PromptBlock = v.InferOutput<typeof PromptBlock>;
 
-/** What a tool shows besides its text: a diff of a file, a terminal that a client owns, or a block such as an image. */
+/** Content that a tool shows besides its output: a text, a diff of a file, a terminal of the client, or a block such as an image. */
 export const ToolContent = v.variant("type", [
   v.object({ type: v.literal("text"), text }),
   v.object({ type: v.literal("block"), block: PromptBlock }),
@@ -40,7 +40,7 @@ export type PlanEntry = v.InferOutput<typeof PlanEntry>;
 export const Decision = v.picklist(["allow", "deny", "always", "never"]);
 export type Decision = v.InferOutput<typeof Decision>;
 
-/** An answer that an engine offers in its own words; `kind` says which of our decisions it amounts to. */
+/** An engine's own option for an answer. `kind` maps it to one of our decisions. */
 export const PermissionChoice = v.object({
   id: text,
   name: text,
@@ -48,7 +48,7 @@ export const PermissionChoice = v.object({
 });
 export type PermissionChoice = v.InferOutput<typeof PermissionChoice>;
 
-/** A setting that an engine offers as its own: a picker over `choices`, or a switch where there are none. */
+/** An engine's own setting: a picker over `choices`, or a switch without them. */
 export const EngineOption = v.object({
   id: text,
   name: text,
@@ -59,14 +59,14 @@ export const EngineOption = v.object({
 });
 export type EngineOption = v.InferOutput<typeof EngineOption>;
 
-/** Who settled a permission: a person at a client, a rule, or the absence of anybody. */
+/** Who or what settled a request: a person at a client, a rule, a time-out, a cancel, or the unloading of the session. */
 export const ResolvedBy = v.picklist(["client", "rule", "timeout", "cancel", "eviction"]);
 export type ResolvedBy = v.InferOutput<typeof ResolvedBy>;
 
 export const FileOutcome = v.object({
   path: text,
   outcome: v.picklist(["restored", "deleted", "created", "conflict", "skipped", "unchanged"]),
-  /** Why a file is in conflict or was skipped: `changed_since`, `too_large`. */
+  /** The reason why a file is in conflict or was skipped, such as `changed_since` or `too_large`. */
   reason: v.optional(text),
 });
 export type FileOutcome = v.InferOutput<typeof FileOutcome>;
@@ -74,7 +74,7 @@ export type FileOutcome = v.InferOutput<typeof FileOutcome>;
 /** Any value that JSON can hold. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** What a provider wants back with a part, untouched: shown to no client, and dropped when the model changes. */
+/** Data that a provider must get back with a part unchanged. No client sees it, and it is dropped when the model changes. */
 export const Seal = v.object({
   provider: text,
   model: text,
@@ -104,11 +104,11 @@ export const PermissionRequest = v.object({
   args: json,
   risk: Risk,
   options: v.array(Decision),
-  /** What every client shows of it: the diff of an edit, the whole command, all arguments; with a note where something is left out. */
+  /** The content that every client shows: the diff of an edit, the whole command or all arguments, with a note if something is left out. */
   content: v.optional(v.array(ToolContent)),
-  /** The SHA-256 of `content` as JSON, in hex. An answer may carry it, and counts only for what was shown. */
+  /** The SHA-256 of `content` as JSON, in hex. An answer may carry it, and then counts only for this content. */
   shown: v.optional(text),
-  /** The engine's own answers, where it has any: a client may answer with the id of one. */
+  /** The engine's own options, if it has any. A client may answer with the id of one. */
   choices: v.optional(v.array(PermissionChoice)),
 });
 

@@ -1,4 +1,4 @@
-/** `@chimera/acp-schema/ferret`: what the native dialect of ferret adds to otter's or changes in it. The method tables are whole. */
+/** `@chimera/acp-schema/ferret`: ferret's native dialect. Has only definitions that differ from otter's; the method tables are complete. */
 import * as v from "valibot";
 import { methodsOf } from "../define/method.js";
 import { json, type ObjectOf, plain, variant } from "../define/shape.js";
@@ -9,9 +9,9 @@ import * as otter from "../otter/index.js";
 const text = v.string();
 const sessionId = v.string();
 
-// The handshake of ferret: otter's, with three more capabilities an editor can draw controls for.
+// The handshake of ferret: otter's with more capabilities, for which an editor can show controls.
 
-/** What ferret answers unless the client asked for revision 2. */
+/** The version in ferret's answer, unless the client asks for revision 2. */
 export const FERRET_PROTOCOL_VERSION = "0.2";
 
 export const Capabilities = plain(() => ({
@@ -30,7 +30,7 @@ export const InitializeResponse = plain(() => ({ ...otter.InitializeResponse.ent
 export const SandboxMode = v.picklist(["read-only", "workspace-write", "workspace-write-network", "off"]);
 export type SandboxMode = v.InferOutput<typeof SandboxMode>;
 
-/** Reads the mode; with `mode` it asks for another, which takes a restart. */
+/** Reads the sandbox mode. With `mode` it asks for another one, which needs a restart. */
 export const SetSandboxRequest = plain(() => ({ sessionId, mode: v.optional(SandboxMode) }));
 
 export const SetSandboxResponse = v.union([
@@ -46,7 +46,7 @@ export const SetSandboxResponse = v.union([
 export const ApprovalPreset = v.picklist(["read-only", "auto", "full"]);
 export type ApprovalPreset = v.InferOutput<typeof ApprovalPreset>;
 
-/** Takes effect at once. */
+/** Changes the preset at once. */
 export const SetApprovalRequest = plain(() => ({ sessionId, preset: ApprovalPreset }));
 
 export const SetApprovalResponse = plain(() => ({ old: ApprovalPreset, new: ApprovalPreset }));
@@ -66,7 +66,7 @@ export const BridgeStatusResponse = v.variant("attached", [
 ]);
 export type BridgeStatusResponse = v.InferOutput<typeof BridgeStatusResponse>;
 
-/** The answer to a `permission_request`: ferret's form, which also remembers a no, beside otter's. */
+/** The answer to a `permission_request`, in otter's form or in ferret's, which can also remember a no. */
 export const PermissionRespondRequest = v.union(
   [
     plain(() => ({
@@ -89,7 +89,7 @@ export type AgentMessageChunk = v.InferOutput<typeof AgentMessageChunk>;
 export const ToolCallStart = plain(() => ({ id: text, tool: text, args: json() }));
 export type ToolCallStart = v.InferOutput<typeof ToolCallStart>;
 
-/** One of the two streams, as it comes. */
+/** New output on one of the two streams. */
 export const ToolCallProgress = plain(() => ({ id: text, stdout: v.optional(text), stderr: v.optional(text) }));
 export type ToolCallProgress = v.InferOutput<typeof ToolCallProgress>;
 
@@ -101,12 +101,12 @@ export const PermissionRequest = plain(() => ({
   tool: text,
   args: json(),
   risk: Risk,
-  /** What to show a person: the diff of an edit, the whole command, all arguments. `shown` is its digest. */
+  /** The content for the person: the diff of an edit, the whole command or all arguments. `shown` is its digest. */
   content: metadata.permission_request.entries.content,
   shown: v.optional(text),
 }));
 
-/** Totals of the session so far. */
+/** The totals of the session so far. */
 export const CostUpdate = otter.updates.usage_update;
 export type CostUpdate = v.InferOutput<typeof CostUpdate>;
 
@@ -116,7 +116,7 @@ export type SandboxViolation = v.InferOutput<typeof SandboxViolation>;
 export const ApprovalChanged = plain(() => metadata.approval_changed.entries);
 export type ApprovalChanged = v.InferOutput<typeof ApprovalChanged>;
 
-/** `diff` is unified, so that an editor can apply or revert it in place. */
+/** `diff` is a unified diff, which an editor can apply or revert in place. */
 export const FileEdit = plain(() => metadata.file_edit.entries);
 export type FileEdit = v.InferOutput<typeof FileEdit>;
 
@@ -126,7 +126,7 @@ export type FileOpen = v.InferOutput<typeof FileOpen>;
 export const Notice = plain(() => metadata.notice.entries);
 export type Notice = v.InferOutput<typeof Notice>;
 
-/** `id` names the message whose turn this was. */
+/** `id` is the id of the message that began the turn. */
 export const TurnEnd = plain(() => ({ id: text, stop_reason: StopReason }));
 export type TurnEnd = v.InferOutput<typeof TurnEnd>;
 
@@ -150,7 +150,7 @@ export const kinds = {
   ...own,
 };
 
-/** What `update` holds: otter's kinds, and under the same name the kinds that otter does not have. */
+/** The field `update`: otter's kinds, and the kinds that otter does not have, under their own names. */
 export const SessionUpdate = variant("sessionUpdate", () => ({ ...otter.updates, ...own }));
 export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
 
@@ -171,7 +171,7 @@ export const SessionNotification = variant("kind", () => {
 });
 export type SessionNotification = v.InferOutput<typeof SessionNotification>;
 
-// The methods of the native ferret dialect: otter's, and its own.
+// The methods of the native ferret dialect: otter's and its own.
 
 export const agentMethods = {
   ...otter.agentMethods,

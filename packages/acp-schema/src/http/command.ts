@@ -11,21 +11,21 @@ export const CommandsReply = plain(() => ({
       name: text,
       description: text,
       args: v.array(plain(() => ({ name: text, description: text }))),
-      /** The file it comes from. */
+      /** The file that defines the command. */
       source: text,
     })),
   ),
 }));
 export type CommandsReply = v.InferOutput<typeof CommandsReply>;
 
-/** `GET /sessions/{id}/commands`: everything that may follow a slash in a prompt of the session. */
+/** `GET /sessions/{id}/commands`: all slash commands of the session. */
 export const SessionCommandsReply = CommandsChanged;
 export type SessionCommandsReply = v.InferOutput<typeof SessionCommandsReply>;
 
-/** What can stand in a prompt as it is written. */
+/** A value that can be inserted into a prompt as text. */
 const word = v.union([text, v.number(), v.boolean()]);
 
-/** `POST /commands/{name}/invoke`: `args` fill `$1`, `$2` …, `kwargs` fill `$NAME` whatever its case. */
+/** `POST /commands/{name}/invoke`: `args` fill `$1`, `$2` …, and `kwargs` fill `$NAME` in any case. */
 export const InvokeCommandBody = plain(() => ({
   session_id: v.pipe(text, v.minLength(1)),
   args: v.optional(v.array(word)),

@@ -1,4 +1,4 @@
-/** Every code of an answer that is not a success, by its status. Clients know a failure by its code. A server sends no other one. */
+/** All error codes by status. A server sends no other codes, and clients recognise a failure by its code. */
 export const ERRORS = {
   400: [
     "bad_request",
@@ -76,7 +76,7 @@ export const ERRORS = {
 
 export type ErrorCode = (typeof ERRORS)[keyof typeof ERRORS][number];
 
-/** The statuses that a code is sent with: for nearly every code one. */
+/** The statuses of a code; nearly every code has one. */
 export type ErrorStatus<C extends ErrorCode> = {
   [S in keyof typeof ERRORS]: C extends (typeof ERRORS)[S][number] ? S : never;
 }[keyof typeof ERRORS];

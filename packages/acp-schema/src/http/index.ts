@@ -1,4 +1,4 @@
-/** `@chimera/acp-schema/http`: request and response bodies of the HTTP routes. */
+/** `@chimera/acp-schema/http`: the request and response bodies of the HTTP routes. */
 
 export { strict } from "../define/mode.js";
 export { CommandsReply, InvokeCommandBody, InvokeCommandReply, SessionCommandsReply } from "./command.js";

@@ -1,14 +1,14 @@
-/** What a client looks at in a session besides its records: files of its workspace, changes per turn, who is attached, and search. */
+/** Reads of a session besides its records: files of its workspace, changes of each turn, attached clients, and search. */
 import * as v from "valibot";
 import { count, text } from "../define/scalar.js";
 import { plain, variant } from "../define/shape.js";
 
 const moment = v.string();
 
-/** The query of `GET /sessions/{id}/files`: a path below the session's directory, which is the default. */
+/** The query of `GET /sessions/{id}/files`: a path in the session's directory, by default the directory itself. */
 export const FilesQuery = plain(() => ({ path: v.optional(text) }));
 
-/** A directory's names, or the beginning of a file. */
+/** The entries of a directory, or the beginning of a file. */
 export const FilesReply = variant("type", () => ({
   directory: plain(() => ({
     path: text,
@@ -20,7 +20,7 @@ export const FilesReply = variant("type", () => ({
         modified: v.nullable(moment),
       })),
     ),
-    /** Names are missing at the end. */
+    /** Whether entries are missing at the end. */
     truncated: v.boolean(),
   })),
   file: plain(() => ({
@@ -29,19 +29,19 @@ export const FilesReply = variant("type", () => ({
     modified: moment,
     encoding: v.picklist(["utf-8", "base64"]),
     content: text,
-    /** Bytes are missing at the end. */
+    /** Whether bytes are missing at the end. */
     truncated: v.boolean(),
   })),
 }));
 export type FilesReply = v.InferOutput<typeof FilesReply>;
 
-/** The query of `GET /sessions/{id}/changes`: one turn alone, with its diffs. */
+/** The query of `GET /sessions/{id}/changes`: only one turn, and whether to include diffs. */
 export const ChangesQuery = plain(() => ({
   turn: v.optional(v.pipe(text, v.regex(/^\d+$/, "not a turn's number"))),
   diff: v.optional(v.picklist(["true", "false"])),
 }));
 
-/** What each turn changed, oldest first, but for turns that are undone. `diff` is there where the query asked for it. */
+/** The changes of each turn, oldest first, without undone turns. `diff` is present if the query asked for it. */
 export const ChangesReply = plain(() => ({
   session_id: text,
   turns: v.array(
@@ -57,15 +57,15 @@ export const ChangesReply = plain(() => ({
 }));
 export type ChangesReply = v.InferOutput<typeof ChangesReply>;
 
-/** `GET /sessions/{id}/clients`: who is attached now. */
+/** `GET /sessions/{id}/clients`: the clients that are attached now. */
 export const ClientsReply = plain(() => ({
   clients: v.array(
     plain(() => ({
-      /** How it is connected: `acp`, `stream`, `terminal`, `bridge`. */
+      /** The kind of connection: `acp`, `stream`, `terminal` or `bridge`. */
       transport: text,
-      /** What it calls itself. */
+      /** The name that the client gives itself. */
       name: v.nullable(text),
-      /** Whether it is asked for permissions. */
+      /** Whether the client is asked for permissions. */
       approves: v.boolean(),
       since: moment,
     })),
@@ -80,7 +80,7 @@ export const SearchQuery = plain(() => ({
   since: v.optional(text),
 }));
 
-/** The first place in each session that holds the text, sessions newest first. */
+/** The first match in each session, newest session first. */
 export const SearchReply = plain(() => ({
   hits: v.array(
     plain(() => ({
@@ -91,7 +91,7 @@ export const SearchReply = plain(() => ({
       excerpt: text,
     })),
   ),
-  /** Sessions that were looked at. */
+  /** How many sessions were searched. */
   searched: count,
 }));
 export type SearchReply = v.InferOutput<typeof SearchReply>;

@@ -1,4 +1,4 @@
-/** Who calls, and how the page signs in: it exchanges a code that works once for a token of its own. */
+/** Tells callers who they are, and signs the page in: it exchanges a code that works once for a token of its own. */
 import * as v from "valibot";
 import { text } from "../define/scalar.js";
 import { plain } from "../define/shape.js";
@@ -6,27 +6,27 @@ import { plain } from "../define/shape.js";
 const seconds = v.pipe(v.number(), v.integer());
 
 const amounts = () => ({
-  /** In memory. */
+  /** Sessions in memory. */
   sessions: v.nullable(v.number()),
-  /** That run or wait. */
+  /** Turns that run or wait. */
   turns: v.nullable(v.number()),
   prompts_per_minute: v.nullable(v.number()),
-  /** Since midnight, UTC. */
+  /** Dollars since midnight, UTC. */
   usd_per_day: v.nullable(v.number()),
-  /** Answers that last: event streams, WebSockets, runs that are waited for. */
+  /** Long answers: event streams, WebSockets and synchronous runs. */
   streams: v.nullable(v.number()),
-  /** What their sessions take on disk; counted where there is a limit on it. */
+  /** The disk space of their sessions. It is counted only if it is limited. */
   disk_bytes: v.nullable(v.number()),
 });
 
 /** `GET /me`. */
 export const MeReply = plain(() => ({
-  /** Null for the master. */
+  /** The name of the person; null for the master token. */
   name: v.nullable(text),
   role: v.picklist(["viewer", "user", "admin"]),
-  /** What was called with: the master token or none, a token of a person, a page that signed in. */
+  /** The kind of credential: the master token or none, a person's token, or a page that signed in. */
   by: v.picklist(["master", "user", "page"]),
-  /** What they may use at most; null where there is no limit. */
+  /** The most they may use; null for no limit. */
   limits: plain(amounts),
   used: plain(amounts),
 }));
@@ -41,19 +41,19 @@ export const PageTokenBody = plain(() => ({ code: text }));
 export const PageTokenReply = plain(() => ({
   id: text,
   token: text,
-  /** A token that carries no request for so long ends. */
+  /** The token ends after this long without a request. */
   idle_seconds: seconds,
 }));
 export type PageTokenReply = v.InferOutput<typeof PageTokenReply>;
 
-/** `GET /page/tokens`: the pages that are signed in. The tokens themselves are kept nowhere. */
+/** `GET /page/tokens`: the pages that are signed in. The server does not keep the tokens themselves. */
 export const PageTokensReply = plain(() => ({
   tokens: v.array(
     plain(() => ({
       id: text,
-      /** Whose page it is; null for the master's. */
+      /** The person whose page it is; null for the master's page. */
       person: v.nullable(text),
-      /** What the browser calls itself. */
+      /** The name that the browser gives itself. */
       name: v.nullable(text),
       created: text,
       used: text,

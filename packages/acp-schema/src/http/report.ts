@@ -1,4 +1,4 @@
-/** Lists and cost of past runs, over all programs' logs. */
+/** Lists and costs of past runs, from the logs of all programs. */
 import * as v from "valibot";
 import { count, text } from "../define/scalar.js";
 import { plain, record } from "../define/shape.js";
@@ -6,12 +6,12 @@ import { plain, record } from "../define/shape.js";
 const usd = v.number();
 const moment = v.nullable(text);
 
-/** The query of `GET /runs` and `GET /runs/cost`: `since` is `7d`, `24h`, `30m` or ISO 8601; `model` matches a part. */
+/** The query of `GET /runs` and `GET /runs/cost`: `since` is like `7d`, `24h`, `30m` or ISO 8601; `model` matches a part of the name. */
 export const RunsQuery = plain(() => ({
   since: v.optional(text),
   model: v.optional(text),
   limit: v.optional(text),
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: v.optional(text),
 }));
 
@@ -25,12 +25,12 @@ export const RunRow = plain(() => ({
   cost_usd: usd,
   steps: count,
   tool_calls: count,
-  /** The program, by the prefix of the id. */
+  /** The program, which the prefix of the id names. */
   source: text,
 }));
 export type RunRow = v.InferOutput<typeof RunRow>;
 
-/** `GET /runs`, newest first. `next` leads to the following page; null on the last one. */
+/** `GET /runs`, newest first. `next` is the cursor of the next page, and null on the last page. */
 export const RunsReply = plain(() => ({ total_runs: count, runs: v.array(RunRow), next: v.nullable(text) }));
 export type RunsReply = v.InferOutput<typeof RunsReply>;
 

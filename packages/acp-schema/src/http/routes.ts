@@ -1,4 +1,4 @@
-/** One row per route: drives access, validation, documentation and tests. A row without a `reply` answers with no JSON. */
+/** One row per route, from which access, validation, documentation and tests follow. A row without `reply` does not answer with JSON. */
 import type * as v from "valibot";
 import { CommandsReply, InvokeCommandBody, InvokeCommandReply, SessionCommandsReply } from "./command.js";
 import * as inspect from "./inspect.js";
@@ -11,10 +11,10 @@ import { ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
 import { AcpMessage, ManyQuery, StreamQuery } from "./stream.js";
 
 /**
- * Who may call. open: anybody. person: the master, a person with a name, or a page that signed in. session: these, or the token of the
- * session in the path. admin: a person who may change the session; its own token gets 403. master: the master, or a person with the
- * role admin; others get 403. Everybody else is a stranger and gets 401. What a person may see and change, their role says. any: the master, a
- * person, or the token of any session, which then reaches that session alone.
+ * Who may call a route. open: anyone. person: the master token, a named person, or a page that signed in. session: these, or the token of
+ * the session in the path. admin: a person who may change the session; the session's own token gets 403. master: the master token, or a
+ * person with the role admin; others get 403. any: the master token, a person, or the token of any session, which then reaches only that
+ * session. All others get 401. A person's role decides what they may see and change.
  */
 export type Tier = "open" | "session" | "admin" | "person" | "master" | "any";
 
@@ -25,11 +25,11 @@ export interface Route {
   readonly query?: v.GenericSchema;
   readonly body?: v.GenericSchema;
   readonly reply?: v.GenericSchema;
-  /** Answers with server-sent events. */
+  /** The route answers with server-sent events. */
   readonly stream?: true;
 }
 
-/** `METHOD /path` -> who may call it, and its bodies. */
+/** By `METHOD /path`: who may call the route, and its bodies. */
 export const routes = {
   "GET /health": { tier: "open", status: 200, reply: HealthReply },
   "GET /healthz": { tier: "open", status: 200, reply: AliveReply },

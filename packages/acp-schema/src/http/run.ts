@@ -1,10 +1,10 @@
-/** The run API: a run is a session with one prompt, and its id is the session's. */
+/** The run API. A run is a session with one prompt, and has the session's id. */
 import * as v from "valibot";
 import { text } from "../define/scalar.js";
 import { json, plain, variant } from "../define/shape.js";
 import { Loss } from "./stream.js";
 
-/** `content_type` is text/plain unless named. */
+/** `content_type` is text/plain by default. */
 export const MessagePart = plain(() => ({ content_type: v.optional(text), content: text }));
 export type MessagePart = v.InferOutput<typeof MessagePart>;
 
@@ -14,7 +14,7 @@ export type RunMessage = v.InferOutput<typeof RunMessage>;
 export const RunMode = v.picklist(["sync", "async", "stream"]);
 export type RunMode = v.InferOutput<typeof RunMode>;
 
-/** `POST /runs`: sync unless `mode` says otherwise. */
+/** `POST /runs`. `mode` is `sync` by default. */
 export const CreateRunBody = plain(() => ({
   agent_name: text,
   mode: v.optional(RunMode),
@@ -25,7 +25,7 @@ export type CreateRunBody = v.InferOutput<typeof CreateRunBody>;
 export const RunStatus = v.picklist(["created", "in-progress", "completed", "failed", "cancelled"]);
 export type RunStatus = v.InferOutput<typeof RunStatus>;
 
-/** `GET /runs/{run_id}`, and what `POST /runs` answers: 200 when sync, 202 when async. */
+/** The answer of `GET /runs/{run_id}`, and of `POST /runs`: 200 when sync, 202 when async. */
 export const Run = plain(() => ({
   run_id: text,
   agent_name: text,
@@ -40,7 +40,7 @@ export type Run = v.InferOutput<typeof Run>;
 
 const about = () => plain(() => ({ run: Run }));
 
-/** One event of a run: a line `data: …` of a stream, or a member of the event list. */
+/** One event of a run, in a `data:` line of a stream or in the list of events. */
 export const RunEvent = variant("type", () => ({
   run_created: about(),
   run_in_progress: about(),
@@ -48,7 +48,7 @@ export const RunEvent = variant("type", () => ({
   run_completed: about(),
   run_failed: about(),
   run_cancelled: about(),
-  /** Stands where records of the log cannot be read. */
+  /** Replaces records of the log that cannot be read. */
   generic: plain(() => ({ generic: Loss })),
 }));
 export type RunEvent = v.InferOutput<typeof RunEvent>;

@@ -1,4 +1,4 @@
-/** What the server says about itself. */
+/** Replies in which the server describes itself. */
 import * as v from "valibot";
 import { text } from "../define/scalar.js";
 import { json, plain } from "../define/shape.js";
@@ -11,7 +11,7 @@ export type AliveReply = v.InferOutput<typeof AliveReply>;
 export const HealthReply = plain(() => ({ status: v.literal("ok"), version: text, started_at: text }));
 export type HealthReply = v.InferOutput<typeof HealthReply>;
 
-/** `GET /readyz`: 503 unless ready. */
+/** `GET /readyz`: the status is 503 unless the server is ready. */
 export const ReadyReply = plain(() => ({ status: v.picklist(["ready", "starting", "draining"]) }));
 export type ReadyReply = v.InferOutput<typeof ReadyReply>;
 
@@ -32,13 +32,13 @@ export const ProvidersReply = plain(() => ({
 }));
 export type ProvidersReply = v.InferOutput<typeof ProvidersReply>;
 
-/** `GET /engines`: the programs that can run a session's turns. A body names one; which command it runs, only the person's configuration says. */
+/** `GET /engines`: the programs that can run a session's turns. A body may name one, but only the user's configuration sets its command. */
 export const EnginesReply = plain(() => ({
   engines: v.array(
     plain(() => ({
       name: text,
       description: text,
-      /** The one that is part of the program, or one that speaks ACP. */
+      /** Whether the engine is part of this program or another program that speaks ACP. */
       kind: v.picklist(["own", "acp"]),
       installed: v.boolean(),
     })),
@@ -52,7 +52,7 @@ export const ToolsReply = plain(() => ({
 }));
 export type ToolsReply = v.InferOutput<typeof ToolsReply>;
 
-/** The body of every answer that is not a success: `error` is the code; `detail` says where; `request_id` finds the rest in the log. */
+/** The body of every failure: `error` is the code, `detail` the place of the mistake, and `request_id` finds the log's lines about it. */
 export const ErrorReply = plain(() => ({
   error: v.string(),
   message: v.optional(v.string()),

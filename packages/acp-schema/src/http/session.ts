@@ -1,17 +1,17 @@
-/** Sessions over HTTP: `/sessions` and `/session`, which share handlers and differ in shape. */
+/** Sessions over HTTP: `/sessions` and `/session`, which share handlers but have different bodies. */
 import * as v from "valibot";
 import { count, text } from "../define/scalar.js";
 import { json, plain, record, variant } from "../define/shape.js";
 import { Decision, FileOutcome, PermissionRequest, QuestionAsked } from "../events/value.js";
 import { Content, settings } from "./settings.js";
 
-/** Seconds since 1970, with a fraction. */
+/** Seconds since 1970, as a fraction. */
 const epochSeconds = v.number();
-/** ISO 8601, UTC. */
+/** ISO 8601 in UTC. */
 const moment = v.string();
 const running = v.picklist(["running", "queued"]);
 const flag = v.picklist(["true", "false"]);
-/** A whole number as a query writes it. */
+/** An integer in a query. */
 const digits = v.pipe(text, v.regex(/^\s*[+-]?\d+\s*$/, "not an integer"));
 
 /** `POST /sessions`. `persist: false` keeps the log in memory. */
@@ -44,8 +44,8 @@ export const CreateSessionReply = plain(() => ({
 export type CreateSessionReply = v.InferOutput<typeof CreateSessionReply>;
 
 /**
- * The query of `GET /sessions`. `limit` counts every row, live ones too; without it all live rows come, and 20 others. `after` is the
- * `next` of the page before.
+ * The query of `GET /sessions`. `limit` counts all rows, including live ones. Without it the page has all live rows and 20 others.
+ * `after` is the `next` of the previous page.
  */
 export const ListSessionsQuery = plain(() => ({
   state: v.optional(v.picklist(["live", "persisted", "all"])),
@@ -55,30 +55,30 @@ export const ListSessionsQuery = plain(() => ({
   model: v.optional(text),
 }));
 
-/** A row of `GET /sessions`, with the fields of both descriptions; what is not known is null. */
+/** A row of `GET /sessions`, with the fields of `/sessions` and of `/session`. Unknown values are null. */
 export const SessionRow = plain(() => ({
   session_id: text,
   state: v.picklist(["live", "persisted"]),
-  /** Whether a turn runs, or waits for an answer; also in another process. */
+  /** Whether a turn runs or waits for an answer, in this process or another one. */
   status: v.picklist(["idle", "running", "waiting"]),
-  /** What it waits for somebody to answer, in whichever process. */
+  /** The unanswered permission requests and questions, in this process or another one. */
   permissions: v.array(PermissionRequest),
   questions: v.array(QuestionAsked),
   working_dir: v.nullable(text),
   created_at: v.nullable(epochSeconds),
   last_touched: v.nullable(epochSeconds),
-  /** The same two moments as text. */
+  /** The times of creation and last change as text. */
   created: v.nullable(moment),
   updated: v.nullable(moment),
   event_count: v.nullable(count),
   started_at: v.nullable(text),
   ended_at: v.nullable(text),
   model: v.nullable(text),
-  /** The person who made it; null where it was the program's own user. */
+  /** The person who made the session; null for the program's own user. */
   owner: v.nullable(text),
-  /** Other people may read it. */
+  /** Whether other people may read the session. */
   shared: v.boolean(),
-  /** The program that runs its turns, by its name in `GET /engines`; null for a stored session that names none. */
+  /** The name in `GET /engines` of the program that runs its turns; null for a stored session without one. */
   engine: v.nullable(text),
   prompt: v.nullable(text),
   title: v.nullable(text),
@@ -89,7 +89,7 @@ export const SessionRow = plain(() => ({
 }));
 export type SessionRow = v.InferOutput<typeof SessionRow>;
 
-/** `next` leads to the following page; null on the last one. */
+/** `next` is the cursor of the next page, and null on the last page. */
 export const ListSessionsReply = plain(() => ({ sessions: v.array(SessionRow), next: v.nullable(text) }));
 export type ListSessionsReply = v.InferOutput<typeof ListSessionsReply>;
 
@@ -104,7 +104,7 @@ export const SessionDetail = plain(() => ({
   step_count: count,
   event_count: count,
   summary: json(),
-  /** Every record of the log, raw; a `Loss` in the place of those that cannot be read. */
+  /** All raw records of the log, with a `Loss` in place of those that cannot be read. */
   events: v.array(json()),
 }));
 export type SessionDetail = v.InferOutput<typeof SessionDetail>;
@@ -119,22 +119,22 @@ export const SessionSnapshot = plain(() => ({
 }));
 export type SessionSnapshot = v.InferOutput<typeof SessionSnapshot>;
 
-/** The query of `DELETE /sessions/{id}`: a dry run deletes nothing and says what would go. */
+/** The query of `DELETE /sessions/{id}`. A dry run deletes nothing and reports what would be deleted. */
 export const DeleteSessionQuery = plain(() => ({ dry_run: v.optional(flag) }));
 
-/** 200 in the place of 204, for a dry run and for a request with `Prefer: return=representation`. */
+/** The answer for a dry run and for a request with `Prefer: return=representation`, with status 200 instead of 204. */
 export const DeleteSessionReply = plain(() => ({
   session_id: text,
   deleted: v.boolean(),
-  /** Of its log. */
+  /** How many records the log has. */
   records: count,
   turns: count,
-  /** Turns whose changes could be undone. */
+  /** How many turns had changes that could be undone. */
   snapshots: count,
 }));
 export type DeleteSessionReply = v.InferOutput<typeof DeleteSessionReply>;
 
-/** `POST /sessions/{id}/turns`. `content` comes after the prompt: pictures and files. */
+/** `POST /sessions/{id}/turns`. `content` follows the prompt and can hold pictures and files. */
 export const TurnBody = plain(() => ({ prompt: v.pipe(text, v.minLength(1)), content: v.optional(Content) }));
 export type TurnBody = v.InferOutput<typeof TurnBody>;
 
@@ -149,13 +149,13 @@ export const MessageBody = plain(() => ({ text: v.pipe(text, v.minLength(1)), co
 export const MessageReply = plain(() => ({ message_id: text }));
 export type MessageReply = v.InferOutput<typeof MessageReply>;
 
-/** `POST /sessions/{id}/title`: one line; a blank one takes the title away. */
+/** `POST /sessions/{id}/title`: one line. A blank title removes the title. */
 export const TitleBody = plain(() => ({ title: text }));
 
 export const TitleReply = plain(() => ({ session_id: text, title: text }));
 export type TitleReply = v.InferOutput<typeof TitleReply>;
 
-/** `POST /sessions/{id}/fork`: at the end of `turn` (0-based), the last one unless named. */
+/** `POST /sessions/{id}/fork`: copies up to the end of `turn`, counted from 0, by default the last turn. */
 export const ForkBody = plain(() => ({ turn: v.optional(count) }));
 
 /** 201. */
@@ -169,10 +169,10 @@ export type RotateTokenReply = v.InferOutput<typeof RotateTokenReply>;
 /** `POST /sessions/{id}/permissions/{pid}`. */
 export const PermissionBody = plain(() => ({
   decision: Decision,
-  /** The id of one of the request's `choices`, which then counts in place of the decision. */
+  /** The id of one of the request's `choices`, which then counts instead of the decision. */
   choice: v.optional(v.string()),
   shown: v.optional(v.string()),
-  /** With a no: why, for the model to read. */
+  /** The reason for a no, which the model reads. */
   reason: v.optional(v.pipe(v.string(), v.maxLength(2000))),
 }));
 export type PermissionBody = v.InferOutput<typeof PermissionBody>;
@@ -180,15 +180,15 @@ export type PermissionBody = v.InferOutput<typeof PermissionBody>;
 export const PermissionReply = plain(() => ({ resolved: v.literal(true), decision: Decision }));
 export type PermissionReply = v.InferOutput<typeof PermissionReply>;
 
-/** `GET /sessions/{id}/permissions`: the requests that wait for an answer, as their records have them. */
+/** `GET /sessions/{id}/permissions`: the metadata of the unanswered permission requests. */
 export const PermissionsReply = plain(() => ({ permissions: v.array(PermissionRequest) }));
 export type PermissionsReply = v.InferOutput<typeof PermissionsReply>;
 
-/** `GET /sessions/{id}/questions`: those that wait for an answer, as their records have them. */
+/** `GET /sessions/{id}/questions`: the metadata of the unanswered questions. */
 export const QuestionsReply = plain(() => ({ questions: v.array(QuestionAsked) }));
 export type QuestionsReply = v.InferOutput<typeof QuestionsReply>;
 
-/** `POST /sessions/{id}/questions/{qid}`: the name of an option or any text; null where the person does not want to answer. */
+/** `POST /sessions/{id}/questions/{qid}`: the name of an option or any text; null if the person does not want to answer. */
 export const QuestionBody = plain(() => ({ answer: v.nullable(v.pipe(v.string(), v.maxLength(100_000))) }));
 
 export const QuestionReply = plain(() => ({ answered: v.literal(true) }));
@@ -207,14 +207,14 @@ export type ToolApproveReply = v.InferOutput<typeof ToolApproveReply>;
 
 const FileChangeKind = v.picklist(["add", "update", "delete"]);
 
-/** `POST /sessions/{id}/undo` and `/redo`: one turn unless `steps` says more; `force` also overwrites conflicts. */
+/** `POST /sessions/{id}/undo` and `/redo`: one turn by default. `force` also overwrites files in conflict. */
 export const RewindBody = plain(() => ({
   steps: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   force: v.optional(v.boolean()),
   dry_run: v.optional(v.boolean()),
 }));
 
-/** `conflicts` are files that somebody else has changed since; they are left alone. */
+/** `conflicts` are files that were changed after the turn by others. They are left alone. */
 export const RewindReply = plain(() => ({
   turns: count,
   remaining: count,
@@ -224,7 +224,7 @@ export const RewindReply = plain(() => ({
 }));
 export type RewindReply = v.InferOutput<typeof RewindReply>;
 
-/** `files`: what the turn changed. `skipped`: path -> reason. */
+/** `files` are the files that the turn changed. `skipped` has a reason for each skipped path. */
 export const Snapshot = plain(() => ({
   snap_id: text,
   turn: v.nullable(count),
@@ -238,7 +238,7 @@ export type Snapshot = v.InferOutput<typeof Snapshot>;
 export const SnapshotsReply = plain(() => ({ snapshots: v.array(Snapshot) }));
 export type SnapshotsReply = v.InferOutput<typeof SnapshotsReply>;
 
-/** `GET /sessions/{id}/snapshots/{snap}/diff`: unified diffs of what the turn did. */
+/** `GET /sessions/{id}/snapshots/{snap}/diff`: unified diffs of the turn's changes. */
 export const SnapshotDiffReply = plain(() => ({
   snap_id: text,
   files: v.array(plain(() => ({ path: text, change: FileChangeKind, diff: text }))),
@@ -248,10 +248,10 @@ export type SnapshotDiffReply = v.InferOutput<typeof SnapshotDiffReply>;
 export const TranscriptFormat = v.picklist(["html", "md", "json"]);
 export type TranscriptFormat = v.InferOutput<typeof TranscriptFormat>;
 
-/** The query of `GET /sessions/{id}/transcript`; html unless named. */
+/** The query of `GET /sessions/{id}/transcript`. `format` is `html` by default. */
 export const TranscriptQuery = plain(() => ({ format: v.optional(TranscriptFormat) }));
 
-/** `POST /sessions/{id}/share`. `url` is for the sink `http`; a file is named by its session, so a `path` is refused. */
+/** `POST /sessions/{id}/share`. `url` is for the sink `http`. The server names the file after the session, so it refuses a `path`. */
 export const ShareBody = plain(() => ({
   sink: v.picklist(["file", "http", "stdout"]),
   format: v.optional(TranscriptFormat),

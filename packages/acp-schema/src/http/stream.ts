@@ -1,4 +1,4 @@
-/** The `data:` of server-sent events. `/sessions/{id}/events` carries log records (see `../events`) and one `end`. */
+/** The `data:` of server-sent events. `/sessions/{id}/events` sends log records (see `../events`) and one `end`. */
 import * as v from "valibot";
 import { text } from "../define/scalar.js";
 import { json, plain } from "../define/shape.js";
@@ -8,8 +8,8 @@ import { SessionRow } from "./session.js";
 const seq = v.pipe(v.number(), v.integer(), v.minValue(1));
 
 /**
- * The query of `/sessions/{id}/events`: `turn` begins with the prompt of that turn, unless `Last-Event-ID` names a place; `until` is `end`
- * (nothing runs any more, the default), `turn` (a turn has ended) or `never`.
+ * The query of `/sessions/{id}/events`. `turn` begins with the prompt of that turn, unless `Last-Event-ID` names a place. `until` says when
+ * the stream ends: `end` (when no turn runs any more, the default), `turn` (when a turn has ended) or `never`.
  */
 export const StreamQuery = plain(() => ({
   from: v.optional(text),
@@ -18,19 +18,19 @@ export const StreamQuery = plain(() => ({
 }));
 
 /**
- * The query of `GET /events`. `session` is repeated: an id, or `id:seq` to go on after a record. `list=true` adds every change of a row of
- * `GET /sessions`.
+ * The query of `GET /events`. `session` may be repeated: an id, or `id:seq` to continue after a record. `list=true` adds each change of a
+ * row of `GET /sessions`.
  */
 export const ManyQuery = plain(() => ({
   session: v.optional(text),
   list: v.optional(v.picklist(["true", "false"])),
 }));
 
-/** Event name of `GET /events` -> its data. Its ids are `id:seq` of each session, joined by commas. */
+/** The data of each event of `GET /events` by name. Event ids are the `id:seq` of each session, joined by commas. */
 export const manyStream = {
   /** A record of the log, or a `Loss`. */
   record: plain(() => ({ session_id: text, record: json() })),
-  /** A row as it is now; null for a session that is gone. */
+  /** The present row; null for a deleted session. */
   row: plain(() => ({ session_id: text, row: v.nullable(SessionRow) })),
 };
 
@@ -41,20 +41,20 @@ export type EndData = v.InferOutput<typeof EndData>;
 /** `POST /acp`: a JSON-RPC message of the Agent Client Protocol. */
 export const AcpMessage = json();
 
-/** Stands where records of the log cannot be read: in both streams as `event: notice` without an id, and where a reply holds a whole log. */
+/** Replaces records of the log that cannot be read: in both streams as `event: notice` without an id, and in replies with a whole log. */
 export const Loss = plain(() => ({
   type: v.literal("notice"),
   turn: v.null(),
   metadata: Notice,
-  /** Their numbers. */
+  /** The numbers of the records. */
   missing: plain(() => ({ first: seq, last: seq })),
 }));
 export type Loss = v.InferOutput<typeof Loss>;
 
-/** Event name of `/session/{id}/events` -> its data. */
+/** The data of each event of `/session/{id}/events` by name. */
 export const sessionStream = {
   user_message: plain(() => ({ message_id: text, text })),
-  /** Every record that has no event of its own. */
+  /** Each record without an event of its own. */
   loop_event: plain(() => ({
     message_id: v.nullable(text),
     type: text,
@@ -62,7 +62,7 @@ export const sessionStream = {
     turn: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
     /** Seconds since 1970. */
     timestamp: v.number(),
-    /** The same moment as text. */
+    /** The same time as text. */
     ts: text,
   })),
   permission_request: plain(() => ({

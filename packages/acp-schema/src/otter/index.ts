@@ -17,29 +17,29 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 // Errors of the native dialects.
 
-/** `invalidParams` is also an unknown session (`data: {sessionId}`) and a permission that is answered already. */
+/** `invalidParams` is also the code for an unknown session (`data: {sessionId}`) and for an answered permission. */
 export const errorCodes = {
   ...jsonRpcCodes,
-  /** The agent failed; `data` says how. */
+  /** The agent failed; `data` has the error. */
   applicationError: -32000,
 } as const;
 
-/** `data` of an application error. */
+/** The `data` of an application error. */
 export const ApplicationErrorData = plain(() => ({ name: v.string(), message: v.string(), stack: v.string() }));
 export type ApplicationErrorData = v.InferOutput<typeof ApplicationErrorData>;
 
 // The handshake of the native dialect.
 
-/** The revision that has event ids and `session/resume`; what a client that asks for it is answered. */
+/** The revision with event ids and `session/resume`, and the version in the answer to a client that asks for it. */
 export const OTTER_ACP_PROTOCOL_VERSION = 2;
 
-/** What a client that asks for no revision is answered. */
+/** The version in the answer to a client that does not ask for a revision. */
 export const OTTER_PROTOCOL_VERSION = "0.1";
 
-/** Updates kept for `session/resume`, per session. */
+/** How many updates of a session `session/resume` can go back. */
 export const OTTER_ACP_DEFAULT_HISTORY_SIZE = 1024;
 
-/** Any version is taken; it decides only how the answer names its own. */
+/** Every version is accepted. It only decides the version in the answer. */
 export const InitializeRequest = plain(() => ({ protocolVersion: v.optional(v.unknown()) }));
 
 export const ServerInfo = plain(() => ({ name: v.string(), version: v.string() }));
@@ -60,7 +60,7 @@ export const AgentCapabilities = plain(() => ({
   eventIds: v.boolean(),
 }));
 
-/** The answer carries both capability blocks, so that a client of either description finds its own. */
+/** The answer has both documented capability blocks, for clients written against either document. */
 export const InitializeResponse = plain(() => ({
   protocolVersion: v.union([v.pipe(v.string(), v.regex(/^0\.\d+$/)), v.literal(OTTER_ACP_PROTOCOL_VERSION)]),
   serverInfo: ServerInfo,
@@ -74,7 +74,7 @@ export const InitializeResponse = plain(() => ({
 export const SessionState = v.picklist(["idle", "running", "cancelled"]);
 export type SessionState = v.InferOutput<typeof SessionState>;
 
-/** What names one session and nothing else. */
+/** Params with only a session's id. */
 export const SessionRef = plain(() => ({ sessionId }));
 export type SessionRef = v.InferOutput<typeof SessionRef>;
 
@@ -88,7 +88,7 @@ export const NewSessionRequest = plain(() => ({
 
 export const NewSessionResponse = plain(() => ({ sessionId, cwd: text }));
 
-/** Nothing is replayed: that is what `session/resume` is for. */
+/** A load replays nothing; `session/resume` does. */
 export const LoadSessionResponse = plain(() => ({
   sessionId,
   cwd: text,
@@ -112,14 +112,14 @@ export type ListedSession = v.InferOutput<typeof ListedSession>;
 
 export const ListSessionsResponse = plain(() => ({ sessions: v.array(ListedSession) }));
 
-/** The body of `GET /sessions/{id}` in one frame: of a log too long for one, the newest events, and `truncated`. */
+/** The body of `GET /sessions/{id}` in one frame. Of a log that is too long it has the newest events, and `truncated` is true. */
 export const GetSessionResponse = plain(() => ({ sessionId, ...SessionDetail.entries, truncated: v.boolean() }));
 
-/** `mode` names an agent: build, plan, explore, review, general or a file's. Answered with what is now set. */
+/** `mode` names an agent: build, plan, explore, review, general or one from a file. The answer has the new value. */
 export const SetModeRequest = plain(() => ({ sessionId, mode: text }));
 export const SetModelRequest = plain(() => ({ sessionId, model: text }));
 
-/** Copies everything up to the end of `turn` (0-based); the last one unless named. */
+/** Copies a session up to the end of `turn`, counted from 0, by default the last turn. */
 export const ForkSessionRequest = plain(() => ({
   sessionId,
   turn: v.optional(count),
@@ -127,9 +127,9 @@ export const ForkSessionRequest = plain(() => ({
 
 export const ForkSessionResponse = plain(() => ({ sessionId, parentId: text }));
 
-// Turns in the native dialect, and catching up on them after a disconnect.
+// Turns in the native dialect, and their replay after a disconnect.
 
-/** One of `message`, `text` and `content` must be there; `content` is a block, or several. */
+/** One of `message`, `text` and `content` is required. `content` is a string, a block or a list of blocks. */
 export const MessageRequest = v.union(
   [
     plain(() => ({ sessionId, message: v.string() })),
@@ -140,7 +140,7 @@ export const MessageRequest = v.union(
 );
 export type MessageRequest = v.InferOutput<typeof MessageRequest>;
 
-/** `stopReason` is `error` when the agent failed; `error` then says how. */
+/** `stopReason` is `error` when the agent failed; `error` then has the message. */
 export const MessageResponse = plain(() => ({
   sessionId,
   stopReason: StopReason,
@@ -148,14 +148,14 @@ export const MessageResponse = plain(() => ({
   error: v.optional(v.string()),
 }));
 
-/** From here on this connection hears of the session in camelCase notifications. */
+/** From now on this connection gets camelCase notifications for the session. */
 export const TurnRequest = plain(() => ({ sessionId, prompt: v.string() }));
 export const CancelResponse = plain(() => ({ sessionId, cancelled: v.boolean() }));
 
-/** A cursor that is absent, negative or no integer replays everything kept. */
+/** A cursor that is absent, negative or not an integer replays all kept updates. */
 export const ResumeRequest = plain(() => ({ sessionId, sinceEventId: v.fallback(v.optional(count, 0), 0) }));
 
-/** `truncated`: updates after the cursor are no longer kept. */
+/** `truncated` says that some updates after the cursor are no longer kept. */
 export const ResumeResponse = plain(() => ({
   sessionId,
   replayed: count,
@@ -163,7 +163,7 @@ export const ResumeResponse = plain(() => ({
   truncated: v.boolean(),
 }));
 
-/** What a client of `session/turn` gets in place of `session/update`: notification method -> the record type it carries. */
+/** The notifications that a client of `session/turn` gets instead of `session/update`, with the record type of each. */
 export const turnNotifications = {
   textDelta: "text_delta",
   toolCall: "tool_call",
@@ -192,15 +192,15 @@ export const PermissionReply = v.picklist(["allow", "deny", "always"]);
 export const PermissionRespondRequest = plain(() => ({
   requestId: v.string(),
   reply: PermissionReply,
-  /** The digest of what was shown; a wrong one is refused. */
+  /** The digest of the shown content. A wrong digest is refused. */
   shown: v.optional(v.string()),
-  /** To a question of the agent: an option's name, or any words. */
+  /** The answer to a question of the agent: the name of an option or any text. */
   answer: v.optional(v.string()),
 }));
 
 export const PermissionRespondResponse = plain(() => ({ ok: v.literal(true) }));
 
-/** The older form: anything but `approve` denies. `permission_id` and `reply` are other names. */
+/** The older form. Every decision other than `approve` denies. `permission_id` and `reply` are alternative names. */
 export const ToolApproveRequest = v.union(
   [
     plain(() => ({ sessionId: v.string(), permissionId: v.string(), decision: v.string() })),
@@ -221,7 +221,7 @@ export const ToolApproveResponse = plain(() => ({
 
 export const AgentMessageChunk = plain(() => ({
   content: plain(() => ({ type: v.literal("text"), text })),
-  /** The last chunk of a cancelled turn, with the partial text. */
+  /** True in the last chunk of a cancelled turn, which has the partial text. */
   cancelled: lenient(v.literal(true)),
 }));
 export type AgentMessageChunk = v.InferOutput<typeof AgentMessageChunk>;
@@ -237,7 +237,7 @@ export const ToolResult = plain(() => ({
 }));
 export type ToolResult = v.InferOutput<typeof ToolResult>;
 
-/** Totals of the session so far. */
+/** The totals of the session so far. */
 export const UsageUpdate = plain(() => ({
   input: count,
   output: count,
@@ -252,11 +252,11 @@ export const PermissionRequest = plain(() => ({
   tool: text,
   input: json(),
   options: v.array(PermissionReply),
-  /** The digest of what is asked for, as the record has it; the answer may carry it. */
+  /** The digest of the content, from the record. The answer may carry it. */
   shown: v.optional(text),
 }));
 
-/** Update kind -> what it carries. */
+/** The payload of each update kind. */
 export const updates = {
   agent_message_chunk: AgentMessageChunk,
   tool_call: ToolCall,
@@ -268,7 +268,7 @@ export const updates = {
 export const SessionUpdate = variant("sessionUpdate", () => updates);
 export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
 
-/** `eventId` counts this dialect's updates of a session from 1, without gaps. */
+/** `eventId` counts this dialect's updates of a session from 1 without gaps. */
 export const SessionNotification = plain(() => ({
   sessionId: text,
   eventId: v.pipe(v.number(), v.integer(), v.minValue(1)),
@@ -277,7 +277,7 @@ export const SessionNotification = plain(() => ({
 
 // The methods of the native otter dialect, by the side that answers them.
 
-/** `session/cancel` may also come without an id; it is then not answered. */
+/** `session/cancel` may also be a notification, which gets no answer. */
 export const agentMethods = methodsOf("agent", {
   initialize: [InitializeRequest, InitializeResponse],
   "session/new": [NewSessionRequest, NewSessionResponse],

@@ -1,4 +1,4 @@
-/** `@chimera/acp-schema/unstable`: what the unstable schema of Agent Client Protocol v1 adds or changes; the rest is in the root. The method tables are whole. */
+/** `@chimera/acp-schema/unstable`: ACP v1's unstable schema. Has only definitions that differ from the root; method tables are complete. */
 import * as v from "valibot";
 import { ContentBlock } from "../acp/content.js";
 import { ErrorCode } from "../acp/error.js";
@@ -41,7 +41,7 @@ export {
   Usage,
 } from "./subagent.js";
 
-// Who is logged in.
+// The login state.
 
 export const AuthState = openEnum(["authenticated", "unauthenticated", "not_required", "unknown"]);
 export type AuthState = v.InferOutput<typeof AuthState>;
@@ -124,12 +124,12 @@ export const InitializeResponse = object(() => ({
   agentCapabilities: defaulted(AgentCapabilities, () => ({})),
 }));
 
-// MCP messages that travel inside ACP, for servers that live in the client.
+// MCP messages inside ACP, for servers that run in the client.
 
 export const McpServerAcpId = v.string();
 export const McpRequestId = v.string();
 
-/** A server the client runs itself and answers `mcp/message` for. */
+/** A server that the client runs itself and for which it answers `mcp/message`. */
 export const McpServerAcp = object(() => ({ name: v.string(), serverId: McpServerAcpId }));
 export type McpServerAcp = v.InferOutput<typeof McpServerAcp>;
 
@@ -159,7 +159,7 @@ export const MessageMcpResponse = v.union([
   object(() => ({ error: McpError })),
 ]);
 
-// Pointing an agent at another model provider.
+// The model providers of an agent.
 
 export const ProviderId = v.string();
 
@@ -239,7 +239,7 @@ export const SessionStatusResponse = object(() => ({ status: SessionStatus }));
 export const SetSessionTitleRequest = object(() => ({ sessionId: SessionId, title: v.string() }));
 export const SetSessionTitleResponse = object(() => ({ title: v.string() }));
 
-// The end of a turn with what it used.
+// The end of a turn with its usage.
 
 export const PromptResponse = object(() => ({ ...session.PromptResponse.entries, usage: maybe(Usage) }));
 
@@ -247,7 +247,7 @@ export const PromptResponse = object(() => ({ ...session.PromptResponse.entries,
 
 export const PlanId = v.string();
 
-/** A plan that has a name; it may also live in a file. */
+/** A plan with an id, of which a session may have several. */
 export const PlanItems = object(() => ({ planId: PlanId, entries: Plan.entries.entries }));
 export type PlanItems = v.InferOutput<typeof PlanItems>;
 
@@ -266,7 +266,7 @@ export type PlanUpdate = v.InferOutput<typeof PlanUpdate>;
 export const PlanRemoved = object(() => ({ planId: PlanId }));
 export type PlanRemoved = v.InferOutput<typeof PlanRemoved>;
 
-/** Update kind -> what it carries. */
+/** The payload of each update kind. */
 export const updates = {
   ...stableUpdates,
   plan_update: PlanUpdate,
@@ -281,14 +281,14 @@ export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
 
 export const SessionNotification = object(() => ({ sessionId: SessionId, update: SessionUpdate }));
 
-// Programs that sit between a client and an agent.
+// Proxies, which are programs between a client and an agent.
 
 export const InitializeProxyRequest = InitializeRequest;
 export const InitializeProxyResponse = InitializeResponse;
 
 const forwarded = () => ({ method: v.string(), params: v.optional(v.unknown()) });
 
-/** A request for the next one in the chain. */
+/** A request for the next program in the chain. */
 export const ProxySuccessorRequest = object(forwarded);
 export const ProxySuccessorResponse = v.unknown();
 export const ProxySuccessorNotification = object(forwarded);
@@ -328,13 +328,13 @@ export const clientMethods = {
   }),
 };
 
-/** What a proxy answers. `proxy/successor` also comes as a notification, with the same params. */
+/** The methods that a proxy answers. `proxy/successor` may also be a notification with the same params. */
 export const proxyMethods = methodsOf("proxy", {
   "proxy/initialize": [InitializeProxyRequest, InitializeProxyResponse],
   "proxy/successor": [ProxySuccessorRequest, ProxySuccessorResponse],
 });
 
-/** Update kinds that a client must have asked for; the others need nothing. */
+/** The client capability that an update kind needs. The other kinds need none. */
 export const updateGates = {
   ...stable.updateGates,
   plan_update: "clientCapabilities.plan",

@@ -1,11 +1,11 @@
-/** Sessions that an agent starts by itself, and what they say to each other. */
+/** Sessions that an agent starts by itself, and the messages between them. */
 import * as v from "valibot";
 import { ContentBlock } from "../acp/content.js";
 import { Error as AcpError } from "../acp/error.js";
 import { MessageId, SessionId } from "../acp/id.js";
 import { items, lenient, maybe, meta, object, open, otherThan, plain, uint64, variant } from "../define/shape.js";
 
-/** What a turn used. */
+/** The usage of a turn. */
 export const Usage = object(() => ({
   totalTokens: uint64(),
   inputTokens: uint64(),
@@ -27,7 +27,7 @@ export type ErrorStopReason = v.InferOutput<typeof ErrorStopReason>;
 
 const reasons = ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"] as const;
 
-/** The four ways to be idle: for a known reason, after an error, for a custom reason, for none. */
+/** The four kinds of idle state: for a known reason, after an error, for a custom reason, and for no reason. */
 // @__NO_SIDE_EFFECTS__
 function idle<E extends v.ObjectEntries>(tag: () => E) {
   const common = () => ({ ...tag(), usage: maybe(Usage) });

@@ -1,8 +1,8 @@
-/** Values made from a model, right ones and ones gone wrong somewhere. */
+/** Generates valid and invalid values from a model. */
 import * as fc from "fast-check";
 import type { Model } from "../model/model.js";
 
-/** Values the model accepts. */
+/** Values that the model accepts. */
 export function accepted(model: Model): fc.Arbitrary<unknown> {
   switch (model.kind) {
     case "any":

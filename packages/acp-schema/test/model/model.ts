@@ -1,4 +1,4 @@
-/** A shape that both a JSON Schema and a valibot schema can be brought to, so that the two can be compared as data. */
+/** A common form for JSON Schemas and valibot schemas, so that the two can be compared as data. */
 export type Model =
   | { kind: "any" | "string" | "number" | "boolean" | "null"; note?: string }
   | { kind: "integer"; min?: number; max?: number }
@@ -8,7 +8,7 @@ export type Model =
   | { kind: "object"; open: boolean; entries: Record<string, { required: boolean; model: Model }> }
   | { kind: "union"; options: Model[] };
 
-/** Flat, free of doubles, of integers beside `number` and of integer constants beside `integer`, and in one order. */
+/** A flat union in a fixed order, without duplicates, without integers beside `number` and without integer constants beside `integer`. */
 export function union(options: Model[]): Model {
   const flat = options.flatMap((option) => (option.kind === "union" ? option.options : [option]));
   const has = (kind: Model["kind"]) => flat.some((option) => option.kind === kind);
@@ -21,7 +21,7 @@ export function union(options: Model[]): Model {
   return sorted.length === 1 ? (sorted[0] as Model) : { kind: "union", options: sorted };
 }
 
-/** The same text for the same model, whatever the order of its keys. */
+/** A text that is the same for equal models, whatever the order of their keys. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     inner && typeof inner === "object" && !Array.isArray(inner)
@@ -30,7 +30,7 @@ export function canonical(value: unknown): string {
   );
 }
 
-/** Where two models differ, as paths; empty when they are equal. */
+/** The differences of two models, as paths; empty if they are equal. */
 export function differences(official: Model, ours: Model, path: string): string[] {
   if (canonical(official) === canonical(ours)) return [];
   if (official.kind === "object" && ours.kind === "object") {

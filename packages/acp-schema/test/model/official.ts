@@ -1,4 +1,4 @@
-/** The specification's own JSON Schema, and its models. */
+/** Reads the specification's JSON Schema and makes its models. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Model, union } from "./model.js";
@@ -29,16 +29,16 @@ export interface Official {
 
 const require = createRequire(import.meta.url);
 
-/** A fresh copy each time: tests mutate it. */
+/** Reads a fresh copy each time, because tests change it. */
 export function readOfficial(file: "schema.json" | "schema.unstable.json"): Official {
   return JSON.parse(readFileSync(require.resolve(`@agentclientprotocol/sdk/schema/v1/${file}`), "utf8"));
 }
 
-/** Wire envelopes and the open doors for extension methods; the method tables take their place. */
+/** Whether a definition is an envelope or stands for extension methods. Ours has method tables instead. */
 export const isEnvelope = (name: string) =>
   /^(Agent|Client|Proxy)(Request|Response|Notification)$|^Ext(Request|Response|Notification)$/.test(name);
 
-/** `side method kind` of every annotated definition -> its name. */
+/** The name of each annotated definition, by `side method kind`. */
 export function officialMethods(official: Official): Map<string, string> {
   const rows = Object.entries(official.$defs).flatMap(([name, definition]) => {
     if (!definition["x-method"]) return [];
@@ -105,7 +105,7 @@ export function officialModel({ $defs }: Official, name: string): Model {
   return resolve($defs[name] as JsonSchema);
 }
 
-/** What holds for both: entries are joined, and a union is joined with every option. */
+/** The model of values that fit both models: entries are joined, and a union is joined option by option. */
 function merge(a: Model, b: Model): Model {
   if (a.kind === "union") return union(a.options.map((option) => merge(option, b)));
   if (b.kind === "union") return union(b.options.map((option) => merge(a, option)));

@@ -1,8 +1,8 @@
-/** Our schemas as models. */
+/** Makes models of our schemas. */
 import type * as v from "valibot";
 import { type Model, union } from "./model.js";
 
-/** The parts of a valibot schema that say what it accepts. */
+/** The parts of a valibot schema that determine the values it accepts. */
 interface Looked {
   type: string;
   entries?: Record<string, Looked>;
