@@ -20,8 +20,9 @@ export const limits = {
   vendorBytes: 16 * 1024,
   /** How many characters of a tool's output are kept. */
   outputChars: 256 * 1024,
-  /** How many calls are remembered, and how many early updates of unknown sessions. */
+  /** How many calls are remembered. */
   calls: 4096,
+  /** For how many sessions without a listener updates are kept, and how many for each. */
   early: 256,
   /** How many characters of the conversation a new session of the engine gets as text. */
   retoldChars: 48 * 1024,

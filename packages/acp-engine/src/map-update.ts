@@ -1,7 +1,7 @@
 /**
  * Maps an engine's updates to agent events without loss. A call that the engine announces late or twice, or ends twice, becomes one call
- * of the log. Of text that it sends again, only the new part is kept. An update of an unknown kind is kept unchanged. Settings become options, in all of ACP's
- * forms: config options, modes, or the models of older agents.
+ * of the log. Of text that it sends again, only the new part is kept. An update of an unknown kind is kept unchanged. Settings become
+ * options, in all of ACP's forms: config options, modes, or the models of older agents.
  */
 import {
   type SessionConfigOption,

@@ -1,15 +1,15 @@
-/** `@chimera/acp-schema/front-matter`: Markdown that describes a command, an agent or a skill, with a YAML head between two lines of dashes. */
+/** `@chimera/acp-schema/front-matter`: reads Markdown with a YAML head, which describes a command, an agent or a skill. */
 import { setImmediate } from "node:timers/promises";
 
 export interface FrontMatter {
   readonly head: Readonly<Record<string, unknown>>;
-  /** What comes after the head, as it stands there, but for the line breaks of Windows. */
+  /** The text after the head, with the line breaks of Windows replaced. */
   readonly body: string;
-  /** Why the head could not be read; the body is then the whole text. */
+  /** The reason why the head could not be read; the body is then the whole text. Null if it could. */
   readonly problem: string | null;
 }
 
-/** A text without a head is all body. */
+/** Splits a text into its head, which stands between two lines of dashes, and its body. A text without a head is all body. */
 export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   const plain = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   const [whole, yaml] = HEAD.exec(plain) ?? [];
@@ -26,7 +26,7 @@ export async function parseFrontMatter(text: string): Promise<FrontMatter> {
 // --- internal ---
 
 const HEAD = /^---[ \t]*\n((?:[\s\S]*?\n)?)---[ \t]*(?:\n|$)/;
-/** A longer head is refused: the parser takes milliseconds for a kilobyte of the worst kind. */
+/** Longer heads are refused, because the parser can take milliseconds per kilobyte. */
 const MAX_CHARS = 8192;
 
 let last: Promise<unknown> = Promise.resolve();
