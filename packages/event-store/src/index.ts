@@ -1,6 +1,6 @@
 /** `@chimera/event-store`: an append-only, numbered, crash-proof event log per session. */
 
-export { formatPageEnd, type PageEnd, parsePageEnd } from "./backend/list.js";
+export { comparePlaces, formatPageEnd, type PageEnd, parsePageEnd } from "./backend/list.js";
 export { describeHolder, type Holder } from "./claim/identity.js";
 export { PAST_THE_END, parseCursor } from "./cursor.js";
 export { isStoreError, StoreError, type StoreErrorCode } from "./errors.js";

@@ -1,9 +1,8 @@
 /** REST and SSE over sessions, as a plain hono app: listening, TLS and signals are left to the program. */
-import { routes, type Tier } from "@chimera/acp-schema/http";
+import { type RouteName, routes, type Tier } from "@chimera/acp-schema/http";
 import { isSessionError, type Person, type Sessions, sessionsFor } from "@chimera/session";
 import { type Context, Hono } from "hono";
 import { finishAnswer } from "./answer.js";
-import { ACCESS, type RouteName } from "./auth/access.js";
 import { createGate } from "./auth/gate.js";
 import { createPageTokens } from "./auth/page-tokens.js";
 import { createRefuse } from "./auth/refusals.js";
@@ -129,10 +128,10 @@ export function createApp(deps: AppDeps): App {
     const [method = "", path = ""] = name.split(" ");
     app.on(method, path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
       measure(c, name, metrics);
-      await gate(c, ACCESS[name]);
+      await gate(c, routes[name].tier);
       const { person } = c.get("caller");
       const theirs = person && tableFor(person);
-      if (theirs && ACCESS[name] === "admin") await requireChange(theirs.shared, c.req.param("id") ?? "");
+      if (theirs && routes[name].tier === "admin") await requireChange(theirs.shared, c.req.param("id") ?? "");
       const handle = theirs?.table[name] ?? ownHandle;
       if (method !== "GET") refuseForeignBody(c);
       if (c.req.url.includes("?")) noteUnknown(c, name, "query", [...new URL(c.req.url).searchParams.keys()]);
@@ -201,13 +200,13 @@ async function requireChange({ openSession }: RouteDeps, id: string): Promise<vo
   if (session.isReadOnly) throw new HttpError(403, "read_only", "the caller may only read this session");
 }
 
-const PATHS = (Object.keys(ACCESS) as RouteName[]).map((name) => {
+const PATHS = (Object.keys(routes) as RouteName[]).map((name) => {
   const [method = "", path = ""] = name.split(" ");
   const pattern = path
     .replace(/\./g, "\\.")
     .replace("{id}", "(?<id>[^/]+)")
     .replace(/\{\w+\}/g, "[^/]+");
-  return { method, tier: ACCESS[name], pattern: new RegExp(`^${pattern}$`) };
+  return { method, tier: routes[name].tier, pattern: new RegExp(`^${pattern}$`) };
 });
 
 /** From what everybody may do to what few may. */

@@ -1,6 +1,5 @@
 /** `@chimera/http-server`: REST and Server-Sent Events over any sessions. */
 export { type App, createApp } from "./app.js";
-export { ACCESS, type RouteName } from "./auth/access.js";
 export { createOwnUserCheck, type IsOwnUser } from "./auth/peer.js";
 export { createLife } from "./auth/token.js";
 export type { AppDeps, AppEnv, PageFile, People } from "./deps.js";

@@ -1,7 +1,7 @@
 /** The rows of `GET /sessions`: what is loaded and what is stored, in one order, a page at a time. */
 import type { SessionRow } from "@chimera/acp-schema/http";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { formatPageEnd, type PageEnd, parsePageEnd, sessionTime } from "@chimera/event-store";
+import { comparePlaces, formatPageEnd, type PageEnd, parsePageEnd, sessionTime } from "@chimera/event-store";
 import type { ListedSummary, Session, Sessions } from "@chimera/session";
 import { LIMITS } from "./limits.js";
 
@@ -30,7 +30,7 @@ export async function pageOfSessions(
   const found = live
     .filter((session) => isAsked(session, { since, model }))
     .map((session) => ({ place: [session.touchedAt, session.id] as const, row: liveRow(session) }))
-    .filter(({ place }) => start === null || inOrder(start, place) < 0);
+    .filter(({ place }) => start === null || comparePlaces(start, place) < 0);
   const cap = limit === undefined ? LIMITS.listedSessions : limit;
   let [isMore, last]: [boolean, OrderedRow | undefined] = [false, undefined];
   if (state !== "live" || held) {
@@ -50,7 +50,7 @@ export async function pageOfSessions(
     last = rows.at(-1);
     found.push(...rows);
   }
-  found.sort((a, b) => inOrder(a.place, b.place));
+  found.sort((a, b) => comparePlaces(a.place, b.place));
   // Without a limit the first page leaves no live session out: the next one begins after its last stored one.
   const isWhole = limit === undefined && after === undefined;
   const shown = isWhole ? found : found.slice(0, cap ?? undefined);
@@ -110,10 +110,6 @@ export function rowOf(
 interface OrderedRow {
   readonly place: PageEnd;
   readonly row: SessionRow;
-}
-
-function inOrder(a: PageEnd, b: PageEnd): number {
-  return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
 }
 
 function isAsked(session: Session, { since, model }: Pick<ListQuery, "since" | "model">): boolean {

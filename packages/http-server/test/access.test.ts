@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Tier } from "@chimera/acp-schema/http";
-import { routes } from "@chimera/acp-schema/http";
+import { type RouteName, routes, type Tier } from "@chimera/acp-schema/http";
 import { expect, test } from "vitest";
-import { ACCESS, type RouteName } from "../src/index.js";
 import { MASTER, newSession, openStream, type Served, sendRaw, serve } from "./fixture.js";
 
 const names = Object.keys(routes) as RouteName[];
@@ -38,8 +36,8 @@ test("every route of the router has a row in the access table, and every row a r
     .filter((route) => route.path !== "/*")
     .map((route) => `${route.method} ${route.path.replace(/:(\w+)/g, "{$1}")}`);
   expect(registered.toSorted()).toEqual([...new Set(registered)].toSorted());
-  expect(registered.filter((name) => !Object.hasOwn(ACCESS, name))).toEqual([]);
-  expect(Object.keys(ACCESS).filter((name) => !registered.includes(name))).toEqual([]);
+  expect(registered.filter((name) => !Object.hasOwn(routes, name))).toEqual([]);
+  expect(Object.keys(routes).filter((name) => !registered.includes(name))).toEqual([]);
 });
 
 /** Everything that is not the master's token nor the session's own, by what is wrong with it. */
@@ -64,7 +62,7 @@ test.each(Object.entries(STRANGERS))("a caller with %s gets 401 everywhere but a
   for (const name of names) {
     const [method, path] = requestOf(name, id);
     const { status, text } = await ask(served, method, path, sent);
-    expect(`${name}: ${status}`).toBe(`${name}: ${ACCESS[name] === "open" ? openStatus(name) : 401}`);
+    expect(`${name}: ${status}`).toBe(`${name}: ${routes[name].tier === "open" ? openStatus(name) : 401}`);
     if (status === 401) expect(text).toContain('{"error":"unauthorized"');
   }
   expect(served.sessions.find(id)?.lastSeq).toBe(0);
@@ -89,10 +87,10 @@ test("a session's token opens its own session in both families, and nothing else
     if (/events$/.test(name)) continue;
     const foreign = await ask(served, method, path, [`Bearer ${other.token}`]);
     // Any token begins an ACP connection, for its own session.
-    if (ACCESS[name] !== "any")
-      expect(`${name}: ${foreign.status}`).toBe(`${name}: ${ACCESS[name] === "open" ? openStatus(name) : 401}`);
+    if (routes[name].tier !== "any")
+      expect(`${name}: ${foreign.status}`).toBe(`${name}: ${routes[name].tier === "open" ? openStatus(name) : 401}`);
     const { status, text } = await ask(served, method, path, [`Bearer ${own.token}`]);
-    const expected = OWN[ACCESS[name]];
+    const expected = OWN[routes[name].tier];
     if (expected === "passes") expect([`${name}: 401`, `${name}: 403`]).not.toContain(`${name}: ${status}`);
     else expect(`${name}: ${status}`).toBe(`${name}: ${expected}`);
     if (status === 403) expect(text).toContain('"admin_only"');

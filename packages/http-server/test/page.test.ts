@@ -1,7 +1,7 @@
 import { brotliCompressSync, brotliDecompressSync, gzipSync } from "node:zlib";
-import { routes } from "@chimera/acp-schema/http";
+import { type RouteName, routes } from "@chimera/acp-schema/http";
 import { expect, test, vi } from "vitest";
-import { ACCESS, type PageFile, type RouteName } from "../src/index.js";
+import type { PageFile } from "../src/index.js";
 import { newSession, openStream, type Served, sendRaw, serve } from "./fixture.js";
 
 const SCRIPT = Buffer.from("document.title = 'page';".repeat(50));
@@ -177,9 +177,9 @@ test("a code is exchanged once, for a token that opens what a page calls and not
     const answer = await served.call(method, target, { token: body.token, ...(method !== "GET" && { body: {} }) });
     // Signing further pages in, and seeing them, takes a token.
     const isForTokens = name === "POST /page/codes" || name === "GET /page/tokens";
-    if (ACCESS[name] === "master" || ACCESS[name] === "any" || isForTokens)
+    if (routes[name].tier === "master" || routes[name].tier === "any" || isForTokens)
       expect([name, answer.status, answer.body.error]).toEqual([name, 403, "admin_only"]);
-    else expect([name, [401, 403].includes(answer.status) && ACCESS[name] !== "open"]).toEqual([name, false]);
+    else expect([name, [401, 403].includes(answer.status) && routes[name].tier !== "open"]).toEqual([name, false]);
   }
 });
 

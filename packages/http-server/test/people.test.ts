@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { routes } from "@chimera/acp-schema/http";
+import { type RouteName, routes } from "@chimera/acp-schema/http";
 import type { Person } from "@chimera/session";
 import { expect, test } from "vitest";
 import { digest } from "../src/auth/token.js";
-import { ACCESS, type People, type RouteName } from "../src/index.js";
+import type { People } from "../src/index.js";
 import { eventually, openStream, runTurn, type Served, serve } from "./fixture.js";
 
 const names = Object.keys(routes) as RouteName[];
@@ -144,7 +144,7 @@ test("a shared session can be read by others and changed by its owner alone; uns
       token: token("bob"),
       ...(body !== undefined && { body }),
     });
-    const isRead = method === "GET" && ACCESS[name] === "session" && !path.includes("/unknown/");
+    const isRead = method === "GET" && routes[name].tier === "session" && !path.includes("/unknown/");
     if (isRead) expect([name, status]).toEqual([name, 200]);
     else
       expect([name, [403, 404].includes(status), answer.error]).toEqual([

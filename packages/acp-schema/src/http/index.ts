@@ -14,7 +14,7 @@ export {
 } from "./inspect.js";
 export { MeReply, PageCodeReply, PageTokenBody, PageTokenReply, PageTokensReply } from "./page.js";
 export { CostTotals, RunCostRow, RunRow, RunsCostReply, RunsQuery, RunsReply } from "./report.js";
-export { type Route, routes, type Tier } from "./routes.js";
+export { type Route, type RouteName, routes, type Tier } from "./routes.js";
 export {
   AgentManifest,
   AgentsReply,

@@ -29,6 +29,8 @@ export interface Route {
   readonly stream?: true;
 }
 
+export type RouteName = keyof typeof routes;
+
 /** By `METHOD /path`: who may call the route, and its bodies. */
 export const routes = {
   "GET /health": { tier: "open", status: 200, reply: HealthReply },

@@ -56,6 +56,11 @@ export function isPrompted(summary: object): boolean {
 /** Where a page ends: the sort key and the id of its last row. */
 export type PageEnd = readonly [key: number, id: string];
 
+/** Orders the newest first, and ties by id. */
+export function comparePlaces(a: PageEnd, b: PageEnd): number {
+  return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
+}
+
 /**
  * The text of a page end, for `after`.
  *
@@ -98,8 +103,4 @@ function matches(summary: object, { cwd, model, state, prompted, visibleTo, key,
   if (visibleTo !== undefined && fields["owner"] !== visibleTo && fields["shared"] !== true) return false;
   if (key !== undefined && fields["key"] !== key) return false;
   return closed === undefined || (fields["closed"] === true) === closed;
-}
-
-function comparePlaces(a: PageEnd, b: PageEnd): number {
-  return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
 }

@@ -1,9 +1,8 @@
 /** A request's JSON body: bounded, of the right type, and what the route's schema says. */
 import { setImmediate } from "node:timers/promises";
-import { type ErrorCode, routes } from "@chimera/acp-schema/http";
+import { type ErrorCode, type RouteName, routes } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
 import * as v from "valibot";
-import type { RouteName } from "../auth/access.js";
 import type { AppEnv } from "../deps.js";
 import { HttpError, isHttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";

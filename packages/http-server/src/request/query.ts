@@ -1,11 +1,10 @@
 /** What a request asks for beside its body: its query, by the route's schema, and the directory it names. */
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import { routes } from "@chimera/acp-schema/http";
+import { type RouteName, routes } from "@chimera/acp-schema/http";
 import { parsePageEnd } from "@chimera/event-store";
 import type { Context } from "hono";
 import * as v from "valibot";
-import type { RouteName } from "../auth/access.js";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 

@@ -1,7 +1,6 @@
 /** What a request names that its route does not know: a warning, or with `Prefer: handling=strict` a refusal. */
-import { routes } from "@chimera/acp-schema/http";
+import { type RouteName, routes } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
-import type { RouteName } from "../auth/access.js";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";

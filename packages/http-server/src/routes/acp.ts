@@ -9,7 +9,6 @@ import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readText } from "../request/body.js";
-import { openSink, STREAM_HEADERS } from "../stream/sink.js";
 import type { Handlers, RouteDeps } from "./route.js";
 
 /** Names a connection in requests and answers. */
@@ -68,12 +67,9 @@ export function acpRoutes({ deps, streams, onClose }: RouteDeps) {
       if (!/\btext\/event-stream\b/i.test(c.req.header("accept") ?? ""))
         throw new HttpError(406, "not_acceptable", "this is an event stream: ask for text/event-stream");
       const { channel } = connectionOf(c);
-      if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
-      const leave = await streams.enter(deps.sessions, c.get("caller"));
-      const sink = openSink(c);
-      void sink.gone.then(leave);
-      channel.open(c.req.header(SESSION) ?? null, sink, c.req.header("last-event-id"));
-      return sink.response;
+      return streams.begin(c, deps.sessions, (sink) =>
+        channel.open(c.req.header(SESSION) ?? null, sink, c.req.header("last-event-id")),
+      );
     },
     "DELETE /acp": async (c) => {
       await connectionOf(c).close();

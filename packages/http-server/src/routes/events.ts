@@ -8,7 +8,6 @@ import { readQuery } from "../request/query.js";
 import { openMany, parseCursors } from "../stream/many.js";
 import { canonical, envelope, type Family } from "../stream/projection.js";
 import { createRowWatch } from "../stream/rows.js";
-import { openSink, STREAM_HEADERS } from "../stream/sink.js";
 import { type Handlers, nameOf, pathPart, type RouteDeps } from "./route.js";
 
 /** Any process may read a log, also while another one has the session or its files. */
@@ -27,24 +26,21 @@ export function eventRoutes({ deps, openSession, streams }: RouteDeps) {
     route: "GET /sessions/{id}/events" | "GET /session/{id}/events",
   ): Promise<Response> => {
     const { from, turn, until = family.ends ? "end" : "never" } = readQuery(c, route);
-    if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
     const id = pathPart(c, "id");
     const last = c.req.header("last-event-id");
     const start = last === undefined && turn !== undefined ? await beforeTurn(id, Number(turn)) : parseCursor(last);
-    const leave = await streams.enter(sessions, c.get("caller"));
-    const sink = openSink(c);
-    void sink.gone.then(leave);
-    streams.open({
-      sessions,
-      id,
-      family,
-      from: from === "live" ? "live" : start,
-      until,
-      name: nameOf(c),
-      sink,
-      life: c.get("caller").life,
-    });
-    return sink.response;
+    return streams.begin(c, sessions, (sink) =>
+      streams.open({
+        sessions,
+        id,
+        family,
+        from: from === "live" ? "live" : start,
+        until,
+        name: nameOf(c),
+        sink,
+        life: c.get("caller").life,
+      }),
+    );
   };
 
   /** The number of the record before a turn; 0 for one that is not there yet, or whose prompt is lost. */
@@ -83,19 +79,16 @@ export function eventRoutes({ deps, openSession, streams }: RouteDeps) {
     "GET /events": async (c) => {
       const { list } = readQuery(c, "GET /events");
       const cursors = parseCursors(c.req.queries("session") ?? [], c.req.header("last-event-id"));
-      if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
       for (const id of cursors.keys()) await requireEnded(id);
-      const leave = await streams.enter(sessions, c.get("caller"));
-      const sink = openSink(c);
-      void sink.gone.then(leave);
-      void sink.gone.then(streams.attend([...cursors.keys()], nameOf(c)));
-      openMany(sessions, deps.log, {
-        cursors,
-        rows: list === "true" ? watchRows : null,
-        sink,
-        life: c.get("caller").life,
+      return streams.begin(c, sessions, (sink) => {
+        void sink.gone.then(streams.attend([...cursors.keys()], nameOf(c)));
+        openMany(sessions, deps.log, {
+          cursors,
+          rows: list === "true" ? watchRows : null,
+          sink,
+          life: c.get("caller").life,
+        });
       });
-      return sink.response;
     },
     "GET /sessions/{id}/events": async (c) => {
       const id = pathPart(c, "id");

@@ -1,6 +1,6 @@
 /** What a route is written with. */
+import type { RouteName } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
-import type { RouteName } from "../auth/access.js";
 import type { PageTokens } from "../auth/page-tokens.js";
 import type { Refuse } from "../auth/refusals.js";
 import type { SessionTokens } from "../auth/token.js";

@@ -1,12 +1,13 @@
 /** Event streams of sessions: replay from a cursor, then live, from the log; each ends by one of a few causes, cleanly. */
 import { endsTurn, isLost } from "@chimera/acp-schema/events";
 import type { AttachedClient, OwnedSession, Sessions } from "@chimera/session";
-import type { AppDeps, Caller } from "../deps.js";
+import type { Context } from "hono";
+import type { AppDeps, AppEnv, Caller } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { type Batch, frame } from "./frame.js";
 import { type Family, outcomeOf } from "./projection.js";
-import type { Sink } from "./sink.js";
+import { openSink, type Sink, STREAM_HEADERS } from "./sink.js";
 
 export interface StreamRequest {
   /** Those that the reader may see. */
@@ -64,30 +65,44 @@ export function createStreams(log: AppDeps["log"]) {
     };
   };
 
+  /**
+   * Takes a place among the answers that last, and among those of the caller; the returned function gives both back. Throws 503
+   * `too_many_streams`, and `limit_reached`.
+   */
+  const enter = async ({ quota, logs, find }: Sessions, caller: Caller): Promise<() => void> => {
+    // The holder of a session's token uses the limits of the session's owner.
+    const id = caller.kind === "session" ? caller.session : null;
+    const owner = id === null ? undefined : (find(id) ?? (await logs.readSummary(id).catch(() => null)))?.owner;
+    if (lasting >= LIMITS.streams)
+      throw new HttpError(
+        503,
+        "too_many_streams",
+        `${LIMITS.streams} event streams are open, which is the most: close some, or try again in a moment`,
+      );
+    const leave = quota.requireStream(owner ?? undefined);
+    lasting++;
+    let hasLeft = false;
+    return () => {
+      if (hasLeft) return;
+      hasLeft = true;
+      lasting--;
+      leave();
+    };
+  };
+
   return {
+    enter,
     /**
-     * Takes a place among the answers that last, and among those of the caller; the returned function gives both back. Throws 503
-     * `too_many_streams`, and `limit_reached`.
+     * Begins an answer that lasts, in a place that it gives back when its peer has gone, and lets `write` fill it. HEAD is answered with
+     * the headers alone. Throws what `enter` throws.
      */
-    async enter({ quota, logs, find }: Sessions, caller: Caller): Promise<() => void> {
-      // The holder of a session's token uses the limits of the session's owner.
-      const id = caller.kind === "session" ? caller.session : null;
-      const owner = id === null ? undefined : (find(id) ?? (await logs.readSummary(id).catch(() => null)))?.owner;
-      if (lasting >= LIMITS.streams)
-        throw new HttpError(
-          503,
-          "too_many_streams",
-          `${LIMITS.streams} event streams are open, which is the most: close some, or try again in a moment`,
-        );
-      const leave = quota.requireStream(owner ?? undefined);
-      lasting++;
-      let hasLeft = false;
-      return () => {
-        if (hasLeft) return;
-        hasLeft = true;
-        lasting--;
-        leave();
-      };
+    async begin(c: Context<AppEnv>, sessions: Sessions, write: (sink: Sink) => void): Promise<Response> {
+      if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
+      const leave = await enter(sessions, c.get("caller"));
+      const sink = openSink(c);
+      void sink.gone.then(leave);
+      write(sink);
+      return sink.response;
     },
     /** How many answers last now. */
     count: () => lasting,
