@@ -1,10 +1,9 @@
 /** Answers against the schemas that document them. */
 
-import { ErrorReply, routes, strict } from "@chimera/acp-schema/http";
+import { ErrorReply, type RouteName, routes, strict } from "@chimera/acp-schema/http";
 import api from "@chimera/acp-schema/openapi.json" with { type: "json" };
 import * as v from "valibot";
 import { expect } from "vitest";
-import type { RouteName } from "../src/index.js";
 import type { Answer } from "./fixture.js";
 
 type Replying = { [K in RouteName]: (typeof routes)[K] extends { reply: v.GenericSchema } ? K : never }[RouteName];
