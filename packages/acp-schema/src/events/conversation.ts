@@ -10,12 +10,12 @@ import {
   numbersOf,
   redoable,
   type Timed,
-  type TurnView,
   take,
   undoable,
 } from "./fold.js";
 import type { Message } from "./message.js";
 import type { Metadata } from "./metadata.js";
+import type { TurnView } from "./turn-view.js";
 
 export interface Conversation {
   /** Takes the next entry, in the order of the log. It does not read a record's number. Lost records only count. */

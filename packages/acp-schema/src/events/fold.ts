@@ -1,54 +1,10 @@
 /** The rules of the fold of a log: the state is one plain object, and one handler for each record type changes it. */
-import type { Message } from "./message.js";
 import type { Metadata, RecordType } from "./metadata.js";
 import { FLAG_OPTIONS, type Flags, isFlagOption, MODE_FLAGS, MODES } from "./modes.js";
 import { createParts, type Parts, summedUp, textOf } from "./parts.js";
 import type { SessionEvent } from "./record.js";
-import type { EngineOption, Json, StopReason } from "./value.js";
-
-export interface TurnView {
-  readonly number: number;
-  /** The number of the record of its prompt. */
-  readonly seq: number;
-  readonly prompt: { readonly text: string; readonly content?: readonly { readonly type: string }[] };
-  /** The sender's key for the prompt; null without one. */
-  readonly key: string | null;
-  /** The agent that clients had chosen when the prompt was accepted; null for none. */
-  readonly agent: string | null;
-  /** The times of its prompt and its end, if the records have times. */
-  readonly createdAt: string | null;
-  endedAt: string | null;
-  started: boolean;
-  ended: boolean;
-  undone: boolean;
-  /** Whether its file changes are undone: with the turn itself, or with the turn before if it took no step. */
-  filesUndone: boolean;
-  /** Whether it was undone when a later turn took its first step, so that it cannot be redone. */
-  cutOff: boolean;
-  /** How many model steps it took. The model does not see a turn without steps, such as a slash command. */
-  steps: number;
-  /** Whether it summarised the earlier conversation. It can then be undone even if it took no step. */
-  compacted: boolean;
-  stopReason: StopReason | null;
-  /** The result of the turn; null until it has ended. */
-  result: TurnResult | null;
-  failure: { readonly name: string; readonly message: string } | null;
-  /** The tokens of this turn only. */
-  readonly usage: TurnUsage;
-  readonly messages: Message[];
-}
-
-export interface TurnResult {
-  readonly output: string;
-  readonly success: boolean;
-  readonly cancelled: boolean;
-  readonly error: string | null;
-  readonly steps: number;
-  readonly cost: number;
-}
-
-export type SessionUsage = Metadata<"usage">;
-export type TurnUsage = Pick<SessionUsage, "input" | "output" | "cache" | "reasoning">;
+import { addTokens, NO_TOKENS, newTurn, type SessionUsage, type TurnResult, type TurnView } from "./turn-view.js";
+import type { EngineOption, Json } from "./value.js";
 
 /** The settings that clients have changed since the session was made or its settings were reset. The others are unchanged. */
 export interface ChangedSettings extends Partial<Flags> {
@@ -286,25 +242,6 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   },
 };
 
-function newTurn(asked: Pick<TurnView, "number" | "seq" | "prompt" | "key" | "agent" | "createdAt">): TurnView {
-  return {
-    ...asked,
-    endedAt: null,
-    started: false,
-    ended: false,
-    undone: false,
-    filesUndone: false,
-    cutOff: false,
-    steps: 0,
-    compacted: false,
-    stopReason: null,
-    result: null,
-    failure: null,
-    usage: { ...NO_TOKENS },
-    messages: [{ role: "user", ...asked.prompt } as Message],
-  };
-}
-
 function change(fold: Fold, news: Partial<ChangedSettings>): void {
   fold.settings = { ...fold.settings, ...news };
 }
@@ -347,12 +284,4 @@ function hasEffect({ steps, compacted }: TurnView): boolean {
   return steps > 0 || compacted;
 }
 
-/** Usage records have totals of the session, so a turn's usage is their increase during the turn. */
-function addTokens(turn: TurnUsage, now: SessionUsage, before: SessionUsage | null): void {
-  for (const key of ["input", "output", "cache", "reasoning"] as const) {
-    turn[key] += Math.max(0, now[key] - (before?.[key] ?? 0));
-  }
-}
-
-const NO_TOKENS: TurnUsage = { input: 0, output: 0, cache: 0, reasoning: 0 };
 const NOTHING_USED: SessionUsage = { ...NO_TOKENS, total_usd: 0, priced: true, used: 0, size: 0 };

@@ -1,0 +1,77 @@
+/** A turn as the fold of a log shows it. */
+import type { Message } from "./message.js";
+import type { Metadata } from "./metadata.js";
+import type { StopReason } from "./value.js";
+
+export interface TurnView {
+  readonly number: number;
+  /** The number of the record of its prompt. */
+  readonly seq: number;
+  readonly prompt: { readonly text: string; readonly content?: readonly { readonly type: string }[] };
+  /** The sender's key for the prompt; null without one. */
+  readonly key: string | null;
+  /** The agent that clients had chosen when the prompt was accepted; null for none. */
+  readonly agent: string | null;
+  /** The times of its prompt and its end, if the records have times. */
+  readonly createdAt: string | null;
+  endedAt: string | null;
+  started: boolean;
+  ended: boolean;
+  undone: boolean;
+  /** Whether its file changes are undone: with the turn itself, or with the turn before if it took no step. */
+  filesUndone: boolean;
+  /** Whether it was undone when a later turn took its first step, so that it cannot be redone. */
+  cutOff: boolean;
+  /** How many model steps it took. The model does not see a turn without steps, such as a slash command. */
+  steps: number;
+  /** Whether it summarised the earlier conversation. It can then be undone even if it took no step. */
+  compacted: boolean;
+  stopReason: StopReason | null;
+  /** The result of the turn; null until it has ended. */
+  result: TurnResult | null;
+  failure: { readonly name: string; readonly message: string } | null;
+  /** The tokens of this turn only. */
+  readonly usage: TurnUsage;
+  readonly messages: Message[];
+}
+
+export interface TurnResult {
+  readonly output: string;
+  readonly success: boolean;
+  readonly cancelled: boolean;
+  readonly error: string | null;
+  readonly steps: number;
+  readonly cost: number;
+}
+
+export type SessionUsage = Metadata<"usage">;
+export type TurnUsage = Pick<SessionUsage, "input" | "output" | "cache" | "reasoning">;
+
+export const NO_TOKENS: TurnUsage = { input: 0, output: 0, cache: 0, reasoning: 0 };
+
+/** A turn whose prompt was accepted and that has not begun. */
+export function newTurn(asked: Pick<TurnView, "number" | "seq" | "prompt" | "key" | "agent" | "createdAt">): TurnView {
+  return {
+    ...asked,
+    endedAt: null,
+    started: false,
+    ended: false,
+    undone: false,
+    filesUndone: false,
+    cutOff: false,
+    steps: 0,
+    compacted: false,
+    stopReason: null,
+    result: null,
+    failure: null,
+    usage: { ...NO_TOKENS },
+    messages: [{ role: "user", ...asked.prompt } as Message],
+  };
+}
+
+/** Usage records have totals of the session, so a turn's usage is their increase during the turn. */
+export function addTokens(turn: TurnUsage, now: SessionUsage, before: SessionUsage | null): void {
+  for (const key of ["input", "output", "cache", "reasoning"] as const) {
+    turn[key] += Math.max(0, now[key] - (before?.[key] ?? 0));
+  }
+}
