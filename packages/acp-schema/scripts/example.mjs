@@ -1,5 +1,5 @@
 // Makes an example of a schema: plausible values for its required fields, and for optional ones that show its purpose.
-const TEXTS = {
+export const TEXTS = {
   session_id: "otter-20260425T120300-aaaa1111",
   run_id: "otter-20260425T120300-aaaa1111",
   parent_id: "otter-20260425T115900-bbbb2222",

@@ -1,6 +1,14 @@
 // Makes the OpenAPI 3.1 document from the table of routes, the schemas and the operations. The server fills in its title and version.
 import { ERRORS } from "../dist/http/errors.js";
 import { exampleOf } from "./example.mjs";
+import {
+  acpInitialize,
+  acpInitialized,
+  METRICS,
+  streamExample,
+  transcriptExamples,
+  withExample,
+} from "./http-examples.mjs";
 import { operations } from "./http-operations.mjs";
 
 const TEXT = { type: "string" };
@@ -14,6 +22,8 @@ const ANYWHERE = [
   "session_closed",
   "draining",
 ];
+/** The beginning of the document itself. */
+const DESCRIPTION = { openapi: "3.1.0", info: { title: "otter", version: "1.0.0" }, paths: {} };
 const KEYED = /^POST .*\/(sessions?|runs|turns|message|fork|invoke)$/;
 
 /** @param http, events the JSON Schema files @param version the version of the package */
@@ -54,16 +64,15 @@ function operation({ route, tier, status, stream, query, body, reply }, path, sc
   const parameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: "path", required: true, schema: TEXT })),
     ...queryParameters(query, schemas),
-    ...(stream ? [{ name: "Last-Event-ID", in: "header", required: false, schema: TEXT }] : []),
-    ...(KEYED.test(route) ? [{ name: "Idempotency-Key", in: "header", required: false, schema: TEXT }] : []),
-  ];
+    ...headersOf(route, stream).map((name) => ({ name, in: "header", required: false, schema: TEXT })),
+  ].map(withExample);
   return {
     operationId,
     summary,
     tags: [tagOf(path)],
     ...(tier === "open" && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { content: { "application/json": content(body, schemas) } } }),
+    ...(body && { requestBody: { content: { "application/json": bodyOf(route, body, schemas) } } }),
     responses: {
       ...success({ route, status, stream, reply }, schemas),
       ...failures(tier === "open" ? [] : [...codes, ...ANYWHERE]),
@@ -76,16 +85,41 @@ function operation({ route, tier, status, stream, query, body, reply }, path, sc
 function success({ route, status, stream, reply }, schemas) {
   const headers = { "X-Request-Id": { description: "Finds the request in the server's log", schema: TEXT } };
   const answer = (description, more) => ({ description, headers, ...more });
-  if (stream) return { [status]: answer("An event stream", { content: { "text/event-stream": { schema: TEXT } } }) };
+  const text = (type, example) => ({ content: { [type]: { schema: TEXT, example } } });
+  if (stream) return { [status]: answer("An event stream", text("text/event-stream", streamExample(route, schemas))) };
   if (route.endsWith("/transcript")) {
-    const types = ["text/html", "text/markdown", "application/json"];
-    return { [status]: answer("The transcript", { content: Object.fromEntries(types.map((type) => [type, {}])) }) };
+    const examples = Object.entries(transcriptExamples(schemas)).map(([type, example]) => [type, { example }]);
+    return { [status]: answer("The transcript", { content: Object.fromEntries(examples) }) };
   }
-  if (route === "GET /metrics") return { [status]: answer("Metrics", { content: { "text/plain": { schema: TEXT } } }) };
+  if (route === "GET /metrics") return { [status]: answer("Metrics", text("text/plain", METRICS)) };
+  const object = (example) => ({ content: { "application/json": { schema: { type: "object" }, example } } });
+  if (route === "GET /openapi.json") return { [status]: answer("Success", object(DESCRIPTION)) };
+  if (route === "POST /acp")
+    return { 200: answer("Answer to initialize", object(acpInitialized)), ...accepted(answer) };
+  if (route === "DELETE /acp") return accepted(answer);
   const json = reply && { content: { "application/json": content(reply, schemas) } };
   if (status === 204 && reply) return { 204: answer("Done"), 200: answer("Done, or what would be done", json) };
   if (status === 204) return { 204: answer("Done") };
-  return { [status]: answer("Success", json ?? { content: { "application/json": { schema: { type: "object" } } } }) };
+  return { [status]: answer("Success", json) };
+}
+
+/** Nothing is in it. */
+function accepted(answer) {
+  return {
+    202: answer("Accepted, without a body", { content: { "application/json": { schema: { type: "object" } } } }),
+  };
+}
+
+function headersOf(route, stream) {
+  return [
+    ...(stream ? ["Last-Event-ID"] : []),
+    ...(KEYED.test(route) ? ["Idempotency-Key"] : []),
+    ...(route.endsWith(" /acp") ? ["Acp-Connection-Id", "Acp-Session-Id"] : []),
+  ];
+}
+
+function bodyOf(route, body, schemas) {
+  return route === "POST /acp" ? { schema: body, example: acpInitialize } : content(body, schemas);
 }
 
 /** Describes the frames of a stream in an extension, because OpenAPI 3.1 cannot. */
