@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Writes docs/records.md from the schemas of records, the comments beside them and the table of updates for editors. With --check it
+// Writes docs/records.md from the schemas of records, the comments beside them and the tables of what clients are shown. With --check it
 // fails if the page differs from the one it would write. Needs a build.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,9 +14,15 @@ const comments = commentsIn(
   read("packages/acp-schema/src/events/metadata.ts"),
   read("packages/acp-schema/src/events/value.ts"),
 );
-const shown = updatesIn(
-  ["frames.ts", "running-calls.ts"].map((name) => read(`packages/acp-server/src/standard/${name}`)).join("\n"),
+const acp = (path) => read(`packages/acp-server/src/${path}`);
+const editors = shownToEditors(
+  `${acp("standard/frames.ts")}\n${acp("standard/running-calls.ts")}`,
+  acp("standard/view.ts"),
 );
+const native = {
+  otter: kindsIn(acp("project/otter.ts"), "updates", /sessionUpdate: "(\w+)"/g),
+  ferret: kindsIn(acp("project/ferret.ts"), "projectors", /kind: "(\w+)"/g),
+};
 const types = schemas.SessionRecordSchema.oneOf.map(({ properties }) => properties.type.const);
 const shapes = Object.keys(schemas).filter((name) => /^[A-Z]/.test(name) && name !== "SessionRecordSchema");
 /** The records that the session writes itself. An agent must not yield them, because it cannot know their content. */
@@ -68,8 +74,8 @@ of records. It uses the words of the [glossary](glossary.md); the order of recor
 ${fieldTable(envelope, schemas, linkTo, notes)}
 
 \`GET /sessions/{id}/events\` and \`GET /events\` send every record unchanged. \`GET /session/{id}/events\` uses the older names that are
-given below, and \`loop_event\` for other records. An editor gets an ACP \`session/update\` of the given kind, or nothing. The native
-dialects notify of a set of records that is fixed with their version.
+given below, and \`loop_event\` for other records. An editor gets an ACP \`session/update\` of the given kind, or a request of the given method. The
+native dialects notify of a set of records that is fixed with their version: otter names the kind in \`sessionUpdate\`, ferret in \`kind\`.
 
 ## For authors of agents
 
@@ -94,12 +100,19 @@ function needed(type) {
   return names.map(({ name }) => `\`${name}\``).join(", ") || "none";
 }
 
+function quoted(kinds, between = "or") {
+  return kinds.map((kind) => `\`${kind}\``).join(` ${between} `);
+}
+
 function section(type) {
   const { about = "", fields = {} } = comments[type] ?? {};
   const metadata = exampleOf(schemas[type], schemas);
   const example = { type, metadata: metadata.prompt ? { ...metadata, prompt: "msg-0" } : metadata };
   const ways = [
-    `Editors: ${type === "permission_request" ? "`session/request_permission`" : (shown[type]?.map((kind) => `\`${kind}\``).join(" or ") ?? "nothing")}.`,
+    `Editors: ${editors[type] ?? "nothing"}.`,
+    ...Object.entries(native).flatMap(([dialect, kinds]) =>
+      kinds[type] ? [`Native ${dialect}: ${quoted(kinds[type])}.`] : [],
+    ),
     ...(OLDER[type] ? [`Older stream: \`${OLDER[type]}\`.`] : []),
     ...(OWN.has(type) ? ["The session writes it."] : []),
   ];
@@ -153,17 +166,50 @@ function* commented(source) {
     yield [indent.length, name, comment?.replaceAll(/\s*\n\s*\*? ?/g, " ").trim(), schema];
 }
 
-/** The kinds of update that an editor gets for each record type. */
-function updatesIn(source) {
-  const start = source.indexOf("const projectors");
-  const table = source.slice(start, source.indexOf("\n};", start));
-  const rows = table.split(/\n {2}(?=\w+: \()/).slice(1);
-  const kinds = (code) => [...code.matchAll(/"(\w+_chunk|\w+_update|tool_call|plan|notice)"/g)].map(([, kind]) => kind);
-  /** The code of a row with that of the functions it calls. */
+/** Record type -> what an editor is sent of it: kinds of update, or the methods by which it is asked. */
+function shownToEditors(source, view) {
+  const chunks = Object.fromEntries(
+    [.../const CHUNKS = \{(.*)\}/.exec(source)[1].matchAll(/(\w+): ("\w+")/g)].map(([, ...row]) => row),
+  );
+  const found = kindsIn(
+    source.replace(/^ {2}(\w+): .*CHUNKS\[type\]/gm, (row, type) => row.replace("CHUNKS[type]", chunks[type])),
+    "projectors",
+    /(?<!=== )"(\w+_chunk|\w+_update|tool_call|plan|notice)"/g,
+  );
+  const said = Object.fromEntries(Object.entries(found).map(([type, kinds]) => [type, quoted(kinds)]));
+  for (const type of setIn(view, "CONFIG_RECORDS")) said[type] = quoted(["config_option_update"]);
+  for (const type of setIn(view, "MODE_RECORDS"))
+    said[type] = quoted(["current_mode_update", "config_option_update"], "and");
+  return {
+    ...said,
+    commands_changed: quoted(["available_commands_update"]),
+    permission_request: quoted(["session/request_permission"]),
+    question_asked: quoted(["elicitation/create", "session/request_permission"]),
+  };
+}
+
+/** Record type -> the kinds that its row of a table names, and the functions of the source that it calls. */
+function kindsIn(source, name, pattern) {
+  const start = source.indexOf(`const ${name}: `);
+  const rows = source
+    .slice(start, source.indexOf("\n};", start))
+    .split(/\n {2}(?=\w+: \()/)
+    .slice(1);
   const whole = (row) =>
-    [...row.matchAll(/\b(\w+)\(/g)].reduce((code, [, name]) => {
-      const at = source.indexOf(`function ${name}(`);
+    [...row.matchAll(/\b(\w+)\(/g)].reduce((code, [, called]) => {
+      const at = source.indexOf(`function ${called}(`);
       return at < 0 ? code : code + source.slice(at, source.indexOf("\n}", at));
     }, row);
-  return Object.fromEntries(rows.map((row) => [row.slice(0, row.indexOf(":")), [...new Set(kinds(whole(row)))]]));
+  return Object.fromEntries(
+    rows.map((row) => {
+      const kinds = [...new Set([...whole(row).matchAll(pattern)].map(([, kind]) => kind))];
+      if (kinds.length === 0) throw new Error(`what clients are shown of a record is not in its row: ${row}`);
+      return [row.slice(0, row.indexOf(":")), kinds];
+    }),
+  );
+}
+
+function setIn(source, name) {
+  const list = source.slice(source.indexOf(`const ${name} = new Set([`)).split("]", 1)[0];
+  return [...list.matchAll(/"(\w+)"/g)].map(([, type]) => type);
 }
