@@ -29,7 +29,11 @@ export function readFunctions(path, text) {
     if (value && key?.name) names.set(value, key.name);
     if (!FUNCTIONS.has(node.type) || !node.body) return;
     const name = node.id?.name ?? names.get(node) ?? "(anonymous)";
-    functions.push({ name, line: lineAt(text, node.start), lines: lineAt(text.slice(node.start, node.end), Number.POSITIVE_INFINITY) });
+    functions.push({
+      name,
+      line: lineAt(text, node.start),
+      lines: lineAt(text.slice(node.start, node.end), Number.POSITIVE_INFINITY),
+    });
   });
   return functions;
 }
