@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { Peers } from "../src/deps.js";
 import { type Answer, eventually, newSession, runTurn, type Served, scratch, serve } from "./fixture.js";
 import { expectError } from "./shape.js";
 
@@ -144,4 +145,29 @@ test("a session whose maker died before it was prompted is prompted by the reque
   const session = after.sessions.find(id)!;
   await eventually(() => session.state === "idle");
   expect([session.conversation.turns.length, session.settings.readOnly]).toEqual([1, true]);
+});
+
+test("of nodes that share a store each finds what another one made, and has that one answer", async () => {
+  const root = scratch();
+  const nodes: Parameters<Peers["serve"]>[0][] = [];
+  const node = async () => {
+    const own = nodes.length;
+    const peers: Peers = {
+      ask: async (_, request) =>
+        JSON.stringify({ value: await nodes[1 - own]!(JSON.parse(request).call.args[0].value) }),
+      serve: async (handle) => void nodes.push(handle),
+      isElsewhere: async () => false,
+      held: async () => new Set(),
+      tokens: { read: async () => null, write: async () => {}, remove: async () => {}, onVoid() {} },
+    };
+    return serve({ root, peers });
+  };
+  const [one, other] = [await node(), await node()];
+  // Each has looked before the other one makes anything.
+  for (const served of [one, other]) expect((await send(served, "POST", "/session", {}, "first")).status).toBe(201);
+  const made = await send(one, "POST", "/sessions", { prompt: "say a" });
+  const again = await send(other, "POST", "/sessions", { prompt: "say a" });
+  expect([again.status, again.body.session_id]).toEqual([201, made.body.session_id]);
+  expectError(await send(other, "POST", "/sessions", { prompt: "say b" }), 422, "key_reused");
+  expect([one.sessions.live().length, other.sessions.live().length]).toEqual([2, 0]);
 });

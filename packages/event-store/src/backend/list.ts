@@ -56,7 +56,12 @@ export function isPrompted(summary: object): boolean {
 /** Where a page ends: the sort key and the id of its last row. */
 export type PageEnd = readonly [key: number, id: string];
 
-/** Orders the newest first, and ties by id. */
+/**
+ * Orders the newest first, and ties by id.
+ *
+ * @example
+ * rows.sort((a, b) => comparePlaces([a.touched, a.id], [b.touched, b.id]));
+ */
 export function comparePlaces(a: PageEnd, b: PageEnd): number {
   return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
 }

@@ -43,7 +43,6 @@ export function createStreams(log: AppDeps["log"]) {
   const watched = new WeakSet<OwnedSession>();
   /** Those who read a session among others, in one stream. */
   const among = new Map<string, Set<AttachedClient>>();
-  let lasting = 0;
 
   /** One watch per session, however many streams come and go. */
   const watch = (session: OwnedSession) => {
@@ -65,47 +64,8 @@ export function createStreams(log: AppDeps["log"]) {
     };
   };
 
-  /**
-   * Takes a place among the answers that last, and among those of the caller; the returned function gives both back. Throws 503
-   * `too_many_streams`, and `limit_reached`.
-   */
-  const enter = async ({ quota, logs, find }: Sessions, caller: Caller): Promise<() => void> => {
-    // The holder of a session's token uses the limits of the session's owner.
-    const id = caller.kind === "session" ? caller.session : null;
-    const owner = id === null ? undefined : (find(id) ?? (await logs.readSummary(id).catch(() => null)))?.owner;
-    if (lasting >= LIMITS.streams)
-      throw new HttpError(
-        503,
-        "too_many_streams",
-        `${LIMITS.streams} event streams are open, which is the most: close some, or try again in a moment`,
-      );
-    const leave = quota.requireStream(owner ?? undefined);
-    lasting++;
-    let hasLeft = false;
-    return () => {
-      if (hasLeft) return;
-      hasLeft = true;
-      lasting--;
-      leave();
-    };
-  };
-
   return {
-    enter,
-    /**
-     * Begins an answer that lasts, in a place that it gives back when its peer has gone, and lets `write` fill it. HEAD is answered with
-     * the headers alone. Throws what `enter` throws.
-     */
-    async begin(c: Context<AppEnv>, sessions: Sessions, write: (sink: Sink) => void): Promise<Response> {
-      if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
-      const leave = await enter(sessions, c.get("caller"));
-      const sink = openSink(c);
-      void sink.gone.then(leave);
-      write(sink);
-      return sink.response;
-    },
-    /** How many answers last now. */
-    count: () => lasting,
+    ...createPlaces(),
     /** Ends every stream of a session at once. */
     cut(id: string) {
       for (const stream of [...(open.get(id) ?? [])]) stream.cut();
@@ -195,6 +155,52 @@ export function createStreams(log: AppDeps["log"]) {
 }
 
 // --- internal ---
+
+/** The places of answers that last: bounded for the process, and for each caller. */
+function createPlaces() {
+  let lasting = 0;
+  /**
+   * Takes a place among the answers that last, and among those of the caller; the returned function gives both back. Throws 503
+   * `too_many_streams`, and `limit_reached`.
+   */
+  const enter = async ({ quota, logs, find }: Sessions, caller: Caller): Promise<() => void> => {
+    // The holder of a session's token uses the limits of the session's owner.
+    const id = caller.kind === "session" ? caller.session : null;
+    const owner = id === null ? undefined : (find(id) ?? (await logs.readSummary(id).catch(() => null)))?.owner;
+    if (lasting >= LIMITS.streams)
+      throw new HttpError(
+        503,
+        "too_many_streams",
+        `${LIMITS.streams} event streams are open, which is the most: close some, or try again in a moment`,
+      );
+    const leave = quota.requireStream(owner ?? undefined);
+    lasting++;
+    let hasLeft = false;
+    return () => {
+      if (hasLeft) return;
+      hasLeft = true;
+      lasting--;
+      leave();
+    };
+  };
+  return {
+    enter,
+    /**
+     * Begins an answer that lasts, in a place that it gives back when its peer has gone, and lets `write` fill it. HEAD is answered with
+     * the headers alone. Throws what `enter` throws.
+     */
+    async begin(c: Context<AppEnv>, sessions: Sessions, write: (sink: Sink) => void): Promise<Response> {
+      if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
+      const leave = await enter(sessions, c.get("caller"));
+      const sink = openSink(c);
+      void sink.gone.then(leave);
+      write(sink);
+      return sink.response;
+    },
+    /** How many answers last now. */
+    count: () => lasting,
+  };
+}
 
 /** Cuts a batch after the last record of a turn, where the stream ends. */
 function upToTurnEnd(batch: Batch): Batch {
