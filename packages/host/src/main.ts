@@ -1,5 +1,5 @@
 /** Runs a program as a process: takes argv and sets the exit code. */
-import { closeSync } from "node:fs";
+import { closeSync, fstatSync } from "node:fs";
 import { type Command, type Program, wholeProgram } from "./command/command.js";
 import { commandHelp, completeCommand, programHelp } from "./command/help.js";
 import { parseCommand } from "./command/parse.js";
@@ -107,10 +107,14 @@ function surviveClosedPipes(name: string, process: NodeJS.Process): void {
   });
 }
 
-/** Closes stdio that is not a terminal any more: Node 20 aborts at exit when it cannot restore the terminal that it was started on. */
+/**
+ * Closes a terminal that is gone: Node 20 aborts at exit when it cannot restore the terminal that it was started on. Pipes and sockets stay
+ * open, because Node makes those that other processes share block again when it exits.
+ */
 function leaveDeadTerminal(): void {
   const { isatty } = process.getBuiltinModule("node:tty");
-  for (const fd of [0, 1, 2]) if (!isatty(fd)) orElse(() => closeSync(fd), undefined);
+  const isGone = (fd: number) => fstatSync(fd).isCharacterDevice() && !isatty(fd);
+  for (const fd of [0, 1, 2]) if (orElse(() => isGone(fd), false)) orElse(() => closeSync(fd), undefined);
 }
 
 function tooOld(version: string): boolean {

@@ -1,10 +1,11 @@
-// Writes docs/http.md from the schemas and the access table; with --check it fails when the page is not what it would write.
+// Writes docs/http.md from the schemas and the routes; with --check it fails when the page is not what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { ERRORS } from "../../acp-schema/dist/http/errors.js";
 import { operations } from "../../acp-schema/scripts/http-operations.mjs";
 import { anchor, fieldTable, typeText } from "../../acp-schema/scripts/type-text.mjs";
-import { ACCESS, LIMITS } from "../dist/index.js";
+import { routes } from "../../acp-schema/dist/http/routes.js";
+import { LIMITS } from "../dist/index.js";
 
 const page = fileURLToPath(new URL("../../../docs/http.md", import.meta.url));
 const schema = JSON.parse(readFileSync(new URL("../../acp-schema/schema/http.json", import.meta.url), "utf8"));
@@ -95,7 +96,7 @@ function describe({ route, status, query, body, reply, stream }) {
   const lines = [
     `### \`${route}\`\n`,
     `${operations[route][1]}.\n`,
-    `- For: ${tiers[ACCESS[route]]}.`,
+    `- For: ${tiers[routes[route].tier]}.`,
     ...(query ? [`- Query: ${shapeOf(query)}.`] : []),
     ...(body ? [`- Body: ${shapeOf(body)}.`] : []),
     `- Answer: ${status}${reply ? ` ${shapeOf(reply)}` : stream ? " and an event stream" : ""}.`,

@@ -30,7 +30,7 @@ function ask(served: Served, method: string, path: string, authorization: readon
   return sendRaw(served.port, `${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-test("every route of the router has a row in the access table, and every row a route", async () => {
+test("every route of the router has a row in the table of routes, and every row a route", async () => {
   const { app } = await serve();
   const registered = app.routes
     .filter((route) => route.path !== "/*")
