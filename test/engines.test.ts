@@ -103,7 +103,7 @@ test("an editor sees its settings, commands and answers as its own", async () =>
     agent.request("session/set_config_option", { sessionId, configId: "engine", value: "chimera" }),
   ).rejects.toThrow(/cannot be changed/);
 
-  const isAnswer = (problem: string) => problem.startsWith("nobody asked");
+  const isAnswer = (problem: string) => problem.startsWith("no request has the id");
   expect(editor.problems().filter((problem) => !isAnswer(problem.replace(/^agent: /, "")))).toEqual([]);
 });
 

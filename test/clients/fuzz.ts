@@ -117,7 +117,7 @@ function reportOf(
 }
 
 /** The schema has no cancel with an id, and a line without an id gets no answer. */
-const OWN_FAULT = /nobody asked|no response session\/cancel/;
+const OWN_FAULT = /no request has the id|no response session\/cancel/;
 
 type Pick = <T>(list: readonly T[]) => T;
 
