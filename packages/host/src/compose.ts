@@ -37,6 +37,7 @@ import type { AnswerRequest, JoinedNodes } from "./join-nodes.js";
 import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
 import { createLazySnapshots, createTurnAgent } from "./on-demand.js";
+import { isOnlyStore } from "./paths.js";
 import type { AgentParts, Profile, StartedExtension } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
@@ -97,7 +98,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const snapshots = createLazySnapshots(paths.snapshots, async () => {
     const { createSnapshotStore } = await import("@chimera/snapshot-store");
     const opened = createSnapshotStore({ root: paths.snapshots, exclude: [paths.root], onIndexing });
-    await recoverRestores(store, opened, onRecovered);
+    await recoverRestores(store, opened, onRecovered, { isOnlyStore: isOnlyStore(paths) });
     return opened;
   });
   const agentsIn = createAgentList(paths.home, config.trust.isTrusted);

@@ -66,6 +66,14 @@ export function requireWritable(root: string): void {
   }
 }
 
+/** Whether the sessions of this home are all in the store that is asked: neither this program nor an earlier one named another. */
+export function isOnlyStore({
+  isStoreElsewhere,
+  otherStores,
+}: Pick<Paths, "isStoreElsewhere" | "otherStores">): boolean {
+  return !isStoreElsewhere && !existsSync(otherStores);
+}
+
 export function noteOtherStore({ root, otherStores }: Pick<Paths, "root" | "otherStores">): void {
   makeDirectory(root);
   writeFileSync(otherStores, "");

@@ -40,7 +40,8 @@ export async function settleFiles(
 const ABANDONED_MS = 10 * 60 * 1000;
 
 /**
- * Repairs undos that a crash interrupted, also in sessions that nobody loads. To be called once, before any is loaded.
+ * Repairs undos that a crash interrupted, also in sessions that nobody loads. To be called once, before any is loaded. `isOnlyStore` says
+ * that every session with snapshots here has its log in this store: elsewhere a session without a log is left to the program that has it.
  *
  * @example
  * await recoverRestores(store, snapshots, ({ sessionId, result }) => console.error(sessionId, result));
@@ -49,6 +50,7 @@ export async function recoverRestores(
   store: EventStore<SessionEvent, Summary>,
   snapshots: SnapshotStore,
   onRecovered: (report: RecoveryReport) => void,
+  { isOnlyStore = true }: { readonly isOnlyStore?: boolean } = {},
 ): Promise<void> {
   for (const { sessionId, workspace, touchedMs } of snapshots.unfinished()) {
     const settle = async (log?: RestoreLog) => {
@@ -64,7 +66,7 @@ export async function recoverRestores(
       if (code === "claimed") continue;
       // A session without a log lived in the memory of a process, which may still be undoing.
       if (code !== "not_found") onRecovered({ sessionId, result: "failed", message: String(error) });
-      else if (Date.now() - touchedMs > ABANDONED_MS) await settle();
+      else if (isOnlyStore && Date.now() - touchedMs > ABANDONED_MS) await settle();
     }
   }
 }

@@ -1,9 +1,8 @@
 /** `sessions gc`: removes empty sessions and leftovers, and on demand sessions beyond a limit of age, number or size. */
-import { existsSync } from "node:fs";
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isSessionId, isStoreError } from "@chimera/event-store";
-import { type Invocation, type Paths, UsageError } from "@chimera/host";
+import { type Invocation, isOnlyStore, type Paths, UsageError } from "@chimera/host";
 import { parseSince } from "@chimera/run-reports";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { isSet, textFlag } from "../flags.js";
@@ -196,7 +195,7 @@ async function hasOutputs(directory: string, id: string): Promise<boolean> {
 
 /** Directories with the id of a session that has no log; none where the session may be in a store that is not asked here. */
 async function orphansIn(store: SessionStore, paths: Paths, kind: "snapshots" | "outputs", now: number) {
-  if (paths.isStoreElsewhere || existsSync(paths.otherStores)) return [];
+  if (!isOnlyStore(paths)) return [];
   return oldNames(paths[kind], now, async (id) => !(await store.has(id)));
 }
 
