@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { ERRORS } from "../../acp-schema/dist/http/errors.js";
+import { routes } from "../../acp-schema/dist/http/routes.js";
 import { operations } from "../../acp-schema/scripts/http-operations.mjs";
 import { anchor, fieldTable, typeText } from "../../acp-schema/scripts/type-text.mjs";
-import { routes } from "../../acp-schema/dist/http/routes.js";
 import { LIMITS } from "../dist/index.js";
 
 const page = fileURLToPath(new URL("../../../docs/http.md", import.meta.url));
