@@ -1,56 +1,126 @@
 #!/usr/bin/env node
 // Every function that an embedder imports says in its comment what it is for, with an example: an editor shows it where it is called.
-import { readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
-import { runGate } from "./gate.mjs";
-import { listFiles } from "./workspace.mjs";
+// The examples compile against the declarations of the packages, so that none shows what a function no longer takes. Needs a build.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { repositoryRoot, runGate } from "./gate.mjs";
+import { run } from "./run.mjs";
+import { listFiles, readPackages } from "./workspace.mjs";
 
-/** The packages that a program of somebody else is made of. */
-export const EMBEDDED = [
-  "session",
-  "http-server",
-  "acp-server",
-  "agent",
-  "client",
-  "event-store",
-  "snapshot-store",
-  "run-reports",
-];
+/** The packages that only our own programs are made of. */
+const OWN = new Set(["packages/host", "packages/cli", "packages/web-page"]);
 
 /** A function that leaves its file, and the comment right before it. */
 const FUNCTION = /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?^export (?:async )?function\*? (\w+)/gm;
 
+/** What tsc says of the names that an example leaves to its reader. */
+const LEFT_TO_THE_READER = new Set(["TS2304", "TS2307", "TS2552", "TS2593", "TS18004"]);
+
 /** @returns {Promise<{ problems: string[], summary: string }>} */
 export async function checkHover(root) {
   const problems = [];
-  let count = 0;
-  for (const name of EMBEDDED) {
-    const place = join(root, "packages", name);
-    const exported = exportedFrom(join(place, "src", "index.ts"));
-    for (const path of listFiles(root, `packages/${name}/src`, [".ts"])) {
-      const source = readFileSync(join(root, path), "utf8");
-      for (const [, comment = "", func] of source.matchAll(FUNCTION)) {
-        if (!exported.has(`${join(root, path)} ${func}`)) continue;
-        count += 1;
-        if (!comment.includes("@example"))
-          problems.push(`${relative(root, join(root, path))}: ${func} has no example in its comment`);
+  const examples = [];
+  const packages = readPackages(root, ["packages"]).filter(({ dir }) => !OWN.has(dir));
+  for (const { dir, path, entries } of packages) {
+    const exported = new Set(Object.values(entries).flatMap((target) => exportedFrom(join(path, target))));
+    for (const file of listFiles(root, `${dir}/src`, [".ts"])) {
+      const source = readFileSync(join(root, file), "utf8");
+      for (const [, comment = "", name] of source.matchAll(FUNCTION)) {
+        if (!exported.has(`${join(root, file)} ${name}`)) continue;
+        const shown = comment.split("@example\n").slice(1);
+        if (shown.length === 0) problems.push(`${file}: ${name} has no example in its comment`);
+        examples.push(...shown.map((text) => ({ dir, place: `${file}: ${name}`, code: codeOf(text) })));
       }
     }
   }
-  return { problems, summary: `${count} functions, each with an example` };
+  problems.push(...(await compile(examples, declaredBy(packages))));
+  return { problems, summary: `${examples.length} examples in comments, all compile` };
 }
 
 await runGate(import.meta, checkHover);
 
 // --- internal ---
 
-/** `file name` of everything that an entry exports from a file of its own. */
-function exportedFrom(entry) {
+/** `file name` of every function that an entry declares itself or exports from a file beside it. */
+function exportedFrom(target) {
+  const entry = target.replace("/dist/", "/src/").replace(/\.js$/, ".ts");
+  if (!entry.endsWith(".ts") || !existsSync(entry)) return [];
   const source = readFileSync(entry, "utf8");
-  const found = new Set();
-  for (const [, names, from] of source.matchAll(/export \{([^}]*)\} from "(\.[^"]+)"/g)) {
+  const passedOn = [...source.matchAll(/export \{([^}]*)\} from "(\.[^"]+)"/g)].flatMap(([, names, from]) => {
     const path = join(dirname(entry), from.replace(/\.js$/, ".ts"));
-    for (const name of names.split(",")) found.add(`${path} ${name.trim().split(" as ")[0]}`);
+    return names.split(",").map((name) => `${path} ${name.trim().split(" as ")[0]}`);
+  });
+  return [...passedOn, ...[...source.matchAll(FUNCTION)].map(([, , name]) => `${entry} ${name}`)];
+}
+
+/** The lines of an example, up to the next tag. */
+function codeOf(text) {
+  const lines = text.split("\n").map((line) => line.replace(/^\s*\*(?: |$)/, ""));
+  const end = lines.findIndex((line) => /^(@| \*\/)/.test(line));
+  return lines.slice(0, end).join("\n");
+}
+
+/** Name -> package -> the built file that exports it. */
+function declaredBy(packages) {
+  const found = new Map();
+  for (const { dir, path, entries } of packages) {
+    for (const target of Object.values(entries)) {
+      const file = join(path, target);
+      const declarations = file.replace(/\.js$/, ".d.ts");
+      if (!existsSync(declarations)) continue;
+      const text = readFileSync(declarations, "utf8");
+      const lists = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names]) => names.split(","));
+      const own = [...text.matchAll(/^export (?:declare )?(?:async )?(?:function|const|class|interface|type) (\w+)/gm)];
+      for (const word of [...lists, ...own.map(([, name]) => name)]) {
+        const name = word
+          .trim()
+          .replace(/^type /, "")
+          .split(" as ")
+          .pop();
+        if (!found.has(name)) found.set(name, new Map());
+        if (!found.get(name).has(dir)) found.get(name).set(dir, file);
+      }
+    }
   }
   return found;
+}
+
+/** Imports what an example uses of its own package, and what it calls of the others. */
+function moduleOf({ dir, code }, declared) {
+  const given = new Set(
+    [...code.matchAll(/(?:import|const|let|function) (\{[^}]*\}|\w+)/g)].flatMap(([, names]) => names.match(/\w+/g)),
+  );
+  const imports = [...new Set(code.match(/[A-Za-z_]\w*/g))].flatMap((name) => {
+    const files = declared.get(name);
+    const file = files?.get(dir) ?? (code.includes(`${name}(`) ? [...(files?.values() ?? [])][0] : undefined);
+    return file && !given.has(name) && !(name in globalThis)
+      ? [`import { ${name} } from ${JSON.stringify(file)};`]
+      : [];
+  });
+  const lines = code.split("\n");
+  const isImport = (line) => line.startsWith("import ");
+  const body = lines.filter((line) => !isImport(line));
+  return [...imports, ...lines.filter(isImport), "export async function example() {", ...body, "}", ""].join("\n");
+}
+
+/** @returns {Promise<string[]>} */
+async function compile(examples, declared) {
+  const directory = mkdtempSync(join(tmpdir(), "chimera-hover-"));
+  try {
+    for (const [index, example] of examples.entries())
+      writeFileSync(join(directory, `${index}.ts`), moduleOf(example, declared));
+    const types = join(repositoryRoot, "node_modules", "@types");
+    const compilerOptions = {
+      ...{ noEmit: true, strict: true, noImplicitAny: false, skipLibCheck: true },
+      ...{ module: "nodenext", target: "es2023", lib: ["es2023"], typeRoots: [types], types: ["node"] },
+    };
+    writeFileSync(join(directory, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+    const { stdout } = await run(join(repositoryRoot, "node_modules", ".bin", "tsc"), ["-p", directory]);
+    return [...stdout.matchAll(/(\d+)\.ts\(.*?error (TS\d+): (.*)/g)]
+      .filter(([, , code]) => !LEFT_TO_THE_READER.has(code))
+      .map(([, index, , message]) => `${examples[Number(index)].place}: its example does not compile: ${message}`);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }

@@ -9,7 +9,12 @@ export interface FrontMatter {
   readonly problem: string | null;
 }
 
-/** Splits a text into its head, which stands between two lines of dashes, and its body. A text without a head is all body. */
+/**
+ * Splits a text into its head, which stands between two lines of dashes, and its body. A text without a head is all body.
+ *
+ * @example
+ * const { head, body } = await parseFrontMatter("---\ndescription: Tests\n---\nRun the tests.");
+ */
 export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   const plain = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   const [whole, yaml] = HEAD.exec(plain) ?? [];

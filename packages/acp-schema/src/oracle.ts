@@ -29,7 +29,12 @@ export interface Conversation {
   open(): string[];
 }
 
-/** Makes an oracle. Needs `ajv`, and `@agentclientprotocol/sdk` for its schema file. */
+/**
+ * Makes an oracle. Needs `ajv`, and `@agentclientprotocol/sdk` for its schema file.
+ *
+ * @example
+ * createOracle().payload("session/cancel", "agent", "notification", {}); // ["... sessionId ..."]
+ */
 export function createOracle({ unstable = false, allow = [] }: OracleOptions = {}): Oracle {
   // Both packages are only for tests, so they are loaded here and not when the module is imported.
   const require = createRequire(import.meta.url);

@@ -9,7 +9,13 @@ export interface Outbox<T> {
   readonly pending: number;
 }
 
-/** Starts `produce` with the first `next()`. Calls `onLeave` if the consumer leaves early; later pushes are then dropped. */
+/**
+ * Starts `produce` with the first `next()`. Calls `onLeave` if the consumer leaves early; later pushes are then dropped.
+ *
+ * @example
+ * const lines = createOutbox<string>(async (outbox) => outbox.push("one"), () => reader.destroy());
+ * for await (const line of lines) console.log(line);
+ */
 export function createOutbox<T>(produce: (outbox: Outbox<T>) => Promise<void>, onLeave: () => void): AsyncIterable<T> {
   let items: T[] = [];
   let head = 0;
@@ -92,6 +98,9 @@ export function createOutbox<T>(produce: (outbox: Outbox<T>) => Promise<void>, o
 /**
  * An iterable that needs time before it can start, and costs nothing per item afterwards: `open` runs with the first `next()`, and then
  * the items of `rest` are passed on.
+ *
+ * @example
+ * const events = opening(async () => ({ first: [], rest: (await loadAgent()).run(turn) }));
  */
 export function opening<T>(open: () => Promise<Opened<T>>): AsyncIterable<T> {
   return {

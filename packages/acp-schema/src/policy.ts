@@ -84,7 +84,13 @@ export interface AgentPermission {
   readonly trusted: boolean;
 }
 
-/** The action that a word or an alias means. */
+/**
+ * The action that a word or an alias means.
+ *
+ * @example
+ * actionOf("allow"); // "allow"
+ * actionOf("perhaps"); // undefined
+ */
 export function actionOf(word: unknown): Action | undefined {
   if (typeof word !== "string") return undefined;
   const key = word.toLowerCase();

@@ -90,7 +90,12 @@ const BIRTH = [
 ] as const satisfies (keyof Summary)[];
 export type Birth = Pick<Summary, (typeof BIRTH)[number]>;
 
-/** A stored summary with bounded fields and the given id. Fields that another program or a crash left out get defaults. */
+/**
+ * A stored summary with bounded fields and the given id. Fields that another program or a crash left out get defaults.
+ *
+ * @example
+ * const summary = readSummary(id, JSON.parse(readFileSync(file, "utf8")));
+ */
 export function readSummary(id: string, stored: object): Summary {
   if (isCurrent(id, stored)) return stored;
   const given = stored as Readonly<Record<string, unknown>>;
@@ -151,12 +156,22 @@ export function readSummary(id: string, stored: object): Summary {
   };
 }
 
-/** The part of a summary that no record has. */
+/**
+ * The part of a summary that no record has.
+ *
+ * @example
+ * const { cwd } = birthOf(summary);
+ */
 export function birthOf(summary: Summary): Birth {
   return Object.fromEntries(BIRTH.map((name) => [name, summary[name]]).filter(([, value]) => value !== undefined));
 }
 
-/** The summary of a session that no process holds. No turn can run in it, even if a process that died wrote so. */
+/**
+ * The summary of a session that no process holds. No turn can run in it, even if a process that died wrote so.
+ *
+ * @example
+ * unheld(summary).state; // "idle"
+ */
 export function unheld(summary: Summary): Summary {
   return summary.state === "idle" ? summary : { ...summary, state: "idle" };
 }

@@ -12,6 +12,9 @@ export interface Timer {
  *
  * @param name the name of the value in the message.
  * @throws RangeError for a negative number, NaN, Infinity, and everything that is not a number.
+ *
+ * @example
+ * const ttlSeconds = requireDelay("--session-ttl", Number(word));
  */
 export function requireDelay(name: string, value: unknown): number {
   if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;

@@ -6,7 +6,13 @@ import { parseJson } from "./json.js";
 import { systemClock } from "./loop/patience.js";
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "./providers/model.js";
 
-/** The messages of a request alone decide which step of the script answers, so sessions can share it and restarts do not matter. */
+/**
+ * The messages of a request alone decide which step of the script answers, so sessions can share it and restarts do not matter.
+ *
+ * @example
+ * const model = createScriptedModel(await readScript("./turns.json"));
+ * const agent = createAgent({ resolveModel: () => model });
+ */
 export function createScriptedModel(script: Script): Model {
   const failures = new Map<ScriptItem, number>();
   return {
@@ -126,7 +132,12 @@ export type ScriptInput = v.InferInput<typeof Script>;
 type ScriptStep = v.InferOutput<typeof Step>;
 type ScriptItem = v.InferOutput<typeof Item>;
 
-/** Validates a script. The error names the first mistake and its place. */
+/**
+ * Validates a script. The error names the first mistake and its place.
+ *
+ * @example
+ * const script = parseScript({ turns: [{ steps: [{ text: "Hello." }] }] });
+ */
 export function parseScript(value: unknown): Script {
   const parsed = v.safeParse(Script, value);
   if (parsed.success) return parsed.output;
@@ -139,6 +150,12 @@ export function parseScript(value: unknown): Script {
 /** In bytes; more than any test needs. It bounds reading from a device, which has no end. */
 const LARGEST_SCRIPT = 64 * 1024 * 1024;
 
+/**
+ * Reads a script from a JSON file. Throws `script` for one that cannot be read or is wrong.
+ *
+ * @example
+ * const model = createScriptedModel(await readScript("./turns.json"));
+ */
 export async function readScript(path: string): Promise<Script> {
   const [{ readCanonicalText }, { realpath }] = await Promise.all([
     import("./files/canonical-file.js"),

@@ -60,7 +60,13 @@ export interface Bridge {
 const FATAL: Partial<Record<BridgeErrorCode, 1 | 2>> = { unauthorized: 2 };
 const FATAL_AT_FIRST: Partial<Record<BridgeErrorCode, 1 | 2>> = { not_a_receiver: 1, untrusted_certificate: 1 };
 
-/** Throws the errors of `checkRemote`. */
+/**
+ * Throws the errors of `checkRemote`.
+ *
+ * @example
+ * const bridge = createBridge({ remoteUrl: "wss://console.example/agents", token, session, serve });
+ * await bridge.run(signal);
+ */
 export function createBridge(options: BridgeOptions): Bridge {
   const { session, clock = systemClock, log = () => {} } = options;
   const { address, token } = checkRemote(options);

@@ -29,7 +29,12 @@ export class BridgeError extends Error {
   }
 }
 
-/** True for a BridgeError of any installed copy of this package. */
+/**
+ * True for a BridgeError of any installed copy of this package.
+ *
+ * @example
+ * if (isBridgeError(error) && error.code === "bad_token") console.error("check the token");
+ */
 export function isBridgeError(error: unknown): error is BridgeError {
   return typeof error === "object" && error !== null && BRAND in error;
 }

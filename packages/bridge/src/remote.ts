@@ -11,7 +11,12 @@ export interface Remote {
 
 export type RemoteAddress = ReturnType<typeof parseRemoteAddress>;
 
-/** Throws BridgeError `bad_remote_url`, `insecure_url` or `bad_token`. */
+/**
+ * Throws BridgeError `bad_remote_url`, `insecure_url` or `bad_token`.
+ *
+ * @example
+ * checkRemote({ remoteUrl: "wss://console.example/agents", token });
+ */
 export function checkRemote({ remoteUrl, token, insecure = false }: Remote): {
   readonly address: RemoteAddress;
   readonly token: string;

@@ -26,7 +26,12 @@ export interface TestRunner {
   it(name: string, body: () => Promise<void>): void;
 }
 
-/** Registers the suite. `open` makes an empty store for each case. With a second handle, the cases about several processes run too. */
+/**
+ * Registers the suite. `open` makes an empty store for each case. With a second handle, the cases about several processes run too.
+ *
+ * @example
+ * describeEventStore({ describe, it }, { name: "mine", open: () => createMyStore() });
+ */
 export function describeEventStore(
   runner: TestRunner,
   backend: {

@@ -43,7 +43,13 @@ interface Servable {
   fetch(request: Request, env: never): Response | Promise<Response>;
 }
 
-/** Binds the port at once and loads the app with the first request or a moment later: loading takes the thread. */
+/**
+ * Binds the port at once and loads the app with the first request or a moment later: loading takes the thread.
+ *
+ * @example
+ * const server = await listen(createApp(deps), { host: "127.0.0.1", port: 0 });
+ * console.log(`http://127.0.0.1:${server.port}`);
+ */
 export async function listen(
   app: Servable | ((server: Server) => Promise<Servable>),
   options: ListenOptions,

@@ -18,6 +18,13 @@ export function healthRoutes({ deps, clock }: RouteDeps) {
 /** Answers probes while the app is still being loaded. True when the request was answered; any other waits for the app. */
 export type Early = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 
+/**
+ * Answers `/health` and its kin from the moment the port is bound, before the app is loaded.
+ *
+ * @example
+ * const early = createEarly({ version: "1.0.0", startedAt: Date.now() });
+ * await listen(async () => loadApp(), { port: 5173, early });
+ */
 export function createEarly(program: { readonly version: string; readonly startedAt: number }): Early {
   const probes = describeProbes(program);
   return ({ method, url = "", headers }, outgoing) => {

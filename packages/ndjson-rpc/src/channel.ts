@@ -48,7 +48,12 @@ export interface OutputStream {
   on(event: "close", listener: () => void): unknown;
 }
 
-/** A channel over two byte streams, or over one that goes both ways, with one message a line. */
+/**
+ * A channel over two byte streams, or over one that goes both ways, with one message a line.
+ *
+ * @example
+ * const connection = createConnection({ channel: streamChannel(child.stdout, child.stdin), methods });
+ */
 export function streamChannel(
   input: InputStream,
   output: OutputStream,

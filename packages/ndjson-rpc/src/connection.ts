@@ -51,7 +51,12 @@ export interface Connection<Peer extends Methods = Methods> {
   readonly closed: Promise<CloseReason>;
 }
 
-/** Speaks JSON-RPC 2.0 in both directions over a channel of lines, one message per line. */
+/**
+ * Speaks JSON-RPC 2.0 in both directions over a channel of lines, one message per line.
+ *
+ * @example
+ * const connection = createConnection({ channel: streamChannel(process.stdin, process.stdout), methods });
+ */
 export function createConnection<Peer extends Methods = Methods>(options: ConnectionOptions<Peer>): Connection<Peer> {
   const limits = { ...defaultLimits, ...options.limits };
   const channel = "channel" in options ? options.channel : streamChannel(options.input, options.output, limits);

@@ -34,7 +34,12 @@ export class RpcError extends Error {
   }
 }
 
-/** True for an {@link RpcError} of any installed copy of this package. */
+/**
+ * True for an {@link RpcError} of any installed copy of this package.
+ *
+ * @example
+ * if (isRpcError(error)) console.error(error.code, error.message);
+ */
 export function isRpcError(value: unknown): value is RpcError {
   return hasBrand(value, rpcBrand);
 }
@@ -54,7 +59,12 @@ export class ConnectionError extends Error {
   }
 }
 
-/** True for a {@link ConnectionError} of any installed copy of this package. */
+/**
+ * True for a {@link ConnectionError} of any installed copy of this package.
+ *
+ * @example
+ * await connection.request(call, params).catch((error) => { if (!isConnectionError(error)) throw error; });
+ */
 export function isConnectionError(value: unknown): value is ConnectionError {
   return hasBrand(value, localBrand);
 }

@@ -11,7 +11,13 @@ export interface LineSplitter {
   end(): void;
 }
 
-/** Parses a line into a frame. */
+/**
+ * Parses a line into a frame.
+ *
+ * @example
+ * const frame = frameOf('{"jsonrpc":"2.0","id":1,"method":"ping"}', 64);
+ * frame.kind; // "request"
+ */
 export function frameOf(line: Line, maxDepth: number): Frame {
   return typeof line === "string" ? readFrame(line, maxDepth, mayHoldProtoKey(line)) : line;
 }

@@ -82,7 +82,12 @@ export function encodeResult(idText: string, result: unknown): string {
   return `{"jsonrpc":"2.0","id":${idText},"result":${encodeValue(result) ?? "null"}}`;
 }
 
-/** @param idText - The id's JSON text. */
+/**
+ * @param idText - The id's JSON text.
+ *
+ * @example
+ * encodeError("7", { code: -32601, message: "Method not found" });
+ */
 export function encodeError(idText: string, error: RpcErrorObject): string {
   const data = encodeValue(error.data);
   const tail = data === undefined ? "" : `,"data":${data}`;

@@ -42,14 +42,24 @@ export type Methods = Readonly<Record<string, MethodRow>>;
 /** A table of rows by method name, or a function that finds the row of a method. */
 export type MethodSource = Methods | ((method: string) => MethodRow | undefined);
 
-/** Declares a request or a notification. The types of `handle`'s params and result follow from the schemas. */
+/**
+ * Declares a request or a notification. The types of `handle`'s params and result follow from the schemas.
+ *
+ * @example
+ * const echo = row({ params: EchoParams, result: EchoResult, handle: ({ text }) => ({ text }) });
+ */
 export function row<P extends Schema = undefined, R extends Schema = undefined>(
   declared: MethodRow<P, R>,
 ): MethodRow<P, R> {
   return declared;
 }
 
-/** Makes a table of rows. Only the names of its rows resolve; `__proto__` and `constructor` never do. */
+/**
+ * Makes a table of rows. Only the names of its rows resolve; `__proto__` and `constructor` never do.
+ *
+ * @example
+ * const methods = defineMethods({ echo: row({ params: EchoParams, handle: (params) => params }) });
+ */
 export function defineMethods<const M extends Methods>(rows: M): M {
   return Object.freeze(Object.assign(Object.create(null), rows));
 }

@@ -22,6 +22,10 @@ const PARENT_CHECK_MS = 1000;
 /**
  * Reserves stdout for the connection: from now on `console.*` and stray `process.stdout.write` calls go to stderr, and only `output`
  * writes to the real stdout. If the parent process vanishes without closing stdin, the input ends within a second.
+ *
+ * @example
+ * const { input, output } = takeOverStdio();
+ * const connection = createConnection({ channel: streamChannel(input, output), methods });
  */
 export function takeOverStdio(target: StdioProcess = process): Stdio {
   const { stdin, stdout } = target;

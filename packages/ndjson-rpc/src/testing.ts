@@ -7,7 +7,13 @@ import { createLineReader, frameOf, type LineSplitter } from "./frame-reader.js"
 import { defaultLimits, type Limits } from "./limits.js";
 import type { Methods } from "./method-table.js";
 
-/** Makes two connections that are each other's peer, through the same code as over a real pipe. */
+/**
+ * Makes two connections that are each other's peer, through the same code as over a real pipe.
+ *
+ * @example
+ * const { left, right } = createPair({ methods: serverMethods });
+ * await right.request("echo", { text: "hello" });
+ */
 export function createPair<LeftPeer extends Methods = Methods, RightPeer extends Methods = Methods>(
   left: ConnectionSettings<LeftPeer> = {},
   right: ConnectionSettings<RightPeer> = {},
@@ -20,7 +26,13 @@ export function createPair<LeftPeer extends Methods = Methods, RightPeer extends
   };
 }
 
-/** Takes bytes and calls `onFrame` once for each line that is not blank. */
+/**
+ * Takes bytes and calls `onFrame` once for each line that is not blank.
+ *
+ * @example
+ * const reader = createFrameReader((frame) => frames.push(frame));
+ * socket.on("data", (chunk) => reader.push(chunk));
+ */
 export function createFrameReader(
   onFrame: (frame: Frame) => void,
   limits: Partial<Pick<Limits, "maxLineBytes" | "maxDepth">> = {},

@@ -19,6 +19,9 @@ import { defaultLimits, type Limits } from "./limits.js";
 /**
  * A channel over any reader and writer of vscode-jsonrpc: its sockets, pipes, IPC and message ports. They carry values, so each outgoing
  * line is parsed first.
+ *
+ * @example
+ * const channel = messageChannel(new IPCMessageReader(child), new IPCMessageWriter(child));
  */
 export function messageChannel(
   reader: MessageReader,
@@ -139,13 +142,25 @@ export class ChannelMessageWriter extends AbstractMessageWriter {
   }
 }
 
-/** A vscode-jsonrpc connection over a channel. Malformed lines are answered, which vscode-jsonrpc would only log. Call its `listen()`. */
+/**
+ * A vscode-jsonrpc connection over a channel. Malformed lines are answered, which vscode-jsonrpc would only log. Call its `listen()`.
+ *
+ * @example
+ * const connection = channelConnection(streamChannel(socket, socket));
+ * connection.listen();
+ */
 export function channelConnection(channel: LineChannel, limits: Partial<Limits> = {}): MessageConnection {
   const refuse = (frame: InvalidFrame) => channel.send(encodeError(frame.idText, frame));
   return createMessageConnection(new ChannelMessageReader(channel, refuse, limits), new ChannelMessageWriter(channel));
 }
 
-/** The same as {@link channelConnection}, over newline-delimited streams. */
+/**
+ * The same as {@link channelConnection}, over newline-delimited streams.
+ *
+ * @example
+ * const connection = createNdjsonMessageConnection(child.stdout, child.stdin);
+ * connection.listen();
+ */
 export function createNdjsonMessageConnection(
   input: InputStream,
   output: OutputStream,

@@ -15,7 +15,12 @@ export interface Audit {
 /** The head of an empty chain. */
 const GENESIS: ChainHead = { n: 0, hash: "0".repeat(64) };
 
-/** @param chain must be stored where no agent can write */
+/**
+ * @param chain must be stored where no agent can write
+ *
+ * @example
+ * const audit = createAudit(fileChain(join(home, "audit")));
+ */
 export function createAudit(chain: AuditChain): Audit {
   let queue: Promise<void> = Promise.resolve();
   const write = async (entry: AuditEntry): Promise<void> => {

@@ -9,7 +9,12 @@ export interface CopiedAudit {
   readonly left: readonly string[];
 }
 
-/** Copies chains line by line, with their seals. Throws when the copy differs from its source. */
+/**
+ * Copies chains line by line, with their seals. Throws when the copy differs from its source.
+ *
+ * @example
+ * const { copied, left } = await copyAudit(auditFiles(join(home, "audit")), other);
+ */
 export async function copyAudit(from: AuditChains, to: AuditChains): Promise<CopiedAudit> {
   const counts = { copied: 0, unchanged: 0, left: [] as string[] };
   /** First line -> chain, because the chain that servers share in a database has another name elsewhere. */
@@ -44,6 +49,9 @@ export async function copyAudit(from: AuditChains, to: AuditChains): Promise<Cop
 /**
  * Copies missing answers in their order, so that the last one applies. If the target has its own answers in a workspace, these win, and
  * only answers about other calls are added. Resolves to the number of added lines.
+ *
+ * @example
+ * const added = await copyAnswers(source, target);
  */
 export async function copyAnswers(from: AnswerLines, to: AnswerLines): Promise<number> {
   let added = 0;

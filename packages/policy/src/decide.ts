@@ -38,6 +38,9 @@ export interface CallFacts {
 /**
  * Applies defaults and modes, then the user's rules, then everything that restricts, then remembered answers, which never lift a denial,
  * and last the program's private directories.
+ *
+ * @example
+ * const { decision, why } = decide(call, { ...facts, rules, projectRules: { rules: [], problems: [] } });
  */
 export function decide(call: PolicyCall, facts: CallFacts): PolicyDecision {
   const steps = [byUser, byAgent, byPlace, byProject, byReadOnly, byMemory, byOwner];

@@ -38,6 +38,13 @@ export interface PolicyOptions {
   readonly classify?: Classify;
 }
 
+/**
+ * Answers permission questions before a person is asked: rules, modes, command risk and remembered answers.
+ *
+ * @example
+ * const policy = createPolicy({ rules: () => loadRuleset(join(home, "permissions.json")) });
+ * const sessions = createSessions({ ...deps, policy });
+ */
 export function createPolicy(options: PolicyOptions = {}): Policy {
   const { classify = classifyCommand } = options;
   return {

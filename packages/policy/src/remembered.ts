@@ -17,6 +17,12 @@ export interface Remembered {
   prefixes(workspace: string): Promise<readonly (readonly string[])[]>;
 }
 
+/**
+ * Answers for good, by tool and exact arguments, for each workspace.
+ *
+ * @example
+ * const remembered = createRemembered(answerFiles(join(home, "remembered")));
+ */
 export function createRemembered(lines: AnswerLines): Remembered {
   const kept = new Map<string, Kept>();
 

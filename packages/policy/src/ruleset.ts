@@ -16,7 +16,12 @@ export const NO_RULES: Ruleset = { rules: [], problems: [] };
 /** Most rules in a file. A longer file is a mistake. */
 const MAX_RULES = 1000;
 
-/** Returns no rules for a missing file, and no rules with a problem for an unusable one. */
+/**
+ * Returns no rules for a missing file, and no rules with a problem for an unusable one.
+ *
+ * @example
+ * const policy = createPolicy({ rules: await loadRuleset(join(home, "permissions.json")) });
+ */
 export async function loadRuleset(file: string): Promise<Ruleset> {
   let text: string;
   try {
@@ -28,6 +33,12 @@ export async function loadRuleset(file: string): Promise<Ruleset> {
   return parseRuleset(text, file);
 }
 
+/**
+ * The rules in a text, and what is wrong with those that it leaves out. `source` names the text.
+ *
+ * @example
+ * const rules = parseRuleset('{"rules":[{"tool":"Bash","action":"ask"}]}', "mine");
+ */
 export function parseRuleset(text: string, source: string): Ruleset {
   const problems: string[] = [];
   const document = parseObject(text);
@@ -51,7 +62,12 @@ export function parseRuleset(text: string, source: string): Ruleset {
 /** Paths below the project. */
 export const PROJECT_RULE_FILES = [join(".opencode", "permissions.json"), join(".chimera", "permissions.json")];
 
-/** `read` must return the text of a file below the project, or null, and follow no link out of the project. */
+/**
+ * `read` must return the text of a file below the project, or null, and follow no link out of the project.
+ *
+ * @example
+ * const rules = await loadProjectRules(cwd, readTextBeneath);
+ */
 export async function loadProjectRules(
   cwd: string,
   read: (root: string, path: string) => Promise<string | null>,

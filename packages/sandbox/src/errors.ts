@@ -22,7 +22,12 @@ export class SandboxError extends Error {
   }
 }
 
-/** True for a SandboxError of any installed copy of this package. */
+/**
+ * True for a SandboxError of any installed copy of this package.
+ *
+ * @example
+ * if (isSandboxError(error)) console.error(error.code, error.message);
+ */
 export function isSandboxError(error: unknown): error is SandboxError {
   return typeof error === "object" && error !== null && BRAND in error;
 }

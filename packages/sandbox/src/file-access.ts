@@ -15,7 +15,13 @@ export interface FileAccessOptions
   readonly readable?: readonly string[];
 }
 
-/** Applies the sandbox mode to tools that touch files. Takes real absolute paths. Returns null if allowed, or else the reason. */
+/**
+ * Applies the sandbox mode to tools that touch files. Takes real absolute paths. Returns null if allowed, or else the reason.
+ *
+ * @example
+ * const refusal = fileAccess({ mode: "read-only", workspace: { cwd }, stateDir });
+ * refusal(join(cwd, "README.md"), "write"); // why not
+ */
 export function fileAccess(options: FileAccessOptions): (path: string, use: FileUse) => string | null {
   const { mode, workspace } = options;
   const rules = SANDBOX_MODES[mode];

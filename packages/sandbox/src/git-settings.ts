@@ -33,7 +33,12 @@ export interface Repository {
   readonly concern: string | undefined;
 }
 
-/** The nearest repository upwards. A directory that only resembles one counts too if there is a concern about it. */
+/**
+ * The nearest repository upwards. A directory that only resembles one counts too if there is a concern about it.
+ *
+ * @example
+ * const repository = findRepository(process.cwd());
+ */
 export function findRepository(cwd: string): Repository | null {
   for (let worktree = cwd; ; worktree = dirname(worktree)) {
     for (const directory of [linkedDirectory(join(worktree, ".git")), isBare(worktree) ? worktree : null]) {
@@ -64,7 +69,12 @@ const RUNS_TRANSPORT = /^[a-z0-9+.-]+::/i;
 const HEADER = /^\[([a-z0-9.-]+)(?: "([^"\\\]]*)")?\]$/i;
 const SETTING = /^([a-z][a-z0-9-]*)(?:\s*=\s*(.*))?$/i;
 
-/** The lines of a git configuration that could make git run a program or read other settings, including lines in an unknown form. */
+/**
+ * The lines of a git configuration that could make git run a program or read other settings, including lines in an unknown form.
+ *
+ * @example
+ * suspectSettings("[core]\n\tpager = ./run-me\n"); // the line that names a program
+ */
 export function suspectSettings(text: string, isOff: (setting: string) => boolean = () => false): string[] {
   let section = "";
   return text

@@ -6,7 +6,12 @@ import ipaddr from "ipaddr.js";
 /** Resolves a name to addresses, like `dns.lookup` with `all`. */
 export type ResolveName = (name: string) => Promise<readonly { address: string; family: number }[]>;
 
-/** Whether the host of a URL may be public, judged before a name is resolved. */
+/**
+ * Whether the host of a URL may be public, judged before a name is resolved.
+ *
+ * @example
+ * isPublicHost(new URL("http://127.0.0.1/")); // false
+ */
 export function isPublicHost({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   return isIP(host) === 0 ? !isPrivateName(host) : isPublicAddress(host);
@@ -22,6 +27,10 @@ export interface PublicLookup {
 /**
  * A lookup for sockets that refuses a name if any of its addresses is not public. The socket connects only to checked addresses. The name
  * is resolved twice, to refuse one that is public first and private a moment later.
+ *
+ * @example
+ * const lookup = publicLookup({ refusal: () => new Error("this address is not public") });
+ * https.get(url, { lookup }, read);
  */
 export function publicLookup({ resolve = resolveName, refusal }: PublicLookup): LookupFunction {
   const publicAddresses = async (name: string) => {

@@ -34,7 +34,12 @@ const SLICE_MS = 5;
 /** How far the file system's clock may be behind the clock of `since`. */
 const CLOCK_LAG_MS = 20;
 
-/** Searches below `root` for repositories that run programs. The sandbox cannot prevent those in subdirectories, so they are reported. */
+/**
+ * Searches below `root` for repositories that run programs. The sandbox cannot prevent those in subdirectories, so they are reported.
+ *
+ * @example
+ * const { suspects } = await findRepositories(cwd, { since: startedAt });
+ */
 export async function findRepositories(root: string, options: RepositorySearchOptions = {}): Promise<RepositorySearch> {
   const { since = 0, withinMs = MAX_MS } = options;
   const suspects: SuspectRepository[] = [];

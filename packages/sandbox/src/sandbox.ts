@@ -49,7 +49,13 @@ export interface Sandbox {
   confine(command: string, options?: { cwd?: string; env?: Environment }): Promise<Confined>;
 }
 
-/** Makes a sandbox for the shell commands of one workspace. Throws `invalid_workspace`. */
+/**
+ * Makes a sandbox for the shell commands of one workspace. Throws `invalid_workspace`.
+ *
+ * @example
+ * const sandbox = createSandbox({ mode: "read-only", osSandbox: "auto", workspace: { cwd }, stateDir, env: process.env, log: console.error });
+ * const { file, args, options, release } = await sandbox.confine("npm test");
+ */
 export function createSandbox(options: SandboxOptions): Sandbox {
   const rules = SANDBOX_MODES[options.mode];
   const home = options.home ?? homedir();

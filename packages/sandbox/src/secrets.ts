@@ -41,7 +41,12 @@ export const SYSTEM_SECRETS = words(`
   /etc/NetworkManager/system-connections/
 `);
 
-/** True for a path with a name that is secret anywhere. Does not access the file system. */
+/**
+ * True for a path with a name that is secret anywhere. Does not access the file system.
+ *
+ * @example
+ * isSecretName("config/.env"); // true
+ */
 export function isSecretName(path: string): boolean {
   const steps = path.toLowerCase().split(/[/\\:=]/);
   const last = steps.at(-1) || (steps.at(-2) ?? "");
@@ -51,7 +56,12 @@ export function isSecretName(path: string): boolean {
   return !SCRIPT.test(last) && steps.some((step) => /^\.?(?:secrets?|credentials?)$/.test(step));
 }
 
-/** True for an absolute path that is secret by its name or by its place in the home directory. */
+/**
+ * True for an absolute path that is secret by its name or by its place in the home directory.
+ *
+ * @example
+ * isSecret(join(homedir(), ".ssh/id_ed25519")); // true
+ */
 export function isSecret(path: string, name = path, home = realHome()): boolean {
   if (isSecretName(name)) return true;
   if (!path.startsWith(home + sep)) return false;

@@ -105,7 +105,12 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
   };
 }
 
-/** What the node answers that has the session; null: no other node has it, or it just changes hands. */
+/**
+ * What the node answers that has the session; null: no other node has it, or it just changes hands.
+ *
+ * @example
+ * const done = await askHolder(inbox.ask, { session: id, method: "cancel", args: [] });
+ */
 export async function askHolder(ask: AskNode, call: SessionCall): Promise<CallDone | null> {
   const reply = await ask(call.session, JSON.stringify({ call })).catch((error: unknown) => {
     throw namedError(error);
@@ -120,7 +125,12 @@ export async function askHolder(ask: AskNode, call: SessionCall): Promise<CallDo
 /** With these errors the other node did nothing: it found that it does not have the session any more. */
 export const MOVED: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
 
-/** Tries again while a session changes hands: neither here nor at another node anything was done. */
+/**
+ * Tries again while a session changes hands: neither here nor at another node anything was done.
+ *
+ * @example
+ * const session = await whileMoving(() => sessions.load(id));
+ */
 export async function whileMoving<T>(attempt: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     try {

@@ -21,6 +21,9 @@ export interface CustomCommand {
 /**
  * The command files of a workspace. Later directories win: the project's over the user's, `.chimera` over `.opencode`, plural over
  * singular. What another program keeps in `.claude` counts where nothing else has its name.
+ *
+ * @example
+ * const commands = await discoverCommands({ home: homedir(), cwd });
  */
 export async function discoverCommands(places: {
   readonly home: string;
@@ -37,7 +40,12 @@ export async function discoverCommands(places: {
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Text of a command file -> command; null for an empty one. Front matter that cannot be read makes the whole text the body. */
+/**
+ * Text of a command file -> command; null for an empty one. Front matter that cannot be read makes the whole text the body.
+ *
+ * @example
+ * const command = await parseCommand("Review $1 with care.", "/home/me/.chimera/commands/review.md");
+ */
 export async function parseCommand(text: string, source: string): Promise<CustomCommand | null> {
   if (text.trim() === "") return null;
   const { head, body } = await parseFrontMatter(text);
@@ -58,6 +66,9 @@ export interface CommandArguments {
 /**
  * Template + arguments -> prompt, in one pass: no argument is looked at again, no shell runs, no file is read. Throws RangeError when
  * there are too many arguments or the result would be too large.
+ *
+ * @example
+ * if (command) session.prompt({ text: renderCommand(command, splitArguments("src/page.ts")) });
  */
 export function renderCommand(command: CustomCommand, { positional, named }: CommandArguments): string {
   if (positional.length + named.size > MAX_ARGUMENTS) {
@@ -78,7 +89,12 @@ export function renderCommand(command: CustomCommand, { positional, named }: Com
   });
 }
 
-/** Splits the text after a command's name as a shell would: quotes group, `key=value` is named. */
+/**
+ * Splits the text after a command's name as a shell would: quotes group, `key=value` is named.
+ *
+ * @example
+ * splitArguments("fix 'two words' depth=2"); // positional: "fix", "two words"; named: depth -> "2"
+ */
 export function splitArguments(text: string): CommandArguments {
   const positional: string[] = [];
   const named = new Map<string, string>();

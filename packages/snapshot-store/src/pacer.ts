@@ -6,6 +6,16 @@ export interface Pacer {
 
 const SLICE_MS = 10;
 
+/**
+ * Lets long work give way to the event loop every few milliseconds.
+ *
+ * @example
+ * const pacer = createPacer(signal);
+ * for (const file of files) {
+ *   hash(file);
+ *   await pacer.pause();
+ * }
+ */
 export function createPacer(signal?: AbortSignal): Pacer {
   let started = performance.now();
   return {

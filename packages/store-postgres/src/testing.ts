@@ -54,18 +54,35 @@ interface Programs {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Whether this machine can run a server. */
+/**
+ * Whether this machine can run a server.
+ *
+ * @example
+ * test.runIf(canStartPostgres(process.env))("two nodes share a session", run);
+ */
 export function canStartPostgres(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env["CHIMERA_TEST_POSTGRES"]) || findPrograms(env) !== null;
 }
 
-/** Uses the server that CHIMERA_TEST_POSTGRES names, or starts one. */
+/**
+ * Uses the server that CHIMERA_TEST_POSTGRES names, or starts one.
+ *
+ * @example
+ * const server = await startPostgres(process.env);
+ * const database = await server.database();
+ */
 export async function startPostgres(env: NodeJS.ProcessEnv): Promise<TestServer> {
   const given = env["CHIMERA_TEST_POSTGRES"];
   return given ? { ...databasesOf(given), stop: async () => {} } : startOwnPostgres(env);
 }
 
-/** @param settings of the server, by name. */
+/**
+ * @param settings of the server, by name.
+ *
+ * @example
+ * const server = await startOwnPostgres(process.env, { max_connections: "20" });
+ * await server.kill("SIGKILL");
+ */
 export async function startOwnPostgres(
   env: NodeJS.ProcessEnv,
   settings: Readonly<Record<string, string>> = {},

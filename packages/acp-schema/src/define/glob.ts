@@ -20,11 +20,24 @@ const MAX_STEPS = 2_000_000;
 /** How many steps the compilation of one character of a pattern counts as. */
 const COMPILING = 4;
 
+/**
+ * The steps that one match may take, to be shared by patterns that are matched together.
+ *
+ * @example
+ * const meter = createMeter();
+ * const matches = patterns.map((pattern) => compileGlob(pattern, "path", meter)); // they share one limit
+ */
 export function createMeter(): Meter {
   return { left: MAX_STEPS };
 }
 
-/** Compiles a pattern for many matches. It may hold `*`, `**`, `?`, `[abc]`, `[a-z]`, `[!a]` and, in paths, `{a,b}`. */
+/**
+ * Compiles a pattern for many matches. It may hold `*`, `**`, `?`, `[abc]`, `[a-z]`, `[!a]` and, in paths, `{a,b}`.
+ *
+ * @example
+ * const isTest = compileGlob("src/*.test.{ts,tsx}", "path");
+ * isTest("src/page.test.tsx"); // true
+ */
 export function compileGlob(pattern: string, flavour: GlobFlavour, metered = createMeter()): GlobMatch {
   if (pattern.length > MAX_PATTERN) return () => false;
   metered.left -= pattern.length * COMPILING;

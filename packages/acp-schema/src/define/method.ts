@@ -29,6 +29,12 @@ export type Result<M extends Method> = M["result"] extends v.GenericSchema ? v.I
 
 /** Makes a side's rows from `name: [params, result, gate?]` for requests and `name: [params, null, gate?]` for notifications. */
 // @__NO_SIDE_EFFECTS__
+/**
+ * Rows as methods that one side answers.
+ *
+ * @example
+ * const methods = methodsOf("agent", { "session/cancel": [CancelNotification, null] });
+ */
 export function methodsOf<const T extends Record<string, RowSource>>(side: Side, rows: T): MethodsOf<T> {
   const methods: Record<string, Method> = {};
   for (const method in rows) {

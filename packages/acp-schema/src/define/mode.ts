@@ -22,6 +22,12 @@ export function running<S extends v.GenericSchema>(schema: S, wrap: (run: Valida
 
 /** The writing mode: accepts exactly the values that the specification allows, and returns the same value unrepaired. */
 // @__NO_SIDE_EFFECTS__
+/**
+ * The same schema, refusing keys that it does not name, at any depth.
+ *
+ * @example
+ * v.safeParse(strict(PromptRequest), { sessionId: "s", prompt: [], extra: 1 }).success; // false
+ */
 export function strict<S extends v.GenericSchema>(schema: S): v.GenericSchema<v.InferInput<S>, v.InferInput<S>> {
   const run: Validate = (dataset, config) => {
     const { value } = dataset;

@@ -10,28 +10,54 @@ export interface Lost {
   readonly reason: "damaged" | "missing" | "truncated";
 }
 
-/** Whether an entry is a run of lost records. A record with the type `lost` has an id, so it is not one. */
+/**
+ * Whether an entry is a run of lost records. A record with the type `lost` has an id, so it is not one.
+ *
+ * @example
+ * for (const entry of entries) if (isLost(entry)) console.warn(describeLost(entry));
+ */
 export function isLost(entry: { readonly type: string } | Lost): entry is Lost {
   return entry.type === "lost" && "last" in entry && !("id" in entry);
 }
 
-/** How many records a run has lost. */
+/**
+ * How many records a run has lost.
+ *
+ * @example
+ * lostCount({ type: "lost", seq: 7, last: 9, reason: "damaged" }); // 3
+ */
 export function lostCount({ seq, last }: Lost): number {
   return last - seq + 1;
 }
 
-/** A sentence about lost records, for people. */
+/**
+ * A sentence about lost records, for people.
+ *
+ * @example
+ * console.warn(describeLost(entry));
+ */
 export function describeLost({ seq, last }: Lost): string {
   return seq === last ? `record ${seq} cannot be read` : `records ${seq} to ${last} cannot be read`;
 }
 
-/** The notice that replaces lost records wherever a program reads a log: `Loss` of `../http`. */
+/**
+ * The notice that replaces lost records wherever a program reads a log: `Loss` of `../http`.
+ *
+ * @example
+ * const shown = isLost(entry) ? lostNotice(entry) : entry;
+ */
 export function lostNotice(lost: Lost) {
   const metadata = { level: "error", text: describeLost(lost) } as const;
   return { type: "notice", turn: null, metadata, missing: { first: lost.seq, last: lost.last } } as const;
 }
 
-/** Whether a record type ends a turn. The last record of each turn has such a type, and no other record of it does. */
+/**
+ * Whether a record type ends a turn. The last record of each turn has such a type, and no other record of it does.
+ *
+ * @example
+ * endsTurn("agent_result"); // true
+ * endsTurn("turn_end"); // false
+ */
 export function endsTurn(type: string): boolean {
   return type === "agent_result" || type === "cancelled";
 }
@@ -40,6 +66,10 @@ export function endsTurn(type: string): boolean {
  * Upgrades records of earlier programs for folds; raw replay shows them unchanged. Returns a function that returns a record unchanged, or
  * with the present names if it is an older one. It returns null for an older record without a counterpart and for an invalid record, since
  * a log may hold any line. Each log needs a function of its own, because an older record belongs to the turn of the last prompt before it.
+ *
+ * @example
+ * const upgrade = createUpgrade();
+ * for (const record of log) fold.apply(upgrade(record));
  */
 export function createUpgrade(): <R extends SessionEvent>(record: R) => R | null {
   let turns = 0;
@@ -53,7 +83,12 @@ export function createUpgrade(): <R extends SessionEvent>(record: R) => R | null
   };
 }
 
-/** Upgrades the metadata of an older record to the present names. */
+/**
+ * Upgrades the metadata of an older record to the present names.
+ *
+ * @example
+ * upgradeMetadata("text_delta", { content: "hi" }, 1); // { text: "hi" }
+ */
 export function upgradeMetadata(type: string, metadata: Fields, turn: number): object {
   return Object.hasOwn(OLDER, type) ? OLDER[type]!(metadata, turn) : metadata;
 }

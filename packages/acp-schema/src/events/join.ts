@@ -15,6 +15,13 @@ export type JoinedRecord = SessionRecord & { readonly began?: number };
 
 export type Join = ReturnType<typeof createJoin>;
 
+/**
+ * A fold that joins deltas as they come.
+ *
+ * @example
+ * const join = createJoin();
+ * const whole = [...log.flatMap((record) => join.push(record)), ...join.end()];
+ */
 export function createJoin() {
   const upgrade = createUpgrade();
   /** The last delta of the unfinished block. */

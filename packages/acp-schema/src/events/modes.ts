@@ -26,6 +26,13 @@ export const FLAG_OPTIONS = {
 } as const satisfies Record<string, keyof Flags>;
 export type FlagOption = keyof typeof FLAG_OPTIONS;
 
+/**
+ * Whether a config option is one of the flags that a mode stands for.
+ *
+ * @example
+ * isFlagOption("read_only"); // true
+ * isFlagOption("model"); // false
+ */
 export function isFlagOption(id: string): id is FlagOption {
   return Object.hasOwn(FLAG_OPTIONS, id);
 }
@@ -33,7 +40,12 @@ export function isFlagOption(id: string): id is FlagOption {
 /** The prefix of an engine's own settings among the options of a session. */
 export const ENGINE_OPTION = "engine:";
 
-/** The mode of a set of flags: read-only wins, auto needs both approvals, and everything else is review. */
+/**
+ * The mode of a set of flags: read-only wins, auto needs both approvals, and everything else is review.
+ *
+ * @example
+ * modeOf({ autoApproveWrites: true, autoApproveExecute: false, readOnly: false }); // "review"
+ */
 export function modeOf(flags: Flags): Mode {
   if (flags.readOnly) return "read-only";
   return flags.autoApproveWrites && flags.autoApproveExecute ? "auto" : "review";

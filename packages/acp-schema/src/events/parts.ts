@@ -83,17 +83,32 @@ export function createParts(): Parts {
   };
 }
 
-/** The text of a reply, without its reasoning. */
+/**
+ * The text of a reply, without its reasoning.
+ *
+ * @example
+ * textOf({ parts: [{ type: "reasoning", text: "hm" }, { type: "text", text: "Done." }] }); // "Done."
+ */
 export function textOf({ parts }: { readonly parts: readonly Part[] }): string {
   return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** The calls of a reply, in order. */
+/**
+ * The calls of a reply, in order.
+ *
+ * @example
+ * const names = callsOf(message).map((call) => call.name);
+ */
 export function callsOf({ parts }: { readonly parts: readonly Part[] }): CallPart[] {
   return parts.filter((part) => part.type === "call");
 }
 
-/** How many messages of a turn, after its prompt, the summary of a `compaction` record replaces. */
+/**
+ * How many messages of a turn, after its prompt, the summary of a `compaction` record replaces.
+ *
+ * @example
+ * const kept = messages.slice(summedUp(messages, record.metadata.from_call));
+ */
 export function summedUp(messages: readonly Message[], fromCall: string | null | undefined): number {
   if (fromCall === undefined) return 0;
   if (fromCall === null) return Math.max(0, messages.length - 1);
@@ -106,12 +121,22 @@ export function summedUp(messages: readonly Message[], fromCall: string | null |
 /** By record type, the field of the metadata that no client sees: a provider's seal, an engine's memory. */
 const HIDDEN: Readonly<Record<string, string>> = { part_end: "seal", agent_session: "state" };
 
-/** Whether records of this type have a field that no client sees. */
+/**
+ * Whether records of this type have a field that no client sees.
+ *
+ * @example
+ * if (hasHidden(record.type)) show(asShown(record));
+ */
 export function hasHidden(type: string): boolean {
   return Object.hasOwn(HIDDEN, type);
 }
 
-/** A record or an event without the field that no client sees. */
+/**
+ * A record or an event without the field that no client sees.
+ *
+ * @example
+ * response.write(JSON.stringify(asShown(record)));
+ */
 export function asShown<E extends { readonly type: string }>(event: E): E {
   if (!hasHidden(event.type)) return event;
   const { [HIDDEN[event.type]!]: _hidden, ...shown } = (event as E & { readonly metadata?: Record<string, unknown> })

@@ -59,6 +59,13 @@ export interface CodingAgent {
   close(): Promise<void>;
 }
 
+/**
+ * The agent with everything around it: agent definitions, instructions, skills, MCP servers, tools and long outputs.
+ *
+ * @example
+ * const coding = createCodingAgent({ home: homedir(), env: process.env, resolveModel: createModels({ env: process.env, chain: anthropicFirst }) });
+ * const sessions = createSessions({ ...deps, agent: coding.agent });
+ */
 export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const { env = {}, confine, mcpNetwork: network, mcpPatienceMs: patienceMs } = options;
   const surroundings = createSurroundings(options);
@@ -167,7 +174,12 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   };
 }
 
-/** The directory with the long outputs of a session, which that session may read. */
+/**
+ * The directory with the long outputs of a session, which that session may read.
+ *
+ * @example
+ * const directory = outputsIn(join(home, "outputs"), sessionId);
+ */
 export function outputsIn(root: string, sessionId: string): string {
   return join(root, fileName(sessionId));
 }

@@ -82,6 +82,12 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
   },
 ];
 
+/**
+ * The offered tools that an agent may use.
+ *
+ * @example
+ * const tools = toolsOf(definition, builtinTools());
+ */
 export function toolsOf({ tools }: AgentDefinition, offered: readonly Tool[]): Tool[] {
   if (tools === null) return [...offered];
   const wanted = tools.map((name) => compileGlob(name.toLowerCase(), "rule"));
@@ -93,7 +99,12 @@ export function definitionOf(name: string, agents: readonly AgentDefinition[]): 
   return agents.find((agent) => agent.name === name) ?? (BUILTIN_AGENTS[0] as AgentDefinition);
 }
 
-/** What the policy needs to know about the agent with that name. */
+/**
+ * What the policy needs to know about the agent with that name.
+ *
+ * @example
+ * const policy = createPolicy({ agent: (name) => permissionOf(name, agents) });
+ */
 export function permissionOf(named: string, agents: readonly AgentDefinition[]): AgentPermission {
   const { name, permission, rules, source } = definitionOf(named, agents);
   return { name, permission, rules, trusted: source !== "project" };
@@ -103,7 +114,12 @@ export interface LoadedAgents extends Loaded {
   readonly agents: readonly AgentDefinition[];
 }
 
-/** Reads the user's and the project's agents: `agent/*.md` and `agents/*.md` in `.opencode` and `.chimera`, and `.claude/agents/*.md`. */
+/**
+ * Reads the user's and the project's agents: `agent/*.md` and `agents/*.md` in `.opencode` and `.chimera`, and `.claude/agents/*.md`.
+ *
+ * @example
+ * const { agents, problems } = await loadAgents({ home: homedir(), cwd, trusted: false });
+ */
 export async function loadAgents({ home, cwd, trusted }: Places): Promise<LoadedAgents> {
   const problems: string[] = [];
   const untrusted: string[] = [];
@@ -137,7 +153,13 @@ export function agentFolders(root: string): string[] {
   return FOLDERS.map((folder) => join(root, folder));
 }
 
-/** `loadAgents` for any directory, with a cache that lasts until the files change. */
+/**
+ * `loadAgents` for any directory, with a cache that lasts until the files change.
+ *
+ * @example
+ * const agentsIn = createAgentList(homedir(), (cwd) => trusted.has(cwd));
+ * const { agents } = await agentsIn(cwd);
+ */
 export function createAgentList(
   home: string,
   isTrusted: (cwd: string) => boolean,

@@ -30,7 +30,12 @@ export function instructionPlaces({ home, cwd }: Roots): readonly InstructionPla
   return [...userPlaces(home), ...projectPlaces(cwd)];
 }
 
-/** Reads all of them. If they do not all fit, those closest to the working directory get room first and the person's own last. */
+/**
+ * Reads all of them. If they do not all fit, those closest to the working directory get room first and the person's own last.
+ *
+ * @example
+ * const { text, problems } = await loadInstructions({ home: homedir(), cwd });
+ */
 export async function loadInstructions({ home, cwd }: Roots): Promise<Instructions> {
   const [user, project] = await Promise.all([readAll(userPlaces(home)), readAll(projectPlaces(cwd))]);
   const problems: string[] = [];

@@ -25,6 +25,12 @@ export interface PromptFacts {
   readonly instructions: string;
 }
 
+/**
+ * The system prompt of an agent in a workspace.
+ *
+ * @example
+ * const system = systemPrompt({ ...facts, agent, cwd, date: "2026-11-17" });
+ */
 export function systemPrompt(facts: PromptFacts): string {
   const { agent, instructions, servers, skills } = facts;
   const said = servers.map(({ server, text }) => `### ${server}\n${text}`).join("\n\n");

@@ -108,6 +108,9 @@ export function looksBinary(head: Buffer): boolean {
 /**
  * A workspace on the local disk, without an editor and without undo. `readText` and `writeText` take canonical paths and follow no
  * link, so a checked path cannot lead elsewhere.
+ *
+ * @example
+ * const conversation = createConversation(agent, { workspace: localWorkspace(process.cwd()), settings });
  */
 export function localWorkspace(cwd: string, directories: readonly string[] = []): Workspace {
   return {

@@ -24,7 +24,12 @@ export interface Loaded {
   readonly untrusted: readonly string[];
 }
 
-/** Null for a file that does not exist, leads out of `root`, is too large or is not text. */
+/**
+ * Null for a file that does not exist, leads out of `root`, is too large or is not text.
+ *
+ * @example
+ * const rules = await readTextBeneath(cwd, join(cwd, "permissions.json"));
+ */
 export async function readTextBeneath(root: string, path: string): Promise<string | null> {
   if (!existsSync(join(root, path))) return null;
   try {
@@ -52,6 +57,10 @@ export async function listBeneath(root: string, directory: string, ending: strin
 /**
  * Caches a value that is loaded from files until one of them changes. A check costs one stat per file; loading would delay each turn
  * by milliseconds. A directory counts together with the files directly in it. Each key has one value; the keys used last are kept.
+ *
+ * @example
+ * const cached = whileUnchanged<Rules>();
+ * const rules = await cached(cwd, () => [join(cwd, "rules.json")], () => loadRules(cwd));
  */
 export function whileUnchanged<T>(): (
   key: string,

@@ -65,14 +65,24 @@ export function namesOf({ name, aliases }: Pick<Tool, "name" | "aliases">): stri
   return [name, ...aliases].map((each) => each.toLowerCase());
 }
 
-/** The tools that `allowed` names; null allows all. */
+/**
+ * The tools that `allowed` names; null allows all.
+ *
+ * @example
+ * allowedTools(builtinTools(), ["Read", "search"]).map((tool) => tool.name); // ["Read", "search"]
+ */
 export function allowedTools(tools: readonly Tool[], allowed: readonly string[] | null): readonly Tool[] {
   if (allowed === null) return tools;
   const wanted = new Set(allowed.map((name) => name.toLowerCase()));
   return tools.filter((tool) => namesOf(tool).some((name) => wanted.has(name)));
 }
 
-/** The tool with this name or alias. A tool's own name wins over another tool's alias. */
+/**
+ * The tool with this name or alias. A tool's own name wins over another tool's alias.
+ *
+ * @example
+ * findTool("read_file", builtinTools())?.name; // "Read"
+ */
 export function findTool(name: string, tools: readonly Tool[]): Tool | undefined {
   const key = name.toLowerCase();
   return tools.find((tool) => tool.name.toLowerCase() === key) ?? tools.find((tool) => namesOf(tool).includes(key));

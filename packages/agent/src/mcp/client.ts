@@ -63,7 +63,12 @@ const MAX_PAGES = 20;
 const MAX_LISTED = 500;
 const MAX_INSTRUCTIONS = 2_000;
 
-/** Connects and does the handshake. Throws `mcp_connect` with the reason when that fails. */
+/**
+ * Connects and does the handshake. Throws `mcp_connect` with the reason when that fails.
+ *
+ * @example
+ * const client = await connectMcp(server, { cwd, directories: [], env: process.env, signal });
+ */
 export async function connectMcp(server: ConfiguredServer, options: McpClientOptions): Promise<McpClient> {
   const bounds = await boundsFor(server, options);
   let listed: Promise<McpTool[]> | null = null;

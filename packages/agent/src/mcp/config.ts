@@ -39,7 +39,12 @@ export function mcpConfigFiles(
   };
 }
 
-/** A server in a later file replaces one with the same name. A bad entry is reported and leaves the others in force. */
+/**
+ * A server in a later file replaces one with the same name. A bad entry is reported and leaves the others in force.
+ *
+ * @example
+ * const { servers, untrusted } = await loadMcpConfig({ home: homedir(), cwd });
+ */
 export async function loadMcpConfig({ home, cwd, file, trusted = false }: McpConfigOptions): Promise<LoadedMcpConfig> {
   const user = await readServers(mcpConfigFiles(home, cwd).user);
   const project = await readProjectServers(cwd);
@@ -53,6 +58,12 @@ export async function loadMcpConfig({ home, cwd, file, trusted = false }: McpCon
   };
 }
 
+/**
+ * The servers in a configuration's text. `source` names the text in notices.
+ *
+ * @example
+ * const { servers } = parseMcpConfig('{"mcpServers":{"files":{"command":"files-mcp"}}}', "mcp.json");
+ */
 export function parseMcpConfig(text: string, source: string): McpConfig {
   let document: unknown;
   try {

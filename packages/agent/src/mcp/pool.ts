@@ -44,6 +44,12 @@ export interface McpPool {
   closeAll(): Promise<void>;
 }
 
+/**
+ * Connections to MCP servers, shared by the sessions that name the same server.
+ *
+ * @example
+ * const pool = createMcpPool({ env: process.env, patienceMs: 5_000 });
+ */
 export function createMcpPool(options: McpPoolOptions = {}): McpPool {
   const sessions = new Map<string, SessionServers>();
   const close = async (sessionId: string) => {

@@ -37,7 +37,12 @@ export function adaptTool(server: string, tool: McpTool, client: McpClient): Too
   };
 }
 
-/** `mcp__server__tool`, with the characters and length that every model provider accepts. */
+/**
+ * `mcp__server__tool`, with the characters and length that every model provider accepts.
+ *
+ * @example
+ * mcpToolName("files", "read"); // "mcp__files__read"
+ */
 export function mcpToolName(server: string, tool: string): string {
   const full = `mcp__${clean(server)}__${clean(tool)}`;
   if (full.length <= MAX_NAME) return full;

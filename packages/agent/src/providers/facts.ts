@@ -47,7 +47,12 @@ export function factsOf(provider: ProviderName, model: string): ModelFacts | nul
   return alike && { ...alike, price: null };
 }
 
-/** The names of a provider's models, newest first; empty for a provider without a list. */
+/**
+ * The names of a provider's models, newest first; empty for a provider without a list.
+ *
+ * @example
+ * const [newest] = listedModels("anthropic");
+ */
 export function listedModels(provider: ProviderName): string[] {
   const { facts: list } = providers[provider] as ProviderRow;
   return list ? rowsOf(list).map(([name]) => name) : [];

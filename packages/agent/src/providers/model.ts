@@ -101,7 +101,13 @@ export function budgetOf(effort: Effort, maxOutput = Number.POSITIVE_INFINITY): 
   return Math.min(TOKENS[effort], maxOutput / 2);
 }
 
-/** Null for any other value, which leaves the choice to the model. */
+/**
+ * Null for any other value, which leaves the choice to the model.
+ *
+ * @example
+ * parseEffort("high"); // "high"
+ * parseEffort("very"); // null
+ */
 export function parseEffort(value: unknown): EffortChoice | null {
   const level = typeof value === "string" ? value.toLowerCase() : "";
   return level === "off" ? level : (EFFORTS.find((effort) => effort === level) ?? null);

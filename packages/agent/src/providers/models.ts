@@ -59,6 +59,9 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
 /**
  * The names that the provider of a model lists, written in the same form as `name`. Null when the provider has no list or does not answer
  * in time, or when the table of facts has the model.
+ *
+ * @example
+ * const names = await servedModels("ollama/llama4", { env: process.env, chain: anthropicFirst });
  */
 export async function servedModels(name: string, { env, chain, packages }: ModelsOptions): Promise<string[] | null> {
   try {
@@ -74,7 +77,13 @@ export async function servedModels(name: string, { env, chain, packages }: Model
   }
 }
 
-/** The message for a key that the provider of a model refuses; null when it accepts the key, needs none or cannot be asked. */
+/**
+ * The message for a key that the provider of a model refuses; null when it accepts the key, needs none or cannot be asked.
+ *
+ * @example
+ * const refusal = await keyRefusal("", { env: process.env, chain: anthropicFirst });
+ * if (refusal) console.error(refusal);
+ */
 export async function keyRefusal(name: string, { env, chain }: ModelsOptions): Promise<string | null> {
   try {
     await askList((await import("./resolve.js")).modelAddress(name, env, chain), createPost({ env }), LIST_MS);

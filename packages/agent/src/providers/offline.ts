@@ -3,6 +3,12 @@ import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 import type { Model, ModelEvent, ModelMessage, ModelTool } from "./model.js";
 
+/**
+ * A small deterministic model that needs no network: it understands plain requests, and really calls the tools.
+ *
+ * @example
+ * const agent = createAgent({ resolveModel: () => createOfflineModel() });
+ */
 export function createOfflineModel(): Model {
   return {
     provider: "offline",

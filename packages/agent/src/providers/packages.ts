@@ -25,7 +25,12 @@ export interface PackagedModel {
   readonly model: string;
 }
 
-/** Finds the row for a model's name; null for a model of another provider. */
+/**
+ * Finds the row for a model's name; null for a model of another provider.
+ *
+ * @example
+ * packagedModel("bedrock/nova", { bedrock: { package: "@ai-sdk/amazon-bedrock" } });
+ */
 export function packagedModel(name: string, rows: ProviderPackages["rows"]): PackagedModel | null {
   const trimmed = name.trim();
   const at = trimmed.indexOf("/");
@@ -33,7 +38,12 @@ export function packagedModel(name: string, rows: ProviderPackages["rows"]): Pac
   return at < 0 || provider === undefined ? null : { provider, model: trimmed.slice(at + 1) };
 }
 
-/** Finds an installed package: the file to import, and its version. Null when it is not installed. */
+/**
+ * Finds an installed package: the file to import, and its version. Null when it is not installed.
+ *
+ * @example
+ * const found = await findPackage("@ai-sdk/mistral", directory);
+ */
 export async function findPackage(
   spec: string,
   directory: string,
@@ -47,7 +57,12 @@ export async function findPackage(
   return entry ? { entry: join(folder, entry), version: String(manifest["version"] ?? "") } : null;
 }
 
-/** The command that installs a package where `findPackage` searches. */
+/**
+ * The command that installs a package where `findPackage` searches.
+ *
+ * @example
+ * console.error(`Run: ${installCommand("@ai-sdk/mistral", directory)}`);
+ */
 export function installCommand(spec: string, directory: string): string {
   return `npm install --prefix ${directory} ${splitSpec(spec)[0]}`;
 }

@@ -29,7 +29,13 @@ export interface PostOptions {
   readonly env?: Env;
 }
 
-/** Makes a post function with its own pool of kept-alive connections. Idle connections do not keep the process alive. */
+/**
+ * Makes a post function with its own pool of kept-alive connections. Idle connections do not keep the process alive.
+ *
+ * @example
+ * const post = createPost({ env: process.env });
+ * const resolveModel = createModels({ env: process.env, chain: anthropicFirst, post });
+ */
 export function createPost({ idleMs: asked = 300_000, env = {} }: PostOptions = {}): Post {
   const idleMs = Math.min(requireDelay("idleMs", asked), LONGEST_TIMER_MS);
   const transports = new Map<string, Promise<Transport>>();

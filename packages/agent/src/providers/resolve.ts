@@ -23,7 +23,12 @@ export interface ModelAddress {
   readonly refusal: string;
 }
 
-/** Throws `model_unavailable` when the environment does not say how to reach the provider. */
+/**
+ * Throws `model_unavailable` when the environment does not say how to reach the provider.
+ *
+ * @example
+ * const { provider, model } = modelAddress("openai/gpt-4o", process.env, openaiFirst);
+ */
 export function modelAddress(name: string, env: Env, chain: Chain): ModelAddress {
   const { row: route, provider, model, served, base } = routeOf(name, env, chain);
   const usual: ProviderRow = providers[provider];

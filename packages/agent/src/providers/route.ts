@@ -15,7 +15,12 @@ export interface Route {
   readonly base: string;
 }
 
-/** An empty name lets the chain choose a model for which there is a key. Without any key that is `offline`. */
+/**
+ * An empty name lets the chain choose a model for which there is a key. Without any key that is `offline`.
+ *
+ * @example
+ * routeOf("ollama/llama4", process.env, anthropicFirst).provider; // "ollama"
+ */
 export function routeOf(name: string, env: Env, chain: Chain): Route {
   const model = name.trim() || defaultModel(env, chain);
   const row = routeFor(model, env) as RouteRow;
@@ -31,12 +36,22 @@ export function routeOf(name: string, env: Env, chain: Chain): Route {
   return { row, provider, model, served: model.slice(start.length), base };
 }
 
-/** The model for an empty name. */
+/**
+ * The model for an empty name.
+ *
+ * @example
+ * defaultModel({ OPENAI_API_KEY: "..." }, anthropicFirst); // the chain's model for that key
+ */
 export function defaultModel(env: Env, chain: Chain): string {
   return chain.find((row) => env[row.env])?.model ?? "offline";
 }
 
-/** All providers, and whether the environment says how to reach them. */
+/**
+ * All providers, and whether the environment says how to reach them.
+ *
+ * @example
+ * listProviders(process.env).filter(({ configured }) => configured).map(({ name }) => name);
+ */
 export function listProviders(env: Env): { name: ProviderName; configured: boolean }[] {
   return (Object.entries(providers) as [ProviderName, ProviderRow][]).map(([name, row]) => ({
     name,
@@ -44,12 +59,22 @@ export function listProviders(env: Env): { name: ProviderName; configured: boole
   }));
 }
 
-/** Whether the environment sets up any provider whose models are listed in `facts.json`. */
+/**
+ * Whether the environment sets up any provider whose models are listed in `facts.json`.
+ *
+ * @example
+ * if (hasListedModels(process.env)) showPicker();
+ */
 export function hasListedModels(env: Env): boolean {
   return Object.values(providers as Record<string, ProviderRow>).some((row) => row.facts && isSetUp(row, env));
 }
 
-/** Models for a picker: the default model and the newest `listed` models of each provider that has a key. The lists are `listedModels` of the facts. */
+/**
+ * Models for a picker: the default model and the newest `listed` models of each provider that has a key. The lists are `listedModels` of the facts.
+ *
+ * @example
+ * const choices = suggestModels(process.env, anthropicFirst, listedModels);
+ */
 export function suggestModels(env: Env, chain: Chain, listed: (provider: ProviderName) => readonly string[]): string[] {
   const ready = (Object.entries(providers) as [ProviderName, ProviderRow][]).filter(([, row]) => isSetUp(row, env));
   const newest = ready.flatMap(([name]) =>

@@ -50,6 +50,12 @@ const input = v.object({
 });
 type BashInput = v.InferOutput<typeof input>;
 
+/**
+ * The tool that runs shell commands.
+ *
+ * @example
+ * const bash = createBashTool({ env: process.env });
+ */
 export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
   const env = cleanEnvironment(options.env);
   const shell = findShell(options.env ?? {});

@@ -20,7 +20,12 @@ export interface BuiltinToolOptions {
   readonly bash?: BashOptions;
 }
 
-/** In the order in which they are shown. The tools keep no state, so one set serves every session. */
+/**
+ * In the order in which they are shown. The tools keep no state, so one set serves every session.
+ *
+ * @example
+ * const agent = createAgent({ resolveModel, tools: builtinTools({ bash: { env: process.env } }) });
+ */
 export function builtinTools(options: BuiltinToolOptions = {}): Tool[] {
   return [
     readTool,
@@ -43,7 +48,12 @@ export function builtinTools(options: BuiltinToolOptions = {}): Tool[] {
   ];
 }
 
-/** The named tools, in the order of `tools`. Throws `unknown_tool` with the valid names. Names of MCP tools are not checked. */
+/**
+ * The named tools, in the order of `tools`. Throws `unknown_tool` with the valid names. Names of MCP tools are not checked.
+ *
+ * @example
+ * resolveTools(["read_file", "bash"], builtinTools()).map((tool) => tool.name); // ["Read", "Bash"]
+ */
 export function resolveTools(names: readonly string[], tools: readonly Tool[]): Tool[] {
   const wanted = names.map((name) => name.trim()).filter((name) => name !== "");
   const unknown = wanted.filter((name) => !name.toLowerCase().startsWith("mcp__") && !findTool(name, tools));

@@ -13,7 +13,20 @@ export type ToolParts<I> = Omit<Tool<I>, "input" | "inputSchema" | "aliases"> & 
   readonly input: v.GenericSchema<unknown, I>;
 };
 
-/** Makes a tool whose errors become results: `run` rejects only when aborted. Reading `inputSchema` throws if the input has none. */
+/**
+ * Makes a tool whose errors become results: `run` rejects only when aborted. Reading `inputSchema` throws if the input has none.
+ *
+ * @example
+ * const clock = defineTool({
+ *   name: "clock",
+ *   description: "Says what time it is.",
+ *   kind: "read",
+ *   parallel: true,
+ *   input: v.object({}),
+ *   describe: () => ({ title: "clock", locations: [], touches: { reads: [], writes: [] } }),
+ *   run: async () => ({ success: true, output: new Date().toISOString() }),
+ * });
+ */
 export function defineTool<I>(parts: ToolParts<I>): Tool<I> {
   let schema: JsonSchema | undefined;
   return {

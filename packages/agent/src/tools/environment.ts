@@ -20,7 +20,12 @@ const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Keeps the known names of `inherited`, drops addresses that carry a password, and fills in a path and a home. */
+/**
+ * Keeps the known names of `inherited`, drops addresses that carry a password, and fills in a path and a home.
+ *
+ * @example
+ * const child = spawn("npm", ["test"], { env: cleanEnvironment(process.env) });
+ */
 export function cleanEnvironment(
   inherited: Variables = {},
   platform: NodeJS.Platform = process.platform,

@@ -12,6 +12,12 @@ const MAX_UNREAD = 1024 * 1024;
 /** Most characters of a job's output that are recorded. */
 const MAX_RECORDED = 256 * 1024;
 
+/**
+ * The commands of one session that go on after their call. Each change becomes an event.
+ *
+ * @example
+ * const jobs = createJobs((event) => memory.emit(event));
+ */
 export function createJobs(emit: (event: AgentEvent) => void): Jobs {
   const jobs = new Map<string, Job>();
   let turn = 0;

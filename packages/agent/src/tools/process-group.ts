@@ -26,6 +26,12 @@ const MARK = "CHIMERA_GROUP";
 const LAP_MS = 10_000;
 const MAX_ROUNDS = 8;
 
+/**
+ * Starts a program in a process group of its own, so that everything it starts can be ended with it.
+ *
+ * @example
+ * const group = spawnGroup("npm", ["test"], { cwd, env: cleanEnvironment(process.env) });
+ */
 export function spawnGroup(file: string, args: readonly string[], options: GroupOptions): ProcessGroup {
   const mark = `${MARK}=${crypto.randomUUID()}`;
   const started = performance.now();

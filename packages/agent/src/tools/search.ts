@@ -24,6 +24,12 @@ const input = v.object({
 });
 type SearchInput = v.InferOutput<typeof input>;
 
+/**
+ * The tool that searches files: by ripgrep where it is installed, otherwise by Node alone.
+ *
+ * @example
+ * const search = createSearchTool({ ripgrep: false });
+ */
 export function createSearchTool({ ripgrep = true }: SearchOptions = {}): Tool<SearchInput> {
   return defineTool({
     name: "search",

@@ -16,6 +16,12 @@ export interface WebFetchOptions {
   readonly limitMs?: number;
 }
 
+/**
+ * The tool that fetches public pages as text.
+ *
+ * @example
+ * const agent = createAgent({ resolveModel, tools: [...builtinTools(), createWebFetchTool()] });
+ */
 export function createWebFetchTool(options: WebFetchOptions = {}): Tool<{ url: string }> {
   return defineTool({
     name: "web_fetch",

@@ -60,7 +60,12 @@ export function lineId(line: string): string {
   return line.slice(at, at + 12);
 }
 
-/** The time stamp at the end of a line. */
+/**
+ * The time stamp at the end of a line.
+ *
+ * @example
+ * const { ts } = { ts: lineTs(line) };
+ */
 export function lineTs(line: string): string {
   return line.slice(-26, -2);
 }
@@ -159,6 +164,9 @@ export function encodeBatch<E extends EventBody>(
 /**
  * The lines of entries as bytes, for a backend that keeps bytes. It sets each appended entry's checksum from these bytes, so that it is
  * computed once. The next call reuses the returned memory.
+ *
+ * @example
+ * writeSync(fd, encodeLines(entries));
  */
 export function encodeLines(entries: readonly Entry<EventBody>[]): Buffer {
   let text = "";
@@ -180,7 +188,12 @@ export function encodeLines(entries: readonly Entry<EventBody>[]): Buffer {
   return bytes;
 }
 
-/** The entry with the line of this layout: a record of another layout is encoded again and keeps its number and time. */
+/**
+ * The entry with the line of this layout: a record of another layout is encoded again and keeps its number and time.
+ *
+ * @example
+ * const { line } = withChecksum(entry);
+ */
 export function withChecksum<E extends EventBody>(entry: Entry<E>): Entry<E> {
   const bytes = Buffer.from(entry.line);
   if (verifiedSeq(bytes, 0, bytes.length) === entry.seq) return entry;

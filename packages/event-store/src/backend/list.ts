@@ -13,6 +13,9 @@ export interface RowSource<S> {
 /**
  * Filters, orders (newest first, ties by id) and cuts one page, looking up no more rows than it must. A cursor names a position
  * in the order, not an offset, so sessions that appear or disappear between pages neither repeat nor hide others.
+ *
+ * @example
+ * const { sessions, next } = await pageOf(ids, { touched: (id) => times.get(id) ?? null, row: readRow }, { limit: 20 });
  */
 export async function pageOf<S extends object>(
   ids: Iterable<string>,

@@ -58,7 +58,12 @@ export function readEntries<E extends EventBody>(
   };
 }
 
-/** Groups entries into batches of about 64 KiB. */
+/**
+ * Groups entries into batches of about 64 KiB.
+ *
+ * @example
+ * for (const batch of batches(entries)) await deliver(batch);
+ */
 export function* batches<T extends LogEntry<EventBody>>(entries: Iterable<T>): Generator<readonly T[]> {
   let batch: T[] = [];
   let bytes = 0;

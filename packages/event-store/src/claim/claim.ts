@@ -28,6 +28,11 @@ const HOLDER_BYTES = 64 * 1024;
  * Takes the claim, or throws StoreError `claimed` with the holder. A provably dead holder loses it at once, any other only after
  * its heartbeat has stood still for 30 s. A process never removes a claim file to take over: it links a complete file to the
  * next generation's name, which succeeds for exactly one process, and the highest name is never unlinked.
+ *
+ * @example
+ * const heartbeat = createHeartbeat(join(root, "beats"));
+ * const held = claim(join(root, "job.claim"), { heartbeat });
+ * held.release();
  */
 export function claim(path: string, options: { readonly heartbeat: Heartbeat }): Claim {
   const { heartbeat } = options;
@@ -55,7 +60,12 @@ export function claimUnseen(unseen: string, path: string, heartbeat: Heartbeat):
   return createClaim(path, 1, false);
 }
 
-/** The holder of the path, or null. That process may be dead. */
+/**
+ * The holder of the path, or null. That process may be dead.
+ *
+ * @example
+ * const holder = claimHolder(join(root, "job.claim"));
+ */
 export function claimHolder(path: string): Holder | null {
   const top = highest(listClaim(path).generations);
   return top === 0 ? null : readHolder(path, top);

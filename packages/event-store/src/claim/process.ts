@@ -11,7 +11,13 @@ export interface ProcessIdentity {
   readonly startedAt: number | null;
 }
 
-/** Null when no such process runs; a zombie counts as ended. */
+/**
+ * Null when no such process runs; a zombie counts as ended.
+ *
+ * @example
+ * const server = identify(pid);
+ * if (server && isStillThere(server)) process.kill(pid, "SIGTERM");
+ */
 export function identify(pid: number): ProcessIdentity | null {
   // To `kill`, 0 and negative numbers are process groups.
   if (!Number.isSafeInteger(pid) || pid < 1) return null;
@@ -19,12 +25,25 @@ export function identify(pid: number): ProcessIdentity | null {
   return exists(pid) ? platform(pid) : null;
 }
 
+/**
+ * Whether this very process still runs: a later process with its pid is another one.
+ *
+ * @example
+ * const before = identify(pid);
+ * if (before && !isStillThere(before)) console.log("it has ended");
+ */
 export function isStillThere(identity: ProcessIdentity): boolean {
   const now = identify(identity.pid);
   return now !== null && now.start === identity.start;
 }
 
-/** The holder's process if it runs here; "elsewhere" when its pid belongs to another machine or pid namespace. */
+/**
+ * The holder's process if it runs here; "elsewhere" when its pid belongs to another machine or pid namespace.
+ *
+ * @example
+ * const running = findHolder(holder);
+ * if (running === null) console.log("its process has ended");
+ */
 export function findHolder(holder: Holder): ProcessIdentity | "elsewhere" | null {
   const boot = bootId();
   if (boot === null || holder.boot !== boot) {
@@ -37,7 +56,12 @@ export function findHolder(holder: Holder): ProcessIdentity | "elsewhere" | null
   return holder.start === null || found?.start === holder.start ? found : null;
 }
 
-/** Describes a running process so that `findHolder` finds it again; null when there is none. */
+/**
+ * Describes a running process so that `findHolder` finds it again; null when there is none.
+ *
+ * @example
+ * const holder = describeProcess(process.pid);
+ */
 export function describeProcess(pid: number): Holder | null {
   const found = identify(pid);
   if (found === null) return null;

@@ -12,11 +12,24 @@ export interface ExampleTable<S> {
   readonly changes: EventEmitter;
 }
 
+/**
+ * The rows that all handles of an example store share, as the nodes of a database do.
+ *
+ * @example
+ * const table = createExampleTable<{ title: string }>();
+ * const node = createStore(createExampleBackend(table));
+ */
 export function createExampleTable<S>(): ExampleTable<S> {
   return { rows: new Map(), changes: new EventEmitter().setMaxListeners(0) };
 }
 
-/** The smallest backend, shaped like one on a database: its writes are asynchronous, and other handles are notified of them. */
+/**
+ * The smallest backend, shaped like one on a database: its writes are asynchronous, and other handles are notified of them.
+ *
+ * @example
+ * const table = createExampleTable<{ title: string }>();
+ * const [one, other] = [createStore(createExampleBackend(table)), createStore(createExampleBackend(table))];
+ */
 export function createExampleBackend<E extends EventBody, S extends object>(table: ExampleTable<S>): Backend<E, S> {
   const { rows, changes } = table;
   const own = new WeakSet<object>();

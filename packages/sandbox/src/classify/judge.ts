@@ -45,6 +45,9 @@ const BOUNDS: readonly { readonly what: RegExp; readonly most: number; readonly 
  * Judges a shell command without running it: `allow` if it only reads the workspace or a rule allows it, `deny` for catastrophes or if a
  * rule denies it, `ask` for everything else, including unclear text. This saves the person questions. It is not the wall, which is the
  * operating system's task.
+ *
+ * @example
+ * classify("git log --oneline", { workspace: { cwd: process.cwd() } }).decision; // "allow"
  */
 export function classify(command: string, options: ClassifyOptions): Verdict {
   if (Buffer.byteLength(command) > MAX_COMMAND_BYTES) return ask("high", "the command is too long to judge");

@@ -8,6 +8,9 @@ export interface CommandRules {
 /**
  * Whether a rule matches the words of a parsed command. `*` matches any text; at the end it stops at a word boundary: `git status*` matches
  * `git status -s` but not `git statusx`. A word with blanks never matches as several words.
+ *
+ * @example
+ * matchRule("npm run *", ["npm", "run", "test"]); // true
  */
 export function matchRule(pattern: string, argv: readonly string[]): boolean {
   const rule = pattern.trim().replace(/\s+/g, " ");

@@ -10,7 +10,13 @@ import {
 } from "node:fs";
 import { sep } from "node:path";
 
-/** Whether `path` is `root` or is below it. Both must be absolute and resolved. */
+/**
+ * Whether `path` is `root` or is below it. Both must be absolute and resolved.
+ *
+ * @example
+ * isInside("/work/project/src", "/work/project"); // true
+ * isInside("/work/project-2", "/work/project"); // false
+ */
 export function isInside(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }

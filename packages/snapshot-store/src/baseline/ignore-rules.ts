@@ -31,7 +31,12 @@ export function isAlwaysIgnored(name: string): boolean {
   return ALWAYS_IGNORED.has(name) || name.startsWith(STAGE_PREFIX) || isDraft(name);
 }
 
-/** The text of a directory's `.gitignore`; empty when there is none. A link is not followed, as in git. */
+/**
+ * The text of a directory's `.gitignore`; empty when there is none. A link is not followed, as in git.
+ *
+ * @example
+ * const rules = rulesBelow(above, directory, readIgnoreFile(join(directory, ".gitignore")));
+ */
 export function readIgnoreFile(path: string): string {
   let fd: number | null = null;
   try {
@@ -45,7 +50,12 @@ export function readIgnoreFile(path: string): string {
   }
 }
 
-/** The rules of a directory with this ignore text; without text it shares its parent's. */
+/**
+ * The rules of a directory with this ignore text; without text it shares its parent's.
+ *
+ * @example
+ * rulesBelow(above, "/work", "dist/\n").ignores("/work/dist", true); // true
+ */
 export function rulesBelow(parent: IgnoreRules, directory: string, text: string): IgnoreRules {
   if (text.trim() === "") return parent;
   const { own, stepsLeft } = matcher(text, parent.stepsLeft ?? MAX_STEPS);

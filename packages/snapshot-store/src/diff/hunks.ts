@@ -10,7 +10,12 @@ const MAX_LINES = 500_000;
 /** Lines between two looks at the clock. */
 const STRETCH = 2048;
 
-/** Empty when the texts are the same; null when they have too many lines to compare. */
+/**
+ * Empty when the texts are the same; null when they have too many lines to compare.
+ *
+ * @example
+ * await unifiedHunks("a\n", "b\n"); // "@@ -1 +1 @@\n-a\n+b\n"
+ */
 export async function unifiedHunks(before: string, after: string): Promise<string | null> {
   const pacer = createPacer();
   const old = await paced(splitting(before), pacer);

@@ -22,7 +22,12 @@ const MAX_DEPTH = 4;
 /** Lines between two looks at the clock. */
 const STRETCH = 2048;
 
-/** The changes in order, with unchanged lines between any two. */
+/**
+ * The changes in order, with unchanged lines between any two.
+ *
+ * @example
+ * const changes = await lineChanges(["a", "b"], ["a", "c"], createPacer());
+ */
 export async function lineChanges(old: readonly string[], now: readonly string[], pacer: Pacer): Promise<Change[]> {
   const changes: Change[] = [];
   const passages: Passage[] = [{ oldStart: 0, oldEnd: old.length, newStart: 0, newEnd: now.length, depth: 0 }];

@@ -15,7 +15,12 @@ export function isStageName(name: unknown): boolean {
   return typeof name === "string" && /^\.chimera-restore-[0-9a-f]{12}$/.test(name);
 }
 
-/** A name that no other writer uses. */
+/**
+ * A name that no other writer uses.
+ *
+ * @example
+ * writeFileSync(join(directory, draftName()), content);
+ */
 export function draftName(): string {
   return `.chimera-${process.pid}-${here()}.${randomUUID()}.tmp`;
 }
@@ -24,7 +29,12 @@ export function isDraft(name: string): boolean {
   return name.startsWith(".chimera-") && DRAFT.test(name);
 }
 
-/** Removes the drafts of ended processes. `at` returns the address of a name in the directory, and of the directory itself for `.`. */
+/**
+ * Removes the drafts of ended processes. `at` returns the address of a name in the directory, and of the directory itself for `.`.
+ *
+ * @example
+ * await sweepDrafts((name) => join(directory, name));
+ */
 export async function sweepDrafts(at: (name: string) => string | Buffer): Promise<void> {
   for (const name of (await readdir(at(".")).catch(() => [])).filter(isDraft)) {
     const stats = await lstat(at(name)).catch(() => null);
