@@ -13,6 +13,7 @@ import { validateAnswer } from "@chimera/client/validate";
 import { expect, onTestFinished, test } from "vitest";
 import { addressOf, startProgram } from "./program.js";
 import { repositoryRoot, scratchTree } from "./scratch.js";
+import { freePort } from "./server.js";
 
 const KILLS = Number(process.env["CHIMERA_KILLS"] ?? 20);
 const CUTS = Number(process.env["CHIMERA_CUTS_OF_STREAMS"] ?? 1000);
@@ -382,11 +383,3 @@ test("startServer runs a server of one's own", async () => {
   await server.close();
   await expect(createClient({ url: server.url, retries: 0 }).health()).rejects.toMatchObject({ code: "unreachable" });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}

@@ -1,4 +1,5 @@
 // A built program that serves HTTP, and a client that shows statuses, bodies and frames as they are.
+import { createServer } from "node:net";
 import { serverEvents } from "@chimera/client";
 import { addressOf, type Program, type Surroundings, startProgram } from "./program.js";
 
@@ -102,4 +103,14 @@ export async function* framesOf(response: Response, signal = new AbortController
   for await (const events of serverEvents(response, signal))
     for (const { id, event, data } of events)
       if (event !== "") yield { ...(id !== undefined && { id: Number(id) }), event, data: JSON.parse(data) };
+}
+
+/** A port of 127.0.0.1 that nothing listened on a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
 }
