@@ -28,7 +28,7 @@ export function SessionList() {
         <input
           type="search"
           aria-label="Search sessions"
-          placeholder="Search; Enter looks into conversations"
+          placeholder="Search (Enter: also inside)"
           value={sought.value}
           onInput={(event) => {
             sought.value = event.currentTarget.value;

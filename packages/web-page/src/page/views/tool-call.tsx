@@ -24,7 +24,7 @@ export function ToolCall({ item, show }: { readonly item: CallItem; readonly sho
           choose(!isOpen);
         }}
       >
-        <span class="tool">{tool}</span> <span class="title">{title === tool ? "" : title}</span>
+        <span class="tool">{tool}</span> <span class="title">{withoutName(title, tool)}</span>
         <span class="state">
           {decision && `${decision}, `}
           {STATES[state]}
@@ -46,6 +46,12 @@ export function ToolCall({ item, show }: { readonly item: CallItem; readonly sho
       )}
     </details>
   );
+}
+
+/** Most titles begin with the tool's name, which stands before them already. */
+function withoutName(title: string, tool: string): string {
+  const [first, ...rest] = title.split(" ");
+  return first === tool ? rest.join(" ") : title;
 }
 
 export function Arguments({ args }: { readonly args: Readonly<Record<string, unknown>> }) {
