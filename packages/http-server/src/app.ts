@@ -133,7 +133,7 @@ export function createApp(deps: AppDeps): App {
       const theirs = person && tableFor(person);
       if (theirs && routes[name].tier === "admin") await requireChange(theirs.shared, c.req.param("id") ?? "");
       const handle = theirs?.table[name] ?? ownHandle;
-      if (method !== "GET") refuseForeignBody(c);
+      if (method !== "GET") await refuseForeignBody(c);
       if (c.req.url.includes("?")) noteUnknown(c, name, "query", [...new URL(c.req.url).searchParams.keys()]);
       if (method !== "GET" && !("body" in routes[name])) await readNoBody(c, name);
       return finishAnswer(c, await answerAnywhere(c, handle, deps.peers));

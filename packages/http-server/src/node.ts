@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { boundConnections } from "./connections.js";
 import { LIMITS } from "./limits.js";
+import { serveOtherProtocols } from "./other-protocols.js";
 import { headersFor, refuse } from "./outside-app.js";
 import type { Early } from "./probes.js";
 
@@ -62,17 +63,23 @@ export async function listen(
       server.close(() => resolve());
     }));
   const load = async () => {
-    const [loaded, { getRequestListener, RequestError }, { createUpgrade }, { answerMalformed, refusalOf }] =
-      await Promise.all([
-        typeof app === "function" ? app(server) : app,
-        import("@hono/node-server"),
-        import("./upgrade.js"),
-        import("./unreadable.js"),
-      ]);
+    const [
+      loaded,
+      { getRequestListener, RequestError },
+      { createUpgrade },
+      { answerMalformed, refusalOf, refuseTunnel },
+    ] = await Promise.all([
+      typeof app === "function" ? app(server) : app,
+      import("@hono/node-server"),
+      import("./upgrade.js"),
+      import("./unreadable.js"),
+    ]);
     const isPrivate = options.path !== undefined;
     const fetch = (request: Request, env: object) =>
       loaded.fetch(request, (isPrivate ? { ...env, isPrivate } : env) as never);
     const serve = getRequestListener(fetch, {
+      // A balancer that speaks HTTP/1.0 names no host; by this name it is answered what any other that is not served is.
+      hostname: "unnamed.invalid",
       errorHandler(error) {
         // Answered below, where the request is at hand.
         if (error instanceof RequestError) throw error;
@@ -81,12 +88,16 @@ export async function listen(
     });
     answer = (incoming, outgoing) =>
       serve(incoming, outgoing).catch((error: Error) => refuse(outgoing, refusalOf(incoming, error.message)));
-    return { answer, upgrade: createUpgrade(fetch), answerMalformed };
+    return { answer, upgrade: createUpgrade(fetch), answerMalformed, refuseTunnel };
   };
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
   });
+  const loaded = () => {
+    begin();
+    return serving;
+  };
   /** Connections that have not asked anything yet, and requests that nothing was answered to. */
   const silent = new Set<Duplex>();
   const unanswered = new Set<ServerResponse>();
@@ -98,8 +109,7 @@ export async function listen(
     if (closing) return turnAway(outgoing);
     if (answer) return answer(incoming, outgoing);
     if (options.early?.(incoming, outgoing)) return;
-    begin();
-    serving.then(
+    loaded().then(
       ({ answer }) => answer(incoming, outgoing),
       () => outgoing.destroy(),
     );
@@ -111,23 +121,16 @@ export async function listen(
     silent.add(socket);
     socket.once("close", () => silent.delete(socket));
   });
-  server.on("upgrade", (incoming, socket, head) => {
+  const onTaken = (socket: Duplex) => {
     silent.delete(socket);
-    socket.on("error", () => {});
-    if (closing) return void socket.destroy();
     upgraded.add(socket);
     socket.once("close", () => upgraded.delete(socket));
-    begin();
-    serving.then(
-      ({ upgrade }) => upgrade(incoming, socket, head),
-      () => socket.destroy(),
-    );
-  });
+  };
+  serveOtherProtocols(server, { isClosing: () => closing, unanswered, onTaken, loaded });
   server.on("clientError", (error, socket) => {
     const isAnswered = [...unanswered].some(({ socket: own, headersSent }) => own === socket && headersSent);
     if (closing || isAnswered) return void socket.destroy();
-    begin();
-    serving.then(
+    loaded().then(
       ({ answerMalformed }) => answerMalformed(error, socket),
       () => socket.destroy(),
     );
@@ -137,9 +140,7 @@ export async function listen(
   if (onLines) {
     const { splitLines } = await import("./socket-path.js");
     splitLines(server, (socket) => {
-      silent.delete(socket);
-      upgraded.add(socket);
-      socket.once("close", () => upgraded.delete(socket));
+      onTaken(socket);
       onLines(socket);
     });
   }

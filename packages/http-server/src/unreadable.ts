@@ -1,10 +1,11 @@
-/** Requests that never reach the app: no URL can be made of them, or they break the rules of HTTP. */
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+/** Requests that never reach the app: no URL can be made of them, they ask for a tunnel, or they break the rules of HTTP. */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { bodyOf, headersFor, type Refusal } from "./outside-app.js";
+import { bodyOf, headersFor, type Refusal, refuse } from "./outside-app.js";
 
 /** The refusal of a request of which no URL can be made, because of its Host or of its target. @param why what was said of it */
-export function refusalOf({ headers: { host = "" } }: IncomingMessage, why = ""): Refusal {
+export function refusalOf(incoming: IncomingMessage & { readonly authority?: string }, why = ""): Refusal {
+  const host = incoming.headers.host ?? incoming.authority ?? "";
   return !URL.canParse(`http://${host}`) || /\bhost\b/i.test(why)
     ? { status: 403, error: "bad_host", message: "the Host header names no host" }
     : { status: 400, error: "bad_request", message: "no URL can be made of the target" };
@@ -29,6 +30,14 @@ export function writeOn(
     "connection: close",
   ];
   socket.end(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]));
+}
+
+/** @param peer the connection, which Node has let go of, or with HTTP/2 the response */
+export function refuseTunnel(incoming: IncomingMessage, peer: Duplex | ServerResponse): void {
+  const refusal: Refusal = { status: 405, error: "method_not_allowed", message: "this server is not a proxy" };
+  peer.on("error", () => {});
+  if ("setHeader" in peer) refuse(peer, refusal);
+  else refuseOn(peer, refusal, incoming);
 }
 
 /** Answers what Node could not read as a request. A connection that only broke off is closed. */

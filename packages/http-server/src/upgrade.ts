@@ -1,7 +1,8 @@
-/** A request for another protocol, asked of the app like any other: Host, Origin and token are looked at before the first byte of it. */
+/** A request for a WebSocket, asked of the app like any other: Host, Origin and token are looked at before the first byte of it. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { AppEnv } from "./deps.js";
+import type { Refusal } from "./outside-app.js";
 import { refusalOf, refuseOn, writeOn } from "./unreadable.js";
 
 export function createUpgrade(
@@ -13,9 +14,12 @@ export function createUpgrade(
       isTaken = true;
     };
     try {
-      const request = new Request(`http://${incoming.headers.host}${incoming.url}`, { headers: headersOf(incoming) });
+      const scheme = "encrypted" in socket ? "https" : "http";
+      const request = new Request(`${scheme}://${incoming.headers.host}${incoming.url}`, {
+        headers: headersOf(incoming),
+      });
       const response = await fetch(request, { incoming, upgrade: { socket, head, accept } });
-      if (!isTaken) await refuse(socket, response);
+      if (!isTaken) await refuse(incoming, socket, response);
     } catch {
       if (!isTaken) refuseOn(socket, refusalOf(incoming), incoming);
     }
@@ -35,8 +39,15 @@ function headersOf({ headers }: IncomingMessage): Headers {
   return new Headers(known);
 }
 
-async function refuse(socket: Duplex, response: Response): Promise<void> {
+const NOT_HERE: Refusal = { status: 400, error: "bad_upgrade", message: "the only WebSocket here is that of GET /acp" };
+
+/** An answer for which no other protocol is needed may be a stream without an end. */
+async function refuse(incoming: IncomingMessage, socket: Duplex, response: Response): Promise<void> {
+  if (response.status < 400) {
+    await response.body?.cancel();
+    return refuseOn(socket, NOT_HERE, incoming);
+  }
   const headers = [...response.headers].filter(([name]) => name !== "content-length");
   const body = Buffer.from(await response.arrayBuffer());
-  writeOn(socket, response.status < 400 ? 426 : response.status, headers, body);
+  writeOn(socket, response.status, headers, body);
 }

@@ -24,6 +24,38 @@ test.each([
   expect([status, text]).toEqual([400, expect.stringContaining(`"${code}"`)]);
 });
 
+test.each([
+  ["is not UTF-8", Buffer.from('{"a":"\xff"}', "latin1"), "", 400, "invalid_json"],
+  ["breaks off inside a character", Buffer.from('{"a":"\xe2\x82', "latin1"), "", 400, "invalid_json"],
+  ["holds half of a pair as UTF-8", Buffer.from('{"a":"\xed\xa0\x80"}', "latin1"), "", 400, "invalid_json"],
+  ["is UTF-16", Buffer.from("{}", "utf16le"), "", 400, "invalid_json"],
+  [
+    "is packed",
+    Buffer.from("H4sIAAAAAAAAA6uuBQBDv6ajAgAAAA==", "base64"),
+    "Content-Encoding: gzip\r\n",
+    415,
+    "json_required",
+  ],
+])("a body that %s is refused, and not read as something else", async (_, body, header, expected, code) => {
+  const served = await serve();
+  const whole = `Content-Length: ${body.length}\r\n\r\n${body.toString("latin1")}`;
+  const chunks = `Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body.toString("latin1")}\r\n0\r\n\r\n`;
+  for (const rest of [whole, chunks]) {
+    const bytes = Buffer.from(`${HEAD}${header}Connection: close\r\n${rest}`, "latin1");
+    const { status, text } = await sendRaw(served.port, bytes);
+    expect([status, text]).toEqual([expected, expect.stringContaining(`"${code}"`)]);
+  }
+  expect(served.sessions.live()).toHaveLength(0);
+});
+
+test("a body without a type is refused also where no header says that there is one, as in HTTP/2", async () => {
+  const { app } = await serve();
+  const headers = { host: "localhost", authorization: `Bearer ${MASTER}` };
+  const send = async (body: Blob | null) =>
+    (await app.request("http://localhost/session", { method: "POST", headers, body })).status;
+  expect([await send(new Blob(["{}"])), await send(new Blob([])), await send(null)]).toEqual([415, 201, 201]);
+});
+
 test("names that mean something to JavaScript mean nothing here", async () => {
   const served = await serve();
   const body = '{"__proto__":{"working_dir":"/etc"},"constructor":{"prototype":{"x":1}}}';

@@ -224,7 +224,11 @@ export async function eventually(condition: () => boolean | Promise<boolean>, ms
 }
 
 /** Sends bytes as they are and reads what comes until the server closes, or until the headers and a moment have passed. */
-export async function sendRaw(port: number, bytes: string, ms = 5000): Promise<{ status: number; text: string }> {
+export async function sendRaw(
+  port: number,
+  bytes: string | Buffer,
+  ms = 5000,
+): Promise<{ status: number; text: string }> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
   let text = "";

@@ -28,7 +28,7 @@ export function guard(options: {
     setAll(c, { ...EVERY_ANSWER, "X-Request-Id": requestId });
     const named = hostInTarget(c);
     const isServed = hostAllowed(c.req.header("host") ?? authorityOf(c)) && (named === null || hostAllowed(named));
-    if (!isServed && !(c.req.method === "GET" && isProbe(c.req.path))) {
+    if (!isServed && !((c.req.method === "GET" || c.req.method === "HEAD") && isProbe(c.req.path))) {
       throw new HttpError(403, "bad_host", "this Host is not served here");
     }
     const origin = c.req.header("origin");

@@ -43,19 +43,20 @@ export async function readNoBody(c: Context<AppEnv>, route: RouteName): Promise<
   noteUnknown(c, route, "body", Object.keys(await readJson(c)));
 }
 
-/** Refuses a body that is not declared as JSON: a page of another origin can send any other type without asking. */
-export function refuseForeignBody(c: Context<AppEnv>): void {
-  const length = c.req.header("content-length");
-  const empty = (length === undefined || /^0+$/.test(length)) && c.req.header("transfer-encoding") === undefined;
-  if (empty && c.req.header("content-type") === undefined) return;
-  if (/^application\/json[ \t]*(;|$)/i.test(c.req.header("content-type") ?? "")) return;
-  throw new HttpError(415, "json_required", "the body must be application/json");
+/** Refuses a body that is not declared as JSON, or is packed: a page of another origin can send any other type without asking. */
+export async function refuseForeignBody(c: Context<AppEnv>): Promise<void> {
+  const type = c.req.header("content-type");
+  if (type === undefined && (await isEmpty(c))) return;
+  if (!/^application\/json[ \t]*(;|$)/i.test(type ?? ""))
+    throw new HttpError(415, "json_required", "the body must be application/json");
+  if (/^(identity)?$/i.test(c.req.header("content-encoding") ?? "")) return;
+  throw new HttpError(415, "json_required", "the body must be sent without a Content-Encoding");
 }
 
 /** A body that breaks off means that the peer has gone; no answer can reach it. */
 export async function readText(c: Context<AppEnv>, limit: number = LIMITS.bodyBytes): Promise<string> {
   try {
-    const text = c.get("body") ?? (await readWhole(c, limit));
+    const text = c.get("body") ?? textOf(await readWhole(c, limit));
     c.set("body", text);
     return text;
   } catch (cause) {
@@ -69,6 +70,14 @@ export async function readText(c: Context<AppEnv>, limit: number = LIMITS.bodyBy
 /** Characters of a body that is worked on in several turns of the event loop. */
 const LARGE = 512 * 1024;
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
+
+/** Only a request of HTTP/1 has to say by its headers whether it has a body. */
+async function isEmpty(c: Context<AppEnv>): Promise<boolean> {
+  const length = c.req.header("content-length");
+  if (length !== undefined) return /^0+$/.test(length);
+  if (c.env?.incoming?.httpVersionMajor === 1) return c.req.header("transfer-encoding") === undefined;
+  return (await readText(c)) === "";
+}
 
 async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
   const text = await readText(c);
@@ -108,14 +117,25 @@ function isContainer(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-async function readWhole(c: Context<AppEnv>, limit: number): Promise<string> {
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+/** A byte that is not UTF-8 would be another character from here on, and nobody would learn of it. */
+function textOf(bytes: ArrayBuffer | Uint8Array): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch (cause) {
+    throw new HttpError(400, "invalid_json", "the body is not UTF-8", { cause });
+  }
+}
+
+async function readWhole(c: Context<AppEnv>, limit: number): Promise<ArrayBuffer | Uint8Array> {
   const declared = c.req.header("content-length");
   if (declared !== undefined) {
     if (Number(declared) > limit) throw tooLarge(limit);
-    return c.req.text();
+    return c.req.arrayBuffer();
   }
   const body = c.req.raw.body;
-  if (!body) return "";
+  if (!body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
@@ -123,7 +143,7 @@ async function readWhole(c: Context<AppEnv>, limit: number): Promise<string> {
     if (size > limit) throw tooLarge(limit);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 function tooLarge(limit: number): HttpError {

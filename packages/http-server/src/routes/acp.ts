@@ -9,6 +9,7 @@ import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readText } from "../request/body.js";
+import { refuseOn } from "../unreadable.js";
 import type { Handlers, RouteDeps } from "./route.js";
 
 /** Names a connection in requests and answers. */
@@ -111,8 +112,6 @@ async function acceptSocket(
   connections: AcpConnections,
   enter: () => Promise<() => void>,
 ): Promise<Response> {
-  if (incoming.headers.upgrade?.toLowerCase() !== "websocket")
-    throw new HttpError(400, "bad_upgrade", "the only upgrade here is to a WebSocket");
   const [{ WebSocketServer }, { socketChannel }] = await Promise.all([
     import("ws"),
     import("../acp/socket-channel.js"),
@@ -127,6 +126,9 @@ async function acceptSocket(
   const leave = await enter();
   socket.once("close", leave);
   const id = connections.admit(caller);
+  server.on("wsClientError", ({ message }) =>
+    refuseOn(socket, { status: 400, error: "bad_upgrade", message }, incoming),
+  );
   server.on("headers", (headers) => headers.push(`${CONNECTION}: ${id}`));
   accept();
   server.handleUpgrade(incoming, socket, head, (peer) => void connections.begin(caller, socketChannel(peer)));
