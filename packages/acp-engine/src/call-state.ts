@@ -1,7 +1,6 @@
-/** Collects what an engine reports about a call, in all its forms, and decides which file changes are the engine's. */
+/** What is known of a call that an engine reports, and which file changes are the engine's. */
 
 import { resolve } from "node:path";
-import type { ToolCallUpdate } from "@chimera/acp-schema";
 import type { IsMine } from "@chimera/acp-schema/agent";
 import type { Location, ToolContent, ToolKind } from "@chimera/acp-schema/events";
 
@@ -31,50 +30,6 @@ export function isWriting({ kind }: Pick<CallState, "kind">): boolean {
 /** Whether the call may write and the engine did not ask for permission. */
 export function isUnasked(call: CallState): boolean {
   return isWriting(call) && !call.asked;
-}
-
-export function argsOf(raw: unknown): Record<string, unknown> {
-  if (raw === undefined || raw === null) return {};
-  return typeof raw === "object" && !Array.isArray(raw) ? (raw as Record<string, unknown>) : { input: raw };
-}
-
-export function locationsOf(
-  locations: readonly { path: string; line?: number | null | undefined }[] | null | undefined,
-): Location[] {
-  return (locations ?? []).map(({ path, line }) => (line == null ? { path } : { path, line }));
-}
-
-export function contentOf(content: NonNullable<ToolCallUpdate["content"]>): {
-  text: string;
-  shown: ToolContent[];
-} {
-  const texts: string[] = [];
-  const shown = content.flatMap((item): ToolContent[] => {
-    if (item.type === "diff")
-      return [{ type: "diff", path: item.path, old_text: item.oldText ?? null, new_text: item.newText }];
-    // The engine was not offered terminals, so nothing here can show this one.
-    if (item.type !== "content") return [];
-    if (item.content.type !== "text") return [{ type: "block", block: item.content }];
-    texts.push(item.content.text);
-    return [];
-  });
-  return { text: texts.join("\n"), shown };
-}
-
-/** New output of a command, which some agents send beside the content. */
-export function terminalText(call: ToolCallUpdate): string {
-  const output = (call as { _meta?: { terminal_output?: { data?: unknown } } })._meta?.terminal_output;
-  return typeof output?.data === "string" ? output.data : "";
-}
-
-export function outputOf(raw: unknown): string {
-  if (typeof raw === "string") return raw;
-  if (typeof raw !== "object" || raw === null) return "";
-  for (const key of ["output", "formatted_output", "stdout", "aggregated_output", "text"]) {
-    const value = (raw as Record<string, unknown>)[key];
-    if (typeof value === "string" && value !== "") return value;
-  }
-  return JSON.stringify(raw);
 }
 
 const READERS: ReadonlySet<ToolKind> = new Set(["read", "search", "think", "fetch", "switch_mode"]);

@@ -1,21 +1,17 @@
 /** Drives the session of an engine behind one of our sessions: opens or restores it, prompts it, cancels it and closes it. */
-import type { McpServer as AcpMcpServer } from "@chimera/acp-schema";
 import type { AgentContext, Turn } from "@chimera/acp-schema/agent";
 import { ENGINE_OPTION } from "@chimera/acp-schema/conversation";
 import type { AgentEvent } from "@chimera/acp-schema/events";
-import { createOutbox, type Outbox } from "@chimera/acp-schema/outbox";
+import { createOutbox } from "@chimera/acp-schema/outbox";
 import { isRpcError } from "@chimera/ndjson-rpc";
 import { createAttribution, isUnasked } from "./call-state.js";
-import { type UnknownUpdate, within } from "./connect-agent.js";
-import { DECLINED, settleElicitation } from "./elicitation.js";
 import { EngineError } from "./errors.js";
-import { limits } from "./limits.js";
-import { createMapper, type Mapper, type OpenAnswer } from "./map-update.js";
+import { createHearing, type RunningTurn } from "./hearing.js";
 import { endOrphan, type Memory, rangesOf, readMemory, writeMemory } from "./memory.js";
-import { CANCELLED, describe, settlePermission } from "./permission.js";
-import type { Lease, Pool } from "./pool.js";
-import { type EngineProgram, orEnded } from "./program.js";
-import { promptOf, retell, serversFor, usageOf } from "./prompt.js";
+import { closeSession, leaveSession, type OpenSession, openSession, setOption } from "./open-session.js";
+import { describe } from "./permission.js";
+import type { Pool } from "./pool.js";
+import { promptEngine, retell } from "./prompt.js";
 
 export interface EngineSessionDeps {
   readonly engine: string;
@@ -32,280 +28,99 @@ export interface EngineSessionDeps {
 export type EngineSession = ReturnType<typeof createEngineSession>;
 
 export function createEngineSession(deps: EngineSessionDeps) {
-  let opened: Opened | null = null;
-  /** The running turn. Without one, events are recorded between turns. */
-  let running: RunningTurn | null = null;
+  const { engine, sessionId, cwd } = deps;
+  const hearing = createHearing();
+  let opened: OpenSession | null = null;
   /** Resolves when the engine has answered the last prompt, because a turn that our session gave up may still run. */
   let answered: Promise<unknown> = Promise.resolve();
-  let ourSession: AgentContext["session"] | null = null;
-
-  const emit = (events: readonly AgentEvent[]): void => {
-    if (!running) {
-      for (const event of events) ourSession?.emit(event);
-      return;
-    }
-    const { outbox } = running;
-    const program = opened?.program;
-    const hadRoom = outbox.pending <= limits.waitingEvents;
-    for (const event of events) outbox.push(event);
-    if (!program || !hadRoom || outbox.pending <= limits.waitingEvents) return;
-    program.pause(true);
-    void outbox.taken().then(() => program.pause(false));
-  };
-
-  const onUpdate = (update: UnknownUpdate): void => {
-    if (!opened) return;
-    // While the engine loads a session it repeats its past, which our log already has.
-    if (opened.isReplaying && !STATE_KINDS.has(String(update["sessionUpdate"]))) return;
-    emit(opened.mapper.of(update));
-  };
-
-  const listener = {
-    onUpdate,
-    async onPermission(asked: Parameters<typeof settlePermission>[1]) {
-      if (!running || !opened) return CANCELLED;
-      const { outbox, context } = running;
-      const { call, events } = opened.mapper.asked(asked.toolCall);
-      emit(events);
-      await outbox.taken();
-      return settlePermission(call, asked, context.ask);
-    },
-    async onElicitation(asked: Parameters<typeof settleElicitation>[0]) {
-      const { toolCallId } = asked as { readonly toolCallId?: string | null };
-      const put = running?.context.question;
-      return put ? settleElicitation(asked, toolCallId ?? "elicitation", put) : DECLINED;
-    },
-  };
-
-  const leave = (): void => {
-    if (!opened) return;
-    const { program, session, release } = opened;
-    program.forget(session);
-    opened = null;
-    release();
-  };
 
   /** Opens a session of the engine that knows the visible conversation, or returns the conversation as text for a new one. */
-  const open = async (turn: Turn, context: AgentContext): Promise<string | null> => {
-    const memory = readMemory(context.session.recall(), deps.engine);
-    const isSamePast = memory?.owner === deps.sessionId && memory.turns === rangesOf(turn.seen);
-    if (opened && !opened.program.ended.aborted && isSamePast && opened.session === memory.session) return null;
-    leave();
+  const open = async (turn: Turn, { session }: AgentContext): Promise<string | null> => {
+    const memory = readMemory(session.recall(), engine);
+    const isSamePast = memory?.owner === sessionId && memory.turns === rangesOf(turn.seen);
+    if (opened && !opened.program.ended.aborted && isSamePast && opened.id === memory.session) return null;
+    if (opened) leaveSession(opened);
+    opened = null;
     if (memory && !deps.isOurs(memory.program?.pid)) endOrphan(memory);
-    const lease = await deps.pool.take(deps.cwd);
-    const { program } = lease;
-    try {
-      const base = {
-        cwd: deps.cwd,
-        mcpServers: serversFor(turn.settings.mcpServers, program.agent.about.agentCapabilities),
-      };
-      const mapper = createMapper(deps.clock);
-      const prepare = (session: string, isReplaying: boolean) => {
-        opened = { ...lease, session, mapper, isReplaying };
-        program.listen(session, listener);
-      };
-      const reasons = isSamePast ? await restore(program, memory, base, prepare) : [];
-      if (reasons === null) return null;
-      const answer = await withLogin(program, () => program.agent.request("session/new", base));
-      prepare(answer.sessionId, false);
-      emit(mapper.opened(answer));
-      const past = retell(turn.history);
-      if (past !== null) emit([notice(whyRetold(deps.engine, memory, isSamePast, reasons))]);
-      return past;
-    } catch (error) {
-      if (opened) leave();
-      else lease.release();
+    const lease = await deps.pool.take(cwd);
+    const { mcpServers } = turn.settings;
+    const remembered = isSamePast ? memory.session : null;
+    const request = { ...deps, lease, mcpServers, remembered, listenerOf: hearing.listenerOf };
+    const found = await openSession(request).catch((error: unknown) => {
+      lease.release();
       throw error;
-    }
-  };
-
-  /** Resumes or loads a remembered session. Returns null if it is open again, or else the reason why each method failed. */
-  const restore = async (
-    program: EngineProgram,
-    memory: Memory,
-    base: { cwd: string; mcpServers: AcpMcpServer[] },
-    prepare: (session: string, isReplaying: boolean) => void,
-  ): Promise<string[] | null> => {
-    const { agentCapabilities } = program.agent.about;
-    const ways = [
-      ["session/resume", agentCapabilities.sessionCapabilities.resume != null],
-      ["session/load", agentCapabilities.loadSession],
-    ] as const;
-    const reasons: string[] = [];
-    for (const [method, isOffered] of ways) {
-      if (!isOffered) continue;
-      try {
-        prepare(memory.session, method === "session/load");
-        const asked = { ...base, sessionId: memory.session };
-        const answer = await withLogin(program, () => within(program.agent.request(method, asked), method));
-        opened!.isReplaying = false;
-        emit(opened!.mapper.opened(answer as OpenAnswer));
-        return null;
-      } catch (error) {
-        program.forget(memory.session);
-        opened = null;
-        if (program.ended.aborted || (error as EngineError).code === "login_needed") throw error;
-        reasons.push(`${method}: ${(error as Error).message}`);
-      }
-    }
-    return reasons;
-  };
-
-  const withLogin = async <T>(program: EngineProgram, call: () => Promise<T>): Promise<T> => {
-    const attempt = () => orEnded(within(call(), "opening a session"), program.ended);
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isRpcError(error) || error.code !== LOGIN_NEEDED) throw error;
-      const ways = program.agent.about.authMethods.map(({ id }) => id);
-      if (deps.auth === undefined || !ways.includes(deps.auth))
-        throw new EngineError(
-          "login_needed",
-          `${deps.engine} needs a login (${ways.join(", ") || "and offers no way to log in"})`,
-          {
-            cause: error,
-          },
-        );
-      await orEnded(
-        within(program.agent.request("authenticate", { methodId: deps.auth }), "authenticate"),
-        program.ended,
-      );
-      return attempt();
-    }
-  };
-
-  const setOption = async (id: string, value: string | boolean): Promise<void> => {
-    if (!opened) return;
-    const { program, session: sessionId, mapper } = opened;
-    const option = mapper.options.find((one) => one.id === id);
-    if (!option || option.value === value) return;
-    const { agent, ended } = program;
-    const request = (method: string, params: object) =>
-      orEnded(within(agent.request(method as never, { sessionId, ...params } as never), method), ended);
-    const setter = mapper.setterOf(id);
-    const type = typeof value === "boolean" ? { type: "boolean" } : {};
-    if (setter) await request(setter, { [setter === "session/set_mode" ? "modeId" : "modelId"]: value });
-    else await request("session/set_config_option", { configId: id, ...type, value });
-    emit(mapper.chose(id, value));
-  };
-
-  const setChosen = async ({ settings }: Turn): Promise<void> => {
-    for (const [id, value] of Object.entries(settings.options)) {
-      if (!id.startsWith(ENGINE_OPTION)) continue;
-      const own = id.slice(ENGINE_OPTION.length);
-      await setOption(own, value).catch((error: Error) =>
-        emit([notice(`${deps.engine} did not accept ${own} = ${value}: ${error.message}`)]),
-      );
-    }
-  };
-
-  const prompt = async (turn: Turn, context: AgentContext, past: string | null): Promise<AgentEvent[]> => {
-    const { program, session, mapper } = opened!;
-    mapper.beginTurn();
-    emit([{ type: "step_start", metadata: { step: 1 } }]);
-    const spentBefore = mapper.spent.costUsd;
-    let kill: NodeJS.Timeout | undefined;
-    const onCancel = () => {
-      program.agent.cancel(session);
-      kill = setTimeout(() => void program.end(), limits.cancelMs);
-    };
-    if (context.signal.aborted) onCancel();
-    else context.signal.addEventListener("abort", onCancel, { once: true });
-    try {
-      const content = promptOf(turn, past, program.agent.about.agentCapabilities);
-      const asked = program.agent.request("session/prompt", { sessionId: session, prompt: content });
-      const answer = await orEnded(asked, program.ended);
-      return [
-        ...mapper.endOpen("the engine did not report the end of this call"),
-        usageOf(mapper, turn.settings.spentUsd - spentBefore, (answer as { readonly usage?: unknown }).usage),
-        { type: "step_end", metadata: { step: 1 } },
-        { type: "turn_end", metadata: { stop_reason: answer.stopReason } },
-      ];
-    } finally {
-      clearTimeout(kill);
-      context.signal.removeEventListener("abort", onCancel);
-    }
-  };
-
-  const remember = (turn: Turn, { session }: AgentContext): Promise<void> => {
-    const owned = { engine: deps.engine, owner: deps.sessionId, session: opened!.session };
-    return session.remember(writeMemory(owned, [...turn.seen, turn.number], opened!.program.pid));
+    });
+    opened = found.session;
+    hearing.emit(opened, found.events);
+    if (found.failures === null) return null;
+    const past = retell(turn.history);
+    if (past !== null) hearing.emit(opened, [notice(whyRetold(engine, memory, isSamePast, found.failures))]);
+    return past;
   };
 
   const work = async (turn: Turn, context: AgentContext): Promise<void> => {
-    const isMine = createAttribution(context.workspace.cwd, () => opened?.mapper.turnCalls() ?? []);
+    const isMine = createAttribution(context.workspace.cwd, () => opened?.mapper.calls.ofTurn() ?? []);
     // Scanning a large workspace for the first time takes seconds, and so does starting most engines, so do both at once.
-    const watching = context.workspace.willRun(deps.engine, { mine: isMine });
+    const watching = context.workspace.willRun(engine, { mine: isMine });
     watching.catch(() => {});
     const past = await open(turn, context);
+    const session = opened!;
     // This is written during the scan. The engine is prompted when both are done.
-    const remembered = remember(turn, context);
+    const owned = { engine, owner: sessionId, session: session.id };
+    const seen = [...turn.seen, turn.number];
+    const remembered = context.session.remember(writeMemory(owned, seen, session.program.pid));
     remembered.catch(() => {});
-    await setChosen(turn);
+    hearing.emit(session, await setChosen(session, turn, engine));
     const ran = await watching;
     await remembered;
-    const last = await prompt(turn, context, past);
-    for (const state of opened?.mapper.turnCalls() ?? [])
+    session.mapper.beginTurn();
+    hearing.emit(session, [{ type: "step_start", metadata: { step: 1 } }]);
+    const last = await promptEngine(session, turn, past, context.signal);
+    for (const state of session.mapper.calls.ofTurn())
       if (isUnasked(state)) await context.ask({ ...describe(state), unasked: true });
     const left = await ran();
-    if (left.length > 0) emit([notice(changedByOthers(left))]);
-    emit(last);
+    if (left.length > 0) hearing.emit(session, [notice(changedByOthers(left))]);
+    hearing.emit(session, last);
   };
 
   return {
     /** Sets one of the engine's own options if its session is open. */
-    set: setOption,
+    async set(id: string, value: string | boolean): Promise<void> {
+      if (opened) hearing.emit(opened, await setOption(opened, id, value));
+    },
     run: (turn: Turn, context: AgentContext) =>
       createOutbox<AgentEvent>(
         async (outbox) => {
-          ourSession = context.session;
           await answered;
-          const current: RunningTurn = { outbox, context };
-          running = current;
-          const worked = work(turn, context).finally(() => {
-            if (running === current) running = null;
-          });
+          const running: RunningTurn = { outbox, context };
+          hearing.begin(running);
+          const worked = work(turn, context).finally(() => hearing.end(running));
           answered = worked.catch(() => {});
-          await worked.catch((error: unknown) => Promise.reject(readable(error, deps.engine)));
+          await worked.catch((error: unknown) => Promise.reject(readable(error, engine)));
         },
         () => {},
       ),
 
     async close() {
-      const { program, session } = opened ?? {};
-      const canClose =
-        program?.agent.about.agentCapabilities.sessionCapabilities.close != null && !program.ended.aborted;
-      if (program && session !== undefined && canClose)
-        await within(program.agent.request("session/close", { sessionId: session }), "session/close", 1000).catch(
-          () => {},
-        );
-      leave();
+      if (opened) await closeSession(opened);
+      opened = null;
     },
   };
 }
 
 // --- internal ---
 
-interface Opened extends Lease {
-  readonly session: string;
-  readonly mapper: Mapper;
-  isReplaying: boolean;
+/** Sets the engine's options that the person has chosen in our session. Returns the events of the changes, and of what it refused. */
+async function setChosen(session: OpenSession, { settings }: Turn, engine: string): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  for (const [id, value] of Object.entries(settings.options)) {
+    if (!id.startsWith(ENGINE_OPTION)) continue;
+    const own = id.slice(ENGINE_OPTION.length);
+    const refused = (error: Error) => [notice(`${engine} did not accept ${own} = ${value}: ${error.message}`)];
+    events.push(...(await setOption(session, own, value).catch(refused)));
+  }
+  return events;
 }
-
-interface RunningTurn {
-  readonly outbox: Outbox<AgentEvent>;
-  readonly context: AgentContext;
-}
-
-/** The error code with which an agent asks for a login. */
-const LOGIN_NEEDED = -32000;
-/** Kinds of updates about the present state of a session and not about its past messages. */
-const STATE_KINDS: ReadonlySet<string> = new Set([
-  "available_commands_update",
-  "current_mode_update",
-  "config_option_update",
-  "usage_update",
-]);
 
 function notice(text: string): AgentEvent {
   return { type: "notice", metadata: { level: "warning", text } };

@@ -1,69 +1,42 @@
-/** Builds a prompt for an engine, and reads the usage from its answer. */
-import type { McpServer as AcpMcpServer, AgentCapabilities, ContentBlock } from "@chimera/acp-schema";
-import type { McpServer, Turn } from "@chimera/acp-schema/agent";
+/** Prompts an engine, cancels its turn, and reads the usage from its answer. */
+import type { AgentCapabilities, ContentBlock } from "@chimera/acp-schema";
+import type { Turn } from "@chimera/acp-schema/agent";
 import type { AgentEvent, Message, Metadata } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { limits } from "./limits.js";
 import type { Mapper } from "./map-update.js";
+import type { OpenSession } from "./open-session.js";
+import { orEnded } from "./program.js";
 
-/** The prompt with only the kinds of content that the engine can read, after the conversation so far if the engine does not know it. */
-export function promptOf(
+/** Runs a turn of the engine and returns the events of its end. A program that ignores the turn's cancel for too long is killed. */
+export async function promptEngine(
+  { program, id, mapper }: OpenSession,
   turn: Turn,
   past: string | null,
-  { promptCapabilities: can }: AgentCapabilities,
-): ContentBlock[] {
-  const { text, content } = turn.prompt;
-  const blocks = (content ?? [{ type: "text", text }]) as readonly ContentBlock[];
-  const sendable = blocks.map((block): ContentBlock => {
-    const isTaken =
-      (block.type !== "image" || can.image) &&
-      (block.type !== "audio" || can.audio) &&
-      (block.type !== "resource" || can.embeddedContext);
-    if (isTaken) return block;
-    const inner = (block as { resource?: { text?: unknown } }).resource?.text;
-    return {
-      type: "text",
-      text: typeof inner === "string" ? inner : `[${block.type} left out, because this agent cannot read it]`,
-    };
-  });
-  return past === null ? sendable : [{ type: "text", text: past }, ...sendable];
-}
-
-/** The MCP servers that the engine can connect to. */
-export function serversFor(servers: readonly McpServer[], { mcpCapabilities: can }: AgentCapabilities): AcpMcpServer[] {
-  const pairs = (record: Readonly<Record<string, string>>) =>
-    Object.entries(record).map(([name, value]) => ({ name, value }));
-  return servers.flatMap((server): AcpMcpServer[] => {
-    if (server.type === "stdio") {
-      const { name, command, args, env } = server;
-      return [{ name, command, args: [...args], env: pairs(env) } as AcpMcpServer];
-    }
-    const { type, name, url, headers } = server;
-    return can[type] ? [{ type, name, url, headers: pairs(headers) } as AcpMcpServer] : [];
-  });
-}
-
-/**
- * The usage after a turn. An engine counts the cost of its own session, and the log counts the cost of our session.
- *
- * @param base - Our cost minus the engine's at the turn's start.
- */
-export function usageOf(mapper: Mapper, base: number, usage: unknown): AgentEvent {
-  const { costUsd, isPriced, used, size } = mapper.spent;
-  const counted = (usage ?? {}) as Readonly<Record<string, unknown>>;
-  const count = (name: string) =>
-    Number.isSafeInteger(counted[name]) && Number(counted[name]) >= 0 ? Number(counted[name]) : 0;
-  const metadata: Metadata<"usage"> = {
-    input: count("inputTokens"),
-    output: count("outputTokens"),
-    cache: count("cachedReadTokens"),
-    reasoning: count("thoughtTokens"),
-    total_usd: Math.max(0, base + costUsd),
-    priced: isPriced,
-    used,
-    size,
+  signal: AbortSignal,
+): Promise<AgentEvent[]> {
+  const { agent, ended } = program;
+  const spentBefore = mapper.spent.costUsd;
+  let kill: NodeJS.Timeout | undefined;
+  const onCancel = () => {
+    agent.cancel(id);
+    kill = setTimeout(() => void program.end(), limits.cancelMs);
   };
-  return { type: "usage", metadata };
+  if (signal.aborted) onCancel();
+  else signal.addEventListener("abort", onCancel, { once: true });
+  try {
+    const content = promptOf(turn, past, agent.about.agentCapabilities);
+    const answer = await orEnded(agent.request("session/prompt", { sessionId: id, prompt: content }), ended);
+    return [
+      ...mapper.calls.endOpen("the engine did not report the end of this call"),
+      usageOf(mapper, turn.settings.spentUsd - spentBefore, (answer as { readonly usage?: unknown }).usage),
+      { type: "step_end", metadata: { step: 1 } },
+      { type: "turn_end", metadata: { stop_reason: answer.stopReason } },
+    ];
+  } finally {
+    clearTimeout(kill);
+    signal.removeEventListener("abort", onCancel);
+  }
 }
 
 /** The conversation as text, for an engine that does not know it: the newest messages if not all fit. Null for an empty conversation. */
@@ -85,6 +58,48 @@ export function retell(history: readonly Message[]): string | null {
 }
 
 // --- internal ---
+
+/** The prompt with only the kinds of content that the engine can read, after the conversation so far if the engine does not know it. */
+function promptOf(turn: Turn, past: string | null, { promptCapabilities: can }: AgentCapabilities): ContentBlock[] {
+  const { text, content } = turn.prompt;
+  const blocks = (content ?? [{ type: "text", text }]) as readonly ContentBlock[];
+  const sendable = blocks.map((block): ContentBlock => {
+    const isTaken =
+      (block.type !== "image" || can.image) &&
+      (block.type !== "audio" || can.audio) &&
+      (block.type !== "resource" || can.embeddedContext);
+    if (isTaken) return block;
+    const inner = (block as { resource?: { text?: unknown } }).resource?.text;
+    return {
+      type: "text",
+      text: typeof inner === "string" ? inner : `[${block.type} left out, because this agent cannot read it]`,
+    };
+  });
+  return past === null ? sendable : [{ type: "text", text: past }, ...sendable];
+}
+
+/**
+ * The usage after a turn. An engine counts the cost of its own session, and the log counts the cost of our session.
+ *
+ * @param base - Our cost minus the engine's at the turn's start.
+ */
+function usageOf(mapper: Mapper, base: number, usage: unknown): AgentEvent {
+  const { costUsd, isPriced, used, size } = mapper.spent;
+  const counted = (usage ?? {}) as Readonly<Record<string, unknown>>;
+  const count = (name: string) =>
+    Number.isSafeInteger(counted[name]) && Number(counted[name]) >= 0 ? Number(counted[name]) : 0;
+  const metadata: Metadata<"usage"> = {
+    input: count("inputTokens"),
+    output: count("outputTokens"),
+    cache: count("cachedReadTokens"),
+    reasoning: count("thoughtTokens"),
+    total_usd: Math.max(0, base + costUsd),
+    priced: isPriced,
+    used,
+    size,
+  };
+  return { type: "usage", metadata };
+}
 
 const OPENING = "This conversation began in a session that no longer exists. Its messages and tool calls so far:";
 const CLOSING = "End of the conversation so far. Continue with the following request:";

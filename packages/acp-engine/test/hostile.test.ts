@@ -16,6 +16,17 @@ test.each([
   expect(log.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: true } });
 });
 
+test.each(["constructor", "toString", "__proto__"])(
+  "an update of the kind %s is kept like any unknown kind",
+  async (kind) => {
+    const at = place();
+    const { sessions } = open(at);
+    const log = await turn(await sessions.create({ cwd: at.cwd }), sessions, `kind ${kind}\nsay still here`);
+    expect(log.find(({ type }) => type === "vendor")?.metadata).toMatchObject({ name: kind });
+    expect(log.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: true, output: "still here" } });
+  },
+);
+
 test("a call of a method that the engine was not offered gets an error", async () => {
   const at = place();
   const { sessions, trouble } = open(at);

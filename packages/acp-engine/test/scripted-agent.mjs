@@ -206,6 +206,8 @@ const ORDERS = {
   title: async (session, title) => update(session.id, { sessionUpdate: "session_info_update", title }),
   notice: async (session, title) => update(session.id, { sessionUpdate: "notice", severity: "warning", title }),
   unknown: async (session) => update(session.id, { sessionUpdate: "hologram", depth: 3 }),
+  kind: async (session, kind) =>
+    update(session.id, { sessionUpdate: kind, content: { type: "text", text: "from nowhere" } }),
   again: async (session) => {
     for (let i = 0; i < 2; i++) {
       update(session.id, { sessionUpdate: "tool_call", toolCallId: "same", title: `call ${i}`, kind: "read" });
