@@ -7,6 +7,7 @@ import * as sdk from "@agentclientprotocol/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { launch } from "./clients/editor.js";
 import { running, SCRIPTED, scriptedHome } from "./engine-rows.js";
+import { startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 import { type Server, type SseFrame, startServer, until } from "./server.js";
 
@@ -188,6 +189,31 @@ test("its environment has what every command gets and what its row passes, and n
   const names = text(frames).split(",");
   expect(names).toEqual(expect.arrayContaining(["HOME", "PATH", "OPENAI_API_KEY"]));
   expect(names.filter((name) => /TOKEN|CLAUDE|ANTHROPIC|CHIMERA_HOME/.test(name))).toEqual([]);
+});
+
+test("a row with the name of a well-known agent changes only the keys that it has", async () => {
+  const home = scratchTree({
+    "config.json": { engine: "codex", engines: { codex: { command: process.execPath, args: [SCRIPTED] } } },
+  });
+  const server = await startServer([], { OPENAI_API_KEY: "key", ANTHROPIC_API_KEY: "key" }, { home });
+  const { frames } = await server.run("env");
+  const names = text(frames).split(",");
+  expect(names).toContain("OPENAI_API_KEY");
+  expect(names).not.toContain("ANTHROPIC_API_KEY");
+});
+
+test.each([
+  ["codex", 0, /codex +no +Runs codex-acp/],
+  ["mine", 2, /the engine mine .* needs a command/],
+])("the row %s without a command ends the list of engines with exit code %i", async (name, code, said) => {
+  const home = scratchTree({ "config.json": { engines: { [name]: { auth: "chatgpt" } } } });
+  const { child, exited, stderr } = startProgram("otter", ["engines"], {}, { home });
+  let stdout = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk) => {
+    stdout += chunk;
+  });
+  expect(await exited).toBe(code);
+  expect(stdout + stderr()).toMatch(said);
 });
 
 test("a command that is not there ends the turn with its name, and the server stays", async () => {

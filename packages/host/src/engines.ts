@@ -13,29 +13,17 @@ import type { Confine } from "@chimera/agent";
 import { SessionError } from "@chimera/session";
 import { UsageError } from "./command/usage-error.js";
 import type { ConfigValues } from "./config/keys.js";
+import type { EngineSetting } from "./config/kind.js";
 import type { Log } from "./log/log.js";
 import type { Profile } from "./profile.js";
-
-/** An ACP agent as a program to start. */
-export interface EngineRow {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Variables of this process that the agent gets besides those that every command gets, such as its model's key. */
-  readonly passEnv: readonly string[];
-  /** The one to use of the ways to log in that it offers. */
-  readonly auth: string | null;
-  /** The directory of its own state, which a sandbox lets it write. */
-  readonly state: string | null;
-}
 
 /** The name of the built-in engine. */
 export const BUILT_IN = "chimera";
 /** The name of the engine that `--engine-command` gives. */
 const UNNAMED = "command";
 
-/** A row, and the npm package that installs its command. */
-type Preset = Partial<EngineRow> & Pick<EngineRow, "command"> & { readonly package?: string };
+/** A row with a command, and the npm package that installs the command. */
+type Preset = EngineSetting & { readonly command: string; readonly package?: string };
 
 /** How to start well-known agents where they are installed. */
 const PRESETS: Readonly<Record<string, Preset>> = {
@@ -46,7 +34,7 @@ const PRESETS: Readonly<Record<string, Preset>> = {
     state: "~/.codex",
   },
   claude: {
-    package: "@zed-industries/claude-agent-acp",
+    package: "@agentclientprotocol/claude-agent-acp",
     command: "claude-agent-acp",
     passEnv: ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"],
     state: "~/.claude",
@@ -73,12 +61,6 @@ const PRESETS: Readonly<Record<string, Preset>> = {
     state: "~/.local/share/opencode",
   },
 };
-
-export interface EngineFacts extends EngineRow {
-  readonly name: string;
-  /** Whether its program can be found here. */
-  readonly installed: boolean;
-}
 
 export interface Engines {
   /** The engines for clients and people, the built-in one first. */
@@ -177,9 +159,26 @@ export function engineNames(values: Pick<ConfigValues, "engines" | "engine_comma
 
 // --- internal ---
 
-/** The programs that can run turns: the presets, under which a person's own rows go first, and the command without a name. */
+/** An ACP agent as a program to start. */
+interface EngineRow extends Required<Omit<EngineSetting, "auth" | "state">> {
+  readonly name: string;
+  readonly auth: string | null;
+  readonly state: string | null;
+  /** Whether its program can be found here. */
+  readonly installed: boolean;
+}
+
+/** The programs that can run turns: the presets with what a person's rows change, the other rows, and the command without a name. */
 function programsOf({ engines, engine_command }: Pick<ConfigValues, "engines" | "engine_command">) {
-  const named = new Map<string, Preset>(Object.entries({ ...PRESETS, ...engines }));
+  const named = new Map<string, Preset>(Object.entries(PRESETS));
+  for (const [name, row] of Object.entries(engines)) {
+    const command = row.command ?? named.get(name)?.command;
+    if (command === undefined)
+      throw new UsageError(
+        `the engine ${name} of the configuration needs a command, because it is not a well-known one`,
+      );
+    named.set(name, { ...named.get(name), ...row, command });
+  }
   if (engine_command !== null) {
     const [command = "", ...args] = engine_command;
     named.set(UNNAMED, { command, args });
@@ -187,7 +186,7 @@ function programsOf({ engines, engine_command }: Pick<ConfigValues, "engines" | 
   return named;
 }
 
-function engineRows(values: Parameters<typeof programsOf>[0], env: NodeJS.ProcessEnv, home: string): EngineFacts[] {
+function engineRows(values: Parameters<typeof programsOf>[0], env: NodeJS.ProcessEnv, home: string): EngineRow[] {
   return [...programsOf(values)].map(([name, row]) => ({
     name,
     command: row.command,
@@ -200,7 +199,7 @@ function engineRows(values: Parameters<typeof programsOf>[0], env: NodeJS.Proces
   }));
 }
 
-function namesOf(rows: readonly EngineFacts[]): string {
+function namesOf(rows: readonly EngineRow[]): string {
   return `choose one of ${[BUILT_IN, ...rows.map(({ name }) => name)].join(", ")}`;
 }
 
@@ -220,7 +219,7 @@ function isInstalled(command: string, path: string): boolean {
 }
 
 async function openEngine(
-  row: EngineFacts,
+  row: EngineRow,
   { env, profile, log, confine }: Parameters<typeof createEngines>[0],
 ): Promise<AcpEngine> {
   if (!row.installed) throw new UsageError(whyMissing(row));
@@ -271,9 +270,11 @@ async function openEngine(
   });
 }
 
-function whyMissing({ name, command }: EngineFacts): string {
-  const { package: wanted } = PRESETS[name] ?? {};
+function whyMissing({ name, command }: EngineRow): string {
+  const preset = PRESETS[name];
   const how =
-    wanted === undefined ? "install it, or name another command in the configuration" : `npm install -g ${wanted}`;
+    preset?.command === command
+      ? `npm install -g ${preset.package}`
+      : "install it, or name another command in the configuration";
   return `the engine ${name} runs ${command}, which is not installed: ${how}`;
 }

@@ -170,7 +170,7 @@ export const CONFIG_KEYS = complete({
     kind: engines,
     default: {},
     flag: null,
-    show: (rows) => Object.fromEntries(Object.entries(rows).map(([name, { command }]) => [name, command])),
+    show: (rows) => Object.fromEntries(Object.entries(rows).map(([name, { command = "" }]) => [name, command])),
     help: "ACP agents that can run turns, by name",
   }),
   providers: key<Readonly<Record<string, ProviderPackage>>>({

@@ -67,17 +67,21 @@ export const packages = byName(
   toPackage,
 );
 
-/** An ACP agent in a config file. A row replaces the built-in row of a well-known agent with that name; missing fields are empty. */
+/** An ACP agent in a config file. A row with the name of a well-known agent changes the fields that it has, and leaves the others. */
 export interface EngineSetting {
-  readonly command: string;
+  /** Only a well-known agent has one already. */
+  readonly command?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Variables of this process that the agent gets besides those that every command gets, such as its model's key. */
   readonly passEnv?: readonly string[];
+  /** The one to use of the ways to log in that it offers. */
   readonly auth?: string;
+  /** The directory of its own state, which a sandbox lets it write. */
   readonly state?: string;
 }
 
-/** `{"codex": {"command": "codex-acp", "pass_env": ["OPENAI_API_KEY"]}}`. */
+/** `{"inner": {"command": "otter", "args": ["acp"]}, "codex": {"auth": "chatgpt"}}`. */
 export const engines = byName(
   'agents by name, each {"command": …} with "args", "env", "pass_env", "auth" and "state" where wanted',
   toEngine,
@@ -164,14 +168,13 @@ function toEngine(row: unknown): EngineSetting | null {
   const isTexts = (one: unknown) => Array.isArray(one) && one.every((text) => typeof text === "string");
   const isTextMap = isObject(env ?? {}) && Object.values(env ?? {}).every((text) => typeof text === "string");
   const fits =
-    isText(command) &&
     [args ?? [], passEnv ?? []].every(isTexts) &&
-    [auth, state].every((one) => one === undefined || isText(one)) &&
+    [command, auth, state].every((one) => one === undefined || isText(one)) &&
     isTextMap &&
     Object.keys(rest).length === 0;
   if (!fits) return null;
-  const given = Object.entries({ args, env, passEnv, auth, state }).filter(([, one]) => one !== undefined);
-  return { command: command as string, ...Object.fromEntries(given) };
+  const given = Object.entries({ command, args, env, passEnv, auth, state }).filter(([, one]) => one !== undefined);
+  return Object.fromEntries(given);
 }
 
 function toWords(line: string): readonly string[] | undefined {
