@@ -11,7 +11,7 @@ export const SECURITY_HEADERS = {
 export const EVERY_ANSWER = { ...SECURITY_HEADERS, "Cache-Control": "no-store" } as const;
 
 /** What a page may read of an answer besides its body. */
-const EXPOSED = "Acp-Connection-Id, Preference-Applied, Retry-After, X-Request-Id, X-Warnings";
+const EXPOSED = "Acp-Connection-Id, Retry-After, X-Request-Id, X-Warnings";
 
 /** What an answer to a listed origin carries; nothing for a caller other than a browser. */
 export function allowedOrigin(origin: string | undefined): Readonly<Record<string, string>> {
