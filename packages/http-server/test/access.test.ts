@@ -144,6 +144,29 @@ test("rotating a token voids the old one and cuts what was opened with it; the m
   await ours.until((frames) => frames.some((frame) => frame.event === "result"));
 });
 
+test.each([
+  ["GET", "/sessions/{id}/events?until=never"],
+  ["GET", "/session/{id}/events"],
+  ["GET", "/events?session={id}"],
+  ["POST", "/runs"],
+])("%s %s ends at once when its token ends while it is being opened", async (method, route) => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  const headers = { host: "localhost", authorization: `Bearer ${MASTER}`, "content-type": "application/json" };
+  const parts = [{ content: "wait" }];
+  const body = JSON.stringify({ agent_name: "otter", mode: "stream", input: [{ role: "user", parts }] });
+  const opening = served.app.request(route.replace("{id}", id), {
+    method,
+    headers,
+    ...(method === "POST" && { body }),
+  });
+  // The caller was let in; what the stream shows is still being looked up.
+  served.app.changeAuthToken("another-secret");
+  const opened = await opening;
+  expect(opened.status).toBe(200);
+  await opened.text();
+});
+
 test.each(["/session", "/sessions"])("DELETE %s/{id} revokes the token and ends every stream", async (family) => {
   const served = await serve();
   const { id, token } = await newSession(served);

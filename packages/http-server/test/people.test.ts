@@ -272,5 +272,10 @@ test("a person who speaks ACP is served as themselves, and cut off when their to
   const asBob = await app.call("POST", "/acp", { token: token("bob"), headers: connection, body: message });
   expect(asBob.body.error).toBe("connection_not_found");
   revoke("ann");
-  await eventually(() => closed.includes("ann"));
+  const headers = { host: "localhost", authorization: `Bearer ${token("bob")}`, "content-type": "application/json" };
+  const opening = app.app.request("/acp", { method: "POST", headers, body: JSON.stringify(initialize) });
+  // Bob was let in, and the message that opens his connection is still being read.
+  revoke("bob");
+  await opening;
+  await eventually(() => closed.includes("ann") && closed.includes("bob"));
 });

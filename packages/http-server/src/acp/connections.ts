@@ -41,11 +41,13 @@ export function createAcpConnections(serve: ServeAcp) {
     served.set(server, nameOf(caller));
     const end = () => void server.close();
     const { life } = caller;
-    life?.addEventListener("abort", end);
+    life.addEventListener("abort", end);
     void server.closed.finally(() => {
       served.delete(server);
-      life?.removeEventListener("abort", end);
+      life.removeEventListener("abort", end);
     });
+    // The token may have ended since the request was let in.
+    if (life.aborted) end();
     return server;
   };
 
@@ -65,21 +67,7 @@ export function createAcpConnections(serve: ServeAcp) {
         onStreams: (streams) => (streams > 0 ? clearTimeout(grace) : wait()),
       });
       const server = begin(caller, channel);
-      const seen = new Set<string>();
-      const connection = {
-        id,
-        channel,
-        close,
-        caller: nameOf(caller),
-        isNew(key: string | undefined, messageId: string) {
-          if (key === undefined) return true;
-          const name = `${key} ${messageId}`;
-          if (seen.has(name)) return false;
-          seen.add(name);
-          if (seen.size > LIMITS.acpKeptFrames) seen.delete(seen.keys().next().value!);
-          return true;
-        },
-      };
+      const connection = { id, channel, close, caller: nameOf(caller), isNew: createSeen() };
       open.set(id, connection);
       void server.closed.finally(() => {
         clearTimeout(grace);
@@ -101,6 +89,19 @@ export function createAcpConnections(serve: ServeAcp) {
 }
 
 // --- internal ---
+
+/** Says whether a message with this key comes for the first time. One without a key always does. */
+function createSeen() {
+  const seen = new Set<string>();
+  return (key: string | undefined, messageId: string): boolean => {
+    if (key === undefined) return true;
+    const name = `${key} ${messageId}`;
+    if (seen.has(name)) return false;
+    seen.add(name);
+    if (seen.size > LIMITS.acpKeptFrames) seen.delete(seen.keys().next().value!);
+    return true;
+  };
+}
 
 function nameOf(caller: Caller): string {
   if (caller.kind === "session") return `session ${caller.session}`;

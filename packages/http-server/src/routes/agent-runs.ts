@@ -11,7 +11,7 @@ import type { AppDeps, AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
-import { openSink } from "../stream/sink.js";
+import { openSink, stopOf } from "../stream/sink.js";
 import { streamArray } from "../stream/text-body.js";
 import { requireManifest } from "./program.js";
 import { type Handlers, pathPart, type RouteDeps } from "./route.js";
@@ -155,7 +155,8 @@ function streamRun(
   onGone: () => void,
 ): Response {
   const sink = openSink(c);
-  const stop = new AbortController();
+  void sink.gone.then(onGone);
+  const stop = stopOf(c, sink);
   const fold = createRunFold(id, deps.name);
   const subscription = deps.sessions.logs.follow(id, { from: 0, signal: stop.signal }, async (batch) => {
     let text = "";
@@ -166,12 +167,6 @@ function streamRun(
     }
     if (text !== "") await sink.write(Buffer.from(text));
     if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
-  });
-  const cut = () => stop.abort();
-  c.get("caller").life.addEventListener("abort", cut, { once: true, signal: stop.signal });
-  void sink.gone.then(() => {
-    cut();
-    onGone();
   });
   void subscription.ended
     .catch((error: unknown) => deps.log?.("stream failed", { session: id, error: String(error) }))

@@ -29,7 +29,7 @@ export function eventRoutes({ deps, openSession, streams }: RouteDeps) {
     const id = pathPart(c, "id");
     const last = c.req.header("last-event-id");
     const start = last === undefined && turn !== undefined ? await beforeTurn(id, Number(turn)) : parseCursor(last);
-    return streams.begin(c, sessions, (sink) =>
+    return streams.begin(c, sessions, (sink, stop) =>
       streams.open({
         sessions,
         id,
@@ -38,7 +38,7 @@ export function eventRoutes({ deps, openSession, streams }: RouteDeps) {
         until,
         name: nameOf(c),
         sink,
-        life: c.get("caller").life,
+        stop,
       }),
     );
   };
@@ -80,14 +80,9 @@ export function eventRoutes({ deps, openSession, streams }: RouteDeps) {
       const { list } = readQuery(c, "GET /events");
       const cursors = parseCursors(c.req.queries("session") ?? [], c.req.header("last-event-id"));
       for (const id of cursors.keys()) await requireEnded(id);
-      return streams.begin(c, sessions, (sink) => {
+      return streams.begin(c, sessions, (sink, stop) => {
         void sink.gone.then(streams.attend([...cursors.keys()], nameOf(c)));
-        openMany(sessions, deps.log, {
-          cursors,
-          rows: list === "true" ? watchRows : null,
-          sink,
-          life: c.get("caller").life,
-        });
+        openMany(sessions, deps.log, { cursors, rows: list === "true" ? watchRows : null, sink, stop });
       });
     },
     "GET /sessions/{id}/events": async (c) => {

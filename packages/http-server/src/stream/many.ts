@@ -31,12 +31,11 @@ export interface ManyRequest {
   /** Says which rows of the list change; null where nobody asked for them. */
   readonly rows: RowWatch | null;
   readonly sink: Sink;
-  /** The life of the token it was opened with. */
-  readonly life: AbortSignal | undefined;
+  /** Ends it at once. */
+  readonly stop: AbortController;
 }
 
-export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, rows, sink, life }: ManyRequest): void {
-  const stop = new AbortController();
+export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, rows, sink, stop }: ManyRequest): void {
   const { signal } = stop;
   const turns = createTurns();
   const reached = new Map(cursors);
@@ -88,17 +87,16 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
     due.set(id, row);
     if (!isDue) void turns.take(() => writeRow(id));
   });
-  const cut = () => stop.abort();
-  void sink.gone.then(cut);
-  life?.addEventListener("abort", cut, { once: true, signal });
-  signal.addEventListener("abort", () => {
+  const end = () => {
     for (const subscription of followed) subscription.close();
     unwatch?.();
     due.clear();
     sink.end();
-  });
+  };
+  signal.addEventListener("abort", end);
+  if (signal.aborted) end();
   // A reader sees at once that it is connected.
-  void turns.take(() => write(": connected\n\n"));
+  else void turns.take(() => write(": connected\n\n"));
 }
 
 // --- internal ---

@@ -51,6 +51,18 @@ export function openSink(c: Context<AppEnv>): Sink {
   };
 }
 
+/** Aborts when the peer has gone, or when the token that it came with has ended; the writer of the stream may abort it too. */
+export function stopOf(c: Context<AppEnv>, { gone }: Pick<Sink, "gone">): AbortController {
+  const stop = new AbortController();
+  const cut = () => stop.abort();
+  const { life } = c.get("caller");
+  life.addEventListener("abort", cut, { once: true, signal: stop.signal });
+  // The token may have ended since the request was let in.
+  if (life.aborted) cut();
+  void gone.then(cut);
+  return stop;
+}
+
 // --- internal ---
 
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");

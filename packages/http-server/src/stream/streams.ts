@@ -6,8 +6,8 @@ import type { AppDeps, AppEnv, Caller } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { type Batch, frame } from "./frame.js";
-import { type Family, outcomeOf } from "./projection.js";
-import { openSink, type Sink, STREAM_HEADERS } from "./sink.js";
+import { type Family, type Outcome, outcomeOf } from "./projection.js";
+import { openSink, type Sink, STREAM_HEADERS, stopOf } from "./sink.js";
 
 export interface StreamRequest {
   /** Those that the reader may see. */
@@ -15,139 +15,82 @@ export interface StreamRequest {
   readonly id: string;
   readonly family: Family;
   readonly from: number | "live";
-  /** When it ends: nothing runs any more, the next turn has ended, or not by itself. */
-  readonly until: "end" | "turn" | "never";
+  readonly until: Until;
   /** What the reader calls itself. */
   readonly name: string | null;
   readonly sink: Sink;
-  /** The life of the token it was opened with: when that ends, so does the stream, at once. */
-  readonly life: AbortSignal | undefined;
-}
-
-const NO_MEMORY = Buffer.alloc(0);
-
-interface OpenStream {
-  /** The live session it was opened on; null when it only reads a log. */
-  readonly session: OwnedSession | null;
-  readonly client: AttachedClient;
   /** Ends it at once. */
-  cut(): void;
-  /** Ends it when what is in the log has been delivered, within a moment. */
-  leave(): void;
+  readonly stop: AbortController;
 }
+
+/** When a stream ends: nothing runs any more, the next turn has ended, or not by itself. */
+type Until = "end" | "turn" | "never";
 
 export type Streams = ReturnType<typeof createStreams>;
 
 export function createStreams(log: AppDeps["log"]) {
-  const open = new Map<string, Set<OpenStream>>();
-  const watched = new WeakSet<OwnedSession>();
-  /** Those who read a session among others, in one stream. */
-  const among = new Map<string, Set<AttachedClient>>();
-
-  /** One watch per session, however many streams come and go. */
-  const watch = (session: OwnedSession) => {
-    if (watched.has(session)) return;
-    watched.add(session);
-    void session.ended.then(() => {
-      // Another process has taken the session over, and readers continue with what it writes.
-      if (session.isLetGo) return;
-      for (const stream of [...(open.get(session.id) ?? [])]) if (stream.session === session) stream.leave();
-    });
-  };
-  const register = (id: string, stream: OpenStream): (() => void) => {
-    const streams = open.get(id) ?? new Set();
-    open.set(id, streams.add(stream));
-    if (stream.session) watch(stream.session);
+  const open = createOpenStreams();
+  /** Those who read a session, by itself or among others in one stream. */
+  const readers = new Map<string, Set<AttachedClient>>();
+  /** Counts the reader of one stream among the clients of each of its sessions; the returned function ends that. */
+  const attend = (ids: readonly string[], name: string | null) => {
+    const client = { transport: "stream", name, approves: false, since: Date.now() };
+    const leaves = ids.map((id) => addTo(readers, id, client));
     return () => {
-      streams.delete(stream);
-      if (streams.size === 0 && open.get(id) === streams) open.delete(id);
+      for (const leave of leaves) leave();
     };
   };
-
   return {
     ...createPlaces(),
-    /** Ends every stream of a session at once. */
-    cut(id: string) {
-      for (const stream of [...(open.get(id) ?? [])]) stream.cut();
-    },
+    attend,
     /** Who reads a session. */
-    clients: (id: string): AttachedClient[] => [
-      ...[...(open.get(id) ?? [])].map(({ client }) => client),
-      ...(among.get(id) ?? []),
-    ],
-    /** Counts a reader of several sessions among the clients of each; the returned function ends that. */
-    attend(ids: readonly string[], name: string | null) {
-      const client = { transport: "stream", name, approves: false, since: Date.now() };
-      for (const id of ids) among.set(id, (among.get(id) ?? new Set()).add(client));
-      return () => {
-        for (const id of ids) {
-          among.get(id)?.delete(client);
-          if (among.get(id)?.size === 0) among.delete(id);
-        }
-      };
-    },
-    open({ sessions, id, family, from, until, name, sink, life }: StreamRequest) {
-      const session = sessions.find(id) ?? null;
-      const stop = new AbortController();
+    clients: (id: string): AttachedClient[] => [...(readers.get(id) ?? [])],
+    /** Ends every stream of a session at once. */
+    cut: open.cut,
+    open(request: StreamRequest) {
+      const { sessions, id, family, from, name, sink, stop } = request;
       const cut = () => stop.abort();
+      const deliver = createDelivery(family, sink);
+      const goal = createGoal(request);
       let cursor = 0;
-      let busy = false;
+      let isBehind = false;
       let leaving: NodeJS.Timeout | undefined;
-      let memory: Buffer = NO_MEMORY;
-      let outcome: ReturnType<typeof outcomeOf> = null;
-      /** Prompts that were seen and have not ended, of a session that is not loaded here: another process may run its turns. */
-      let unended = 0;
-
-      const unregister = register(id, {
-        session,
-        client: { transport: "stream", name, approves: false, since: Date.now() },
-        cut,
-        leave() {
-          if (!busy && subscription.cursor >= (session?.lastSeq ?? 0)) cut();
-          else leaving = setTimeout(cut, LIMITS.farewellMs);
-        },
-      });
-      life?.addEventListener("abort", cut, { once: true });
+      const session = sessions.find(id) ?? null;
+      const leaves = [
+        attend([id], name),
+        open.add(id, {
+          session,
+          cut,
+          leave() {
+            if (!isBehind && subscription.cursor >= (session?.lastSeq ?? 0)) cut();
+            else leaving = setTimeout(cut, LIMITS.farewellMs);
+          },
+        }),
+      ];
       const passed = (live: boolean) => {
-        busy = false;
+        isBehind = false;
         const atHead = live && cursor >= (sessions.find(id)?.lastSeq ?? 0);
         if (leaving && atHead) return cut();
-        if (!outcome || until === "never") return;
-        if (until === "end" && (!atHead || isBusy(sessions, id, unended))) return;
+        const outcome = goal.reached(atHead);
+        if (!outcome) return;
         void sink.write(Buffer.from(frame(null, "end", JSON.stringify({ session_id: id, ...outcome }))));
         cut();
       };
-      /** Streams that keep up are given the same bytes; one that is behind has memory of its own, the same for every batch. */
-      const deliver = (batch: Batch, live: boolean): void | Promise<void> => {
-        if (live) {
-          memory = NO_MEMORY;
-          return sink.write(family.encoder.shared(batch));
-        }
-        const bytes = family.encoder.into(memory, batch);
-        if (bytes.length > memory.length) memory = bytes;
-        return sink.writeLent(bytes);
-      };
       const subscription = sessions.logs.follow(id, { from, signal: stop.signal }, (records, { live }) => {
-        const batch = until === "turn" ? upToTurnEnd(records) : records;
+        const batch = goal.take(records);
         const last = batch[batch.length - 1]!;
         cursor = isLost(last) ? last.last : last.seq;
-        const here = sessions.find(id);
-        outcome = outcomeOf(batch, here) ?? outcome;
-        if (until === "end" && !here) unended = countUnended(batch, unended);
         const behind = deliver(batch, live);
         if (!behind) return passed(live);
-        busy = true;
+        isBehind = true;
         return behind.then(() => passed(live));
       });
-
-      void sink.gone.then(cut);
       void subscription.ended
         // The peer sees its stream end, and may come back; the reason goes to the log.
         .catch((error: unknown) => log?.("stream failed", { session: id, error: String(error) }))
         .finally(() => {
           clearTimeout(leaving);
-          life?.removeEventListener("abort", cut);
-          unregister();
+          for (const leave of leaves) leave();
           sink.end();
         });
     },
@@ -155,6 +98,93 @@ export function createStreams(log: AppDeps["log"]) {
 }
 
 // --- internal ---
+
+interface OpenStream {
+  /** The live session it was opened on; null when it only reads a log. */
+  readonly session: OwnedSession | null;
+  /** Ends it at once. */
+  cut(): void;
+  /** Ends it when what is in the log has been delivered, within a moment. */
+  leave(): void;
+}
+
+/** The streams of single sessions, which end with their session. */
+function createOpenStreams() {
+  const open = new Map<string, Set<OpenStream>>();
+  const watched = new WeakSet<OwnedSession>();
+  const of = (id: string) => [...(open.get(id) ?? [])];
+  /** One watch per session, however many streams come and go. */
+  const watch = (session: OwnedSession) => {
+    if (watched.has(session)) return;
+    watched.add(session);
+    void session.ended.then(() => {
+      // Another process has taken the session over, and readers continue with what it writes.
+      if (session.isLetGo) return;
+      for (const stream of of(session.id)) if (stream.session === session) stream.leave();
+    });
+  };
+  return {
+    add(id: string, stream: OpenStream): () => void {
+      if (stream.session) watch(stream.session);
+      return addTo(open, id, stream);
+    },
+    cut(id: string) {
+      for (const stream of of(id)) stream.cut();
+    },
+  };
+}
+
+/** Adds to the set under a key; the returned function takes it out again, and with the last one the set. */
+function addTo<T>(sets: Map<string, Set<T>>, key: string, one: T): () => void {
+  const set = sets.get(key) ?? new Set<T>();
+  sets.set(key, set.add(one));
+  return () => {
+    set.delete(one);
+    if (set.size === 0 && sets.get(key) === set) sets.delete(key);
+  };
+}
+
+const NO_MEMORY = Buffer.alloc(0);
+
+/** Streams that keep up are given the same bytes; one that is behind has memory of its own, the same for every batch. */
+function createDelivery({ encoder }: Family, sink: Sink) {
+  let memory: Buffer = NO_MEMORY;
+  return (batch: Batch, live: boolean): void | Promise<void> => {
+    if (live) {
+      memory = NO_MEMORY;
+      return sink.write(encoder.shared(batch));
+    }
+    const bytes = encoder.into(memory, batch);
+    if (bytes.length > memory.length) memory = bytes;
+    return sink.writeLent(bytes);
+  };
+}
+
+/** What a stream's reader waits for. */
+function createGoal({ sessions, id, until }: Pick<StreamRequest, "sessions" | "id" | "until">) {
+  let outcome: Outcome | null = null;
+  /** Prompts that were seen and have not ended, of a session that is not loaded here: another process may run its turns. */
+  let unended = 0;
+  const isBusy = () => {
+    const session = sessions.find(id);
+    return session ? session.state !== "idle" : unended > 0;
+  };
+  return {
+    /** Takes the next records, and returns those that are shown: a stream of one turn shows none after its last. */
+    take(records: Batch): Batch {
+      const batch = until === "turn" ? upToTurnEnd(records) : records;
+      const here = sessions.find(id);
+      outcome = outcomeOf(batch, here) ?? outcome;
+      if (until === "end" && !here) unended = countUnended(batch, unended);
+      return batch;
+    },
+    /** How the last turn ended, once the reader has all that it waits for; null until then. */
+    reached(atHead: boolean): Outcome | null {
+      if (until === "never" || (until === "end" && (!atHead || isBusy()))) return null;
+      return outcome;
+    },
+  };
+}
 
 /** The places of answers that last: bounded for the process, and for each caller. */
 function createPlaces() {
@@ -186,15 +216,19 @@ function createPlaces() {
   return {
     enter,
     /**
-     * Begins an answer that lasts, in a place that it gives back when its peer has gone, and lets `write` fill it. HEAD is answered with
-     * the headers alone. Throws what `enter` throws.
+     * Begins an answer that lasts, in a place that it gives back when its peer has gone, and lets `write` fill it until `stop` aborts.
+     * HEAD is answered with the headers alone. Throws what `enter` throws.
      */
-    async begin(c: Context<AppEnv>, sessions: Sessions, write: (sink: Sink) => void): Promise<Response> {
+    async begin(
+      c: Context<AppEnv>,
+      sessions: Sessions,
+      write: (sink: Sink, stop: AbortController) => void,
+    ): Promise<Response> {
       if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
       const leave = await enter(sessions, c.get("caller"));
       const sink = openSink(c);
       void sink.gone.then(leave);
-      write(sink);
+      write(sink, stopOf(c, sink));
       return sink.response;
     },
     /** How many answers last now. */
@@ -206,11 +240,6 @@ function createPlaces() {
 function upToTurnEnd(batch: Batch): Batch {
   const end = batch.findIndex((entry) => !isLost(entry) && endsTurn(entry.type));
   return end < 0 ? batch : batch.slice(0, end + 1);
-}
-
-function isBusy(sessions: Sessions, id: string, unended: number): boolean {
-  const session = sessions.find(id);
-  return session ? session.state !== "idle" : unended > 0;
 }
 
 function countUnended(batch: Batch, before: number): number {
