@@ -157,10 +157,14 @@ test("sessions gc applies limits of age, number and size, and a dry run shows wh
 
   const told = ok(await person.type(["sessions", "gc", "--older-than", "35d", "--keep", "2", "--dry-run"]));
   expect(told).toMatch(
-    new RegExp(`${second} .* count .*\\n${oldest} .* age .*\\n2 sessions past the limits, .*would be removed`),
+    new RegExp(
+      `${second} .* --keep .*\\n${oldest} .* --older-than .*\\n2 sessions past the limits, .*would be removed`,
+    ),
   );
   expect(await left()).toEqual([...ids].sort());
-  expect(ok(await person.type(["sessions", "gc", "--older-than", "35d"]))).toMatch(/^otter-.* age .*\n1 sessions past/);
+  expect(ok(await person.type(["sessions", "gc", "--older-than", "35d"]))).toMatch(
+    /^otter-.* --older-than .*\n1 sessions past/,
+  );
   expect(await left()).toEqual([second, third, newest].sort());
   ok(await person.type(["sessions", "gc", "--keep", "2"]));
   expect(await left()).toEqual([third, newest].sort());
@@ -292,7 +296,10 @@ test("models, tools, agents, commands, config, doctor, audit", async () => {
   const shown = async (...args: string[]) => settled(person, ok(await person.type(args)));
   expect(await shown("models")).toBe("offline\n");
   expect(JSON.parse(await shown("models", "--format", "json"))).toEqual({ default: "offline", models: ["offline"] });
-  expect(await shown("tools")).toMatch(/^NAME +ALSO +DESCRIPTION\nRead +read_file +Read a text file/);
+  const tools = await shown("tools");
+  expect(tools).toMatch(/^NAME +ALSO +DESCRIPTION\nRead +read_file +Read a text file/);
+  expect(tools).toMatch(/\nEdit .* Replace a passage of a text file\.\n/);
+  expect(await person.type(["trust"])).toMatchObject({ code: 0, stderr: "no directory is trusted\n" });
   expect(JSON.parse(await shown("tools", "--json"))[0]).toMatchObject({
     name: "Read",
     input_schema: { type: "object" },
@@ -300,7 +307,9 @@ test("models, tools, agents, commands, config, doctor, audit", async () => {
   expect(await shown("agents")).toMatch(/\nplan +primary +read_only +built-in/);
   expect(await shown("agents", "show", "plan")).toContain("permission  read_only");
   expect(await shown("commands")).toMatch(/\n\/undo +built-in/);
-  expect(await shown("config")).toMatch(/\nmax_steps +- +default\n/);
+  expect(await shown("config")).toMatch(
+    /\ncors +- +default\n[\s\S]*\nlimits +- +default\n[\s\S]*\nmax_steps +- +default\n/,
+  );
   await mkdir(join(person.home, ".chimera"), { recursive: true });
   await writeFile(join(person.home, ".chimera", "config.json"), '{"max_steps": 7, "modle": "x"}');
   const config = await person.type(["config"]);
@@ -321,6 +330,16 @@ test("models, tools, agents, commands, config, doctor, audit", async () => {
     "sandbox",
     "audit",
   ]);
+});
+
+test("doctor reports a configuration that does not hold once, and names it where it stands in the way", async () => {
+  const person = await createPerson();
+  await mkdir(join(person.home, ".chimera"), { recursive: true });
+  await writeFile(join(person.home, ".chimera", "config.json"), '{"port": "abc"}');
+  const { code, stdout } = await person.type(["doctor"]);
+  expect(code).toBe(1);
+  expect(stdout.match(/port takes a whole number/g)).toHaveLength(1);
+  expect(stdout).toMatch(/\n! keys +not checked\n +-> correct config first\n/);
 });
 
 test("completions know every command and its flags", async () => {

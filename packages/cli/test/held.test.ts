@@ -37,14 +37,16 @@ test("undo and redo, a prompt and a conversation reach it there", async () => {
   expect(await type(["undo", "--dry-run"])).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(
-      /^would undo 1 turn \(0 remaining\); nothing is changed yet\n {2}would be restored {2}.*a\.txt\n$/,
+      /^otter-\S+: would undo 1 turn \(0 remaining\); nothing is changed yet\n {2}would be restored {2}.*a\.txt\n$/,
     ),
   });
   expect(await file()).toBe("after\n");
   expect(await type(["undo", id])).toMatchObject({
     code: 0,
     stderr: "",
-    stdout: expect.stringMatching(/^\/undo: rewound 1 turn, 1 file restored \(0 remaining\)\n {2}restored .*a\.txt\n$/),
+    stdout: expect.stringMatching(
+      /^otter-\S+: rewound 1 turn, 1 file restored \(0 remaining\)\n {2}restored .*a\.txt\n$/,
+    ),
   });
   expect(await file()).toBe("before\n");
   const redone = await type(["redo", id, "--json"]);

@@ -91,7 +91,7 @@ test("prompt, permission, diff, undo, completion, cancel, leave, history", onTer
   await again.press("Up");
   await again.until(/\n> think hard$/m);
   await again.press("C-u", "C-d");
-  await again.until(/EXIT 0/);
+  await again.until(/\nto go on: otter --resume [0-9a-f]{8}\n\s*EXIT 0/);
 });
 
 test("two terminals on one server see the same stream, and either may answer", onTerminal, async () => {
@@ -217,7 +217,7 @@ test("lines are typed, pasted, completed and queued; Escape cancels", onTerminal
   await terminal.until(/there is no command \/unod; did you mean \/undo\?/);
   await terminal.type("/mode");
   await terminal.press("Enter");
-  await terminal.until(/mode:.*\n› auto +write files and run commands without asking\n {2}review/);
+  await terminal.until(/> \/mode\nmode:.*\n {2}auto +write files and run commands without asking\n› review/);
   await terminal.type("read");
   await terminal.press("Enter");
   await terminal.until(/mode: review -> read-only/);

@@ -77,10 +77,10 @@ test("otter undo and redo, and a file that was changed meanwhile", async () => {
     return stdout;
   };
   const dry = await run("undo", "--dry-run");
-  expect(dry).toMatch(/^would undo 1 turn \(1 remaining\); nothing is changed yet\n/);
+  expect(dry).toMatch(/^otter-\S+: would undo 1 turn \(1 remaining\); nothing is changed yet\n/);
   expect(dry.match(/^ {2}would be (restored|deleted|created) +\/.*$/gm)).toHaveLength(3);
   expect(await files(person)).toEqual(AFTER);
-  expect(await run("undo", id)).toMatch(/^\/undo: rewound 1 turn, 3 files restored \(1 remaining\)\n/);
+  expect(await run("undo", id)).toMatch(/^otter-\S+: rewound 1 turn, 3 files restored \(1 remaining\)\n/);
   expect(await files(person)).toEqual(BETWEEN);
   expect(JSON.parse(await run("redo", "--json"))).toMatchObject({ session_id: id, turns: 1, remaining: 0 });
   expect(await files(person)).toEqual(AFTER);

@@ -1,7 +1,8 @@
 /** One conversation: shows a session's log on the screen, and sends what the person types to the session. */
 import { setTimeout as delay } from "node:timers/promises";
+import type { TurnView } from "@chimera/acp-schema/conversation";
 import { endsTurn, type Metadata, type SessionRecord } from "@chimera/acp-schema/events";
-import type { SessionClient } from "../client/client.js";
+import type { PaletteRow, SessionClient } from "../client/client.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
 import { wrap } from "../terminal/markdown.js";
 import type { Style } from "../terminal/style.js";
@@ -12,7 +13,7 @@ import { type LocalActions, listCommands, runLocalCommand, withLocalCommands } f
 import { promptLines } from "./prompt-lines.js";
 import { createQuestions } from "./questions.js";
 import { readable } from "./readable.js";
-import type { Screen, ScreenEvents } from "./screen.js";
+import type { Choice, Screen, ScreenEvents } from "./screen.js";
 import { createPast, createTurns, type Past } from "./turns.js";
 import { createView } from "./view.js";
 
@@ -31,6 +32,8 @@ export interface ConversationOptions {
   /** Whether a person is here to answer. */
   readonly approves: boolean;
   readonly greeting: readonly string[];
+  /** What a person who leaves reads about coming back. Null when nothing is left to come back to, or nobody reads it. */
+  readonly farewell: string | null;
   /** The present size of the screen; undefined when lines are neither wrapped nor folded. */
   readonly size: () => { readonly columns: number; readonly rows: number } | undefined;
   /** Finds file names that contain the typed text. */
@@ -88,7 +91,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     onUnfold: () => view.unfold(),
     onTakeBack: () => queued.pop() ?? null,
     onEnd: () => leave({ exit: 0 }),
-    suggest,
+    suggest: (text, cursor, onMore) => suggest(text, cursor, commands, (part) => options.findFiles(part, onMore)),
   });
   const view = createView({ style, clock, width, print: screen.print, settings: () => settings });
   const questions = createQuestions({
@@ -202,31 +205,12 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
       if (id === null) await client.forgetFiles();
       leave({ next });
     },
-    undoable: () =>
-      turns.undoable().map(({ prompt }, at) => {
-        const label = plainLine(prompt.text);
-        return {
-          value: String(at + 1),
-          label: label.slice(0, 60),
-          description: at === 0 ? "the last turn" : `${at + 1} turns`,
-        };
-      }),
+    undoable: () => undoChoices(turns.undoable()),
     screen,
     choices: client.choices,
+    present: (name) => settings?.[name],
     picks: options.approves,
   };
-
-  function suggest(text: string, cursor: number, onMore: () => void): Suggestions | null {
-    const typed = text.slice(0, cursor);
-    if (/^\/\S*$/.test(typed)) {
-      const items = commands.filter(({ name }) => `/${name}`.startsWith(typed));
-      return { from: 0, items: items.map(({ name, description }) => ({ text: `/${name}`, description })) };
-    }
-    const [, part] = /(?:^|\s)@([^\s@]*)$/.exec(typed) ?? [];
-    if (part === undefined) return null;
-    const found = options.findFiles(part, onMore);
-    return { from: cursor - part.length - 1, items: found.map((path) => ({ text: `@${path} `, description: "" })) };
-  }
 
   function onRecord(raw: SessionRecord): void {
     const record = readable(raw);
@@ -281,6 +265,8 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   } finally {
     done.abort();
     await ticking;
+    const isLeft = "exit" in ending && !options.signal.aborted && turns.conversation.turns.length > 0;
+    if (isLeft && options.farewell !== null) screen.print(`${style.dim(options.farewell)}\n`);
     options.divertLog?.(null);
     screen.close();
   }
@@ -291,6 +277,33 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
 
 /** Types of records that change a setting. */
 const SETTING: ReadonlySet<string> = new Set(["model_changed", "mode_changed", "config_changed", "settings_reset"]);
+
+/** Suggests commands at the beginning of an entry, and files after an `@`. */
+function suggest(
+  text: string,
+  cursor: number,
+  commands: readonly PaletteRow[],
+  findFiles: (part: string) => readonly string[],
+): Suggestions | null {
+  const typed = text.slice(0, cursor);
+  if (/^\/\S*$/.test(typed)) {
+    const items = commands.filter(({ name }) => `/${name}`.startsWith(typed));
+    return { from: 0, items: items.map(({ name, description }) => ({ text: `/${name}`, description })) };
+  }
+  const [, part] = /(?:^|\s)@([^\s@]*)$/.exec(typed) ?? [];
+  if (part === undefined) return null;
+  const items = findFiles(part).map((path) => ({ text: `@${path} `, description: "" }));
+  return { from: cursor - part.length - 1, items };
+}
+
+/** The turns that can be undone, the last one first: the value is how many turns go with it. */
+function undoChoices(turns: readonly TurnView[]): Choice[] {
+  return turns.map(({ prompt }, at) => ({
+    value: String(at + 1),
+    label: plainLine(prompt.text).slice(0, 60),
+    description: at === 0 ? "the last turn" : `${at + 1} turns`,
+  }));
+}
 
 /** Updates the durations in the status line. */
 async function tick(signal: AbortSignal, onTick: () => void): Promise<void> {

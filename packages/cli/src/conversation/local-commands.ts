@@ -14,6 +14,8 @@ export interface LocalActions {
   undoable(): readonly Choice[];
   readonly screen: Pick<Screen, "pick" | "print">;
   readonly choices: SessionClient["choices"];
+  /** The present value of a setting; undefined while it is not known. */
+  present(setting: "model" | "mode" | "agent"): string | undefined;
   /** Whether a person is here to choose. */
   readonly picks: boolean;
 }
@@ -53,7 +55,7 @@ const COMMANDS: readonly LocalCommand[] = [
       description: `Choose the ${name}, or name one: /${name} [name]`,
       async run(actions, argument) {
         if (argument !== "" || !actions.picks) return `/${name} ${argument}`.trimEnd();
-        const value = await pickFrom(actions, name, await actions.choices(name));
+        const value = await pickFrom(actions, name, await actions.choices(name), actions.present(name));
         return value && `/${name} ${value}`;
       },
     }),
@@ -114,8 +116,13 @@ export function listCommands(commands: readonly PaletteRow[], columns: number | 
 
 // --- internal ---
 
-async function pickFrom({ screen }: LocalActions, title: string, choices: readonly Choice[]): Promise<string | null> {
-  if (choices.length > 0) return screen.pick(`${title}:`, choices);
+async function pickFrom(
+  { screen }: LocalActions,
+  title: string,
+  choices: readonly Choice[],
+  present?: string,
+): Promise<string | null> {
+  if (choices.length > 0) return screen.pick(`${title}:`, choices, present);
   screen.print("there is nothing to choose from\n");
   return null;
 }

@@ -28,8 +28,8 @@ export interface Screen {
   print(text: string): void;
   /** Called when the result of `live` has changed. */
   changed(): void;
-  /** Lets the person choose. Resolves to the chosen value, or null. */
-  pick(title: string, choices: readonly Choice[]): Promise<string | null>;
+  /** Lets the person choose; begins at the `present` value. Resolves to the chosen value, or null. */
+  pick(title: string, choices: readonly Choice[], present?: string): Promise<string | null>;
   /** Asks for a line of text. Resolves to null when the person cancels. */
   ask(label: string): Promise<string | null>;
   /** Puts text back into the input. */

@@ -65,6 +65,7 @@ async function startConversation(invocation: Invocation, opener: Opener): Promis
         style,
         approves: opener.approves,
         greeting: greetingOf(invocation, client),
+        farewell: client.persistent && hasTerminal(invocation) ? farewellOf(invocation, client) : null,
         size: () => {
           const { columns, rows } = process.stdout;
           return hasTerminal(invocation) ? { columns: columns || 80, rows: rows || 24 } : undefined;
@@ -218,6 +219,11 @@ function greetingOf({ profile }: Invocation, client: SessionClient): string[] {
   const { model, cwd, id, server } = client;
   const facts = [`${profile.name} ${profile.version}`, model, cwd, id, server && `at ${server}`].filter(Boolean);
   return [facts.join(" · "), "/help lists commands, Ctrl-C stops a turn"];
+}
+
+function farewellOf({ calledAs }: Invocation, { id, server }: SessionClient): string {
+  const end = id.slice(-8);
+  return `to go on: ${calledAs} ${server === null ? `--resume ${end}` : `attach ${server} ${end}`}`;
 }
 
 function parseServerUrl(text: string): string {

@@ -172,10 +172,11 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
     open?.settle(value);
   }
 
-  function openDialog(label: string, choices: readonly Choice[] | null): Promise<string | null> {
+  function openDialog(label: string, choices: readonly Choice[] | null, present?: string): Promise<string | null> {
     settle(null);
+    const at = choices?.findIndex(({ value }) => value === present) ?? 0;
     return new Promise((resolve) => {
-      dialog = { label, choices, settle: resolve, at: 0 };
+      dialog = { label, choices, settle: resolve, at: Math.max(0, at) };
       area.now();
     });
   }
@@ -186,12 +187,14 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
   }
 
   function compose(columns: number, rows: number): Frame {
-    const { lines, status, queued, choices } = options.live();
+    const { lines, queued, choices, ...live } = options.live();
+    // Under a dialog the session waits for the person, who sees that.
+    const status = dialog ? null : live.status;
     const editor = dialog ? typed : prompt;
     const shown = lines.slice(-Math.max(1, rows - INPUT_ROWS));
     const head = shown.length > 0 && status !== null ? [...shown, ""] : [...shown];
     if (status !== null) {
-      const hint = !dialog && choices === null && prompt.text !== "" ? " · Enter queues it, Esc cancels the turn" : "";
+      const hint = choices === null && prompt.text !== "" ? " · Enter queues it, Esc cancels the turn" : "";
       const label = cut(status, Math.max(8, columns - hint.length - 3), stringWidth);
       head.push(style.dim(`${FRAMES[spin % FRAMES.length]} ${label}${hint}`));
     }
@@ -202,7 +205,7 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
     const lead = dialog ? `${dialog.label} ` : style.bold("> ");
     const box = inputBox(editor.text, editor.cursor, lead, columns);
     const offered = dialog?.choices ? choicesOf(dialog) : (editor.menu?.items ?? []).map(asChoice);
-    const menu = menuLines(offered, dialog?.at ?? editor.menu?.at ?? 0, columns);
+    const menu = menuLines(offered, dialog?.at ?? editor.menu?.at ?? 0, columns, style);
     if (dialog?.choices && offered.length === 0) menu.push(style.dim("  (no match)"));
     return {
       lines: [...head, ...box.lines, ...menu],
@@ -210,25 +213,11 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
     };
   }
 
-  /** The rows around the selected one. */
-  function menuLines(choices: readonly Choice[], at: number, columns: number): string[] {
-    const from = Math.max(0, Math.min(at - MENU_ROWS + 1, choices.length - MENU_ROWS));
-    const rows = choices.slice(from, from + MENU_ROWS);
-    const width = Math.min(Math.floor(columns / 2), Math.max(0, ...rows.map(({ label }) => stringWidth(label))));
-    const lines = rows.map(({ label, description }, row) => {
-      const space = " ".repeat(Math.max(0, width - stringWidth(label)));
-      const line = `${label}${space}  ${style.dim(plainLine(description))}`.trimEnd();
-      return from + row === at ? `${style.cyan("›")} ${style.bold(line)}` : `  ${line}`;
-    });
-    const more = choices.length - rows.length;
-    return more > 0 ? [...lines, style.dim(`  … ${more} more`)] : lines;
-  }
-
   return {
     echoes: true,
     print: (text) => area.print(text),
     changed: () => area.changed(),
-    pick: (title, choices) => openDialog(title, choices),
+    pick: openDialog,
     ask: (label) => openDialog(label, null),
     putBack(text) {
       prompt.set(prompt.text === "" ? text : `${text}\n${prompt.text}`);
@@ -253,6 +242,20 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
 
 function asChoice({ text, description }: { readonly text: string; readonly description: string }): Choice {
   return { value: text, label: text.trimEnd(), description };
+}
+
+/** The rows around the selected one. */
+function menuLines(choices: readonly Choice[], at: number, columns: number, style: Style): string[] {
+  const from = Math.max(0, Math.min(at - MENU_ROWS + 1, choices.length - MENU_ROWS));
+  const rows = choices.slice(from, from + MENU_ROWS);
+  const width = Math.min(Math.floor(columns / 2), Math.max(0, ...rows.map(({ label }) => stringWidth(label))));
+  const lines = rows.map(({ label, description }, row) => {
+    const space = " ".repeat(Math.max(0, width - stringWidth(label)));
+    const line = `${label}${space}  ${style.dim(plainLine(description))}`.trimEnd();
+    return from + row === at ? `${style.cyan("›")} ${style.bold(line)}` : `  ${line}`;
+  });
+  const more = choices.length - rows.length;
+  return more > 0 ? [...lines, style.dim(`  … ${more} more`)] : lines;
 }
 
 /** Wraps the input at the edge of the screen and finds the cursor in it. Of a long text the part around the cursor is shown. */

@@ -80,6 +80,12 @@ export function hasInput(stdin: PipedStdin): Promise<boolean> {
 
 // --- internal ---
 
+const READ_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EISDIR: "it is a directory",
+  EACCES: "you may not read it",
+};
+
 /** How long to wait for input from a socket, which another program may just have left open as our stdin. */
 const SOCKET_PATIENCE_MS = 1000;
 
@@ -94,7 +100,8 @@ async function readUpTo(source: AsyncIterable<Buffer | string>, room: number, pa
       if (size > room) break;
     }
   } catch (error) {
-    throw new UsageError(`-f ${path}: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new UsageError(`-f ${path}: ${(code && READ_ERRORS[code]) ?? message}`);
   }
   return { bytes: Buffer.concat(chunks).subarray(0, room), truncated: size > room };
 }

@@ -60,7 +60,7 @@ export function rewind(direction: "undo" | "redo"): RunCommand {
         there: (session) => session[direction]({ steps, force, dry_run: dryRun }),
       });
       const lines = [
-        dryRun ? wouldDo(direction, report) : plainLine(report.message),
+        `${id}: ${dryRun ? wouldDo(direction, report) : plainLine(report.message).replace(/^\/\w+: /, "")}`,
         ...describeFiles(report.files, dryRun),
       ];
       return printReport(invocation, { session_id: id, ...report }, lines);

@@ -123,6 +123,14 @@ async function removeUnclaimed(store: SessionStore, id: string): Promise<boolean
   }
 }
 
+/** Why a session goes, by the flag that says so. */
+const LIMITS: Readonly<Record<Doomed["why"], string>> = {
+  empty: "empty",
+  age: "--older-than",
+  count: "--keep",
+  bytes: "--max-bytes",
+};
+
 function reportRemoval(
   invocation: Invocation,
   gone: { removed: readonly Doomed[]; leftovers: number; blobs?: number; bytes?: number; dryRun: boolean },
@@ -131,7 +139,7 @@ function reportRemoval(
   const empty = removed.filter(({ why }) => why === "empty").length;
   const past = removed.filter(({ why }) => why !== "empty");
   const rows = past.map(
-    ({ id, why, started, prompt }) => `${id}  ${localTime(started)}  ${why.padEnd(5)}  ${plainLine(prompt)}`,
+    ({ id, why, started, prompt }) => `${id}  ${localTime(started)}  ${LIMITS[why].padEnd(12)}  ${plainLine(prompt)}`,
   );
   const sessions = `${past.length > 0 ? `${past.length} sessions past the limits, ` : ""}${empty} empty sessions`;
   const sum = dryRun

@@ -15,6 +15,7 @@ export async function listTrusted(invocation: Invocation): Promise<number> {
   const rows = readConfig(invocation)
     .trust.list()
     .map((directory) => ({ directory }));
+  if (rows.length === 0) invocation.process.stderr.write("no directory is trusted\n");
   return printList(invocation, [{ title: "DIRECTORY", cell: ({ directory }) => directory }], rows);
 }
 

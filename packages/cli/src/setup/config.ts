@@ -59,7 +59,7 @@ export async function writeFirstConfig(invocation: Invocation): Promise<number> 
 // --- internal ---
 
 function shown(value: unknown): string {
-  if (value === null) return "-";
+  if (value === null || (typeof value === "object" && Object.keys(value).length === 0)) return "-";
   if (Array.isArray(value)) return value.join(",");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

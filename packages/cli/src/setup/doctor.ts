@@ -39,7 +39,11 @@ export async function examine(invocation: Invocation): Promise<number> {
   const findings: (Finding & { readonly check: string })[] = [];
   const checks = { ...CHECKS, ...(isSet(flags, "server") && SERVER_CHECKS) };
   for (const [check, look] of Object.entries(checks)) {
-    const found = await look(invocation).catch((error: Error): Finding => ({ state: "fail", found: error.message }));
+    const found = await look(invocation).catch((error: Error): Finding => {
+      // Most checks read the configuration: what is wrong with it is said once.
+      const first = findings.find((one) => one.found === error.message);
+      return first ? warn("not checked", `correct ${first.check} first`) : { state: "fail", found: error.message };
+    });
     findings.push({ check, ...found });
   }
   if (isSet(flags, "json")) printJson(invocation, findings);
@@ -83,7 +87,8 @@ function marksOf(style: Style): Readonly<Record<Finding["state"], string>> {
 }
 
 const MIB = 1024 * 1024;
-const LITTLE_SPACE = 1024 * MIB;
+const GIB = 1024 * MIB;
+const LITTLE_SPACE = GIB;
 const NO_SPACE = 100 * MIB;
 
 /** Name of a check -> the check. */
@@ -231,7 +236,7 @@ function checkStore(invocation: Invocation): Promise<Finding> {
 async function checkDisk({ process }: Invocation): Promise<Finding> {
   const { bavail, bsize } = await statfs(await existing(resolvePaths(process.env).root));
   const free = bavail * bsize;
-  const found = `${Math.floor(free / MIB)} MiB free`;
+  const found = `${free < 10 * GIB ? `${Math.floor(free / MIB)} MiB` : `${Math.floor(free / GIB)} GiB`} free`;
   if (free >= LITTLE_SPACE) return ok(found);
   return (free < NO_SPACE ? fail : warn)(found, "free some space, or move CHIMERA_HOME");
 }

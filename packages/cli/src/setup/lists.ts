@@ -33,7 +33,7 @@ export async function listTools(invocation: Invocation): Promise<number> {
   const columns: Column<(typeof tools)[number]>[] = [
     { title: "NAME", cell: ({ name }) => name },
     { title: "ALSO", cell: ({ aliases }) => aliases.join(", ") },
-    { title: "DESCRIPTION", cell: ({ description }) => /^.*?[.:](?=\s|$)/s.exec(description)?.[0] ?? description },
+    { title: "DESCRIPTION", cell: ({ description }) => firstSentence(description) },
   ];
   return printList(invocation, columns, tools, schemas);
 }
@@ -85,6 +85,11 @@ export async function showAgent(invocation: Invocation): Promise<number> {
 }
 
 // --- internal ---
+
+/** The sentence that says what a tool does. One that ends in a colon introduces lines that a table has no room for. */
+function firstSentence(description: string): string {
+  return (/^.*?[.:](?=\s|$)/s.exec(description)?.[0] ?? description).replace(/:$/, ".");
+}
 
 type Agent = Awaited<ReturnType<typeof loadAgents>>["agents"][number];
 

@@ -21,7 +21,7 @@ export function parseCommand(command: Command, argv: readonly string[]) {
     if (extra !== undefined) throw new UsageError(`unexpected argument ${quote(extra)}`);
     return { flags: values as FlagValues, operands: positionals };
   } catch (error) {
-    throw explain(error, flags);
+    throw explain(error, command, flags);
   }
 }
 
@@ -33,12 +33,15 @@ function isBare(flags: Flags, word: string, next: string | undefined): boolean {
   return flag?.value?.startsWith("[") === true && (next === undefined || next.startsWith("-"));
 }
 
-function explain(error: unknown, flags: Flags): unknown {
+function explain(error: unknown, command: Command, flags: Flags): unknown {
   const { code, message } = error as { code?: string; message: string };
   const typed = /'(?:-\w, )?(-[^' ]*)/.exec(message)?.[1] ?? "option";
   if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
-    const close = nearest(typed.replace(/^-+/, ""), Object.keys(flags));
-    return new UsageError(`unknown option ${typed}${close ? `; did you mean --${close}?` : ""}`);
+    const word = typed.replace(/^-+/, "");
+    const actions = (command.operands ?? "").replace(/<[^>]*>/g, "").split(/[^\w-]+/);
+    const near = nearest(word, Object.keys(flags));
+    const meant = actions.includes(word) ? `${command.name} ${word}` : near && `--${near}`;
+    return new UsageError(`unknown option ${typed}; ${meant ? `did you mean ${meant}?` : "--help lists them"}`);
   }
   if (code !== "ERR_PARSE_ARGS_INVALID_OPTION_VALUE") return error;
   const row = Object.entries(flags).find(([name, { short }]) => [`--${name}`, `-${short}`].includes(typed));

@@ -19,7 +19,9 @@ export function isUsageError(error: unknown): error is UsageError {
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const scored = known.map((candidate) => ({ candidate, distance: distance(word, candidate) }));
   const best = scored.sort((a, b) => a.distance - b.distance)[0];
-  return best && best.distance <= Math.max(2, Math.floor(word.length / 3)) ? best.candidate : undefined;
+  // Of a short word, two letters are half.
+  const most = word.length <= 4 ? 1 : Math.max(2, Math.floor(word.length / 3));
+  return best && best.distance <= most ? best.candidate : undefined;
 }
 
 // --- internal ---
