@@ -36,13 +36,19 @@ export const standardError: MapError = (thrown) => {
   return { code, message, data: { ...known, message: reason, details: reason } };
 };
 
-/** For the native dialects: an application failure becomes -32000 and carries the error with its stack, because stdio is local. */
-export const nativeError: MapError = (thrown) => {
-  const error = named(thrown);
-  const { name, message, stack } = asError(error);
-  const data = { name, message, stack, ...(isSessionError(error) && aboutOf(error)) };
-  return { code: numberOf(error, NATIVE) ?? -32000, message, data };
-};
+/**
+ * For the native dialects: an application failure becomes -32000 and carries the error.
+ *
+ * @param isLocal - Whether the peer is a program on this machine, over stdio. Only such a peer gets the stack, which names files.
+ */
+export function nativeError(isLocal: boolean): MapError {
+  return (thrown) => {
+    const error = named(thrown);
+    const { name, message, stack } = asError(error);
+    const data = { name, message, ...(isLocal && { stack }), ...(isSessionError(error) && aboutOf(error)) };
+    return { code: numberOf(error, NATIVE) ?? -32000, message, data };
+  };
+}
 
 // --- internal ---
 

@@ -6,7 +6,7 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import type { Agent } from "@chimera/session";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Client, connect, type Frame, makeEngine, nativeClient, saying, yielding } from "./harness.js";
+import { type Client, connect, type Frame, makeEngine, nativeClient, saying, scratch, yielding } from "./harness.js";
 
 const call: AgentEvent = {
   type: "tool_call",
@@ -389,6 +389,28 @@ describe("a conversation", () => {
       data: { name: "RangeError", message: "out of luck\nsecond line", stack: expect.any(String) },
     });
     expect((await client.message("again")).result).toMatchObject({ output: "fine" });
+  });
+
+  test.each([
+    ["over HTTP", { transport: { resume: true } }],
+    ["over the bridge", { origin: "console", remote: { id: "self", facts: () => ({ mode: "auto", approval: "" }) } }],
+  ])("its stack stays here when the peer is elsewhere, %s", async (_, elsewhere) => {
+    const core = makeEngine(async function* () {
+      throw new RangeError("out of luck");
+    });
+    const { id } = await core.sessions.create({ cwd: scratch() });
+    const remote = "remote" in elsewhere && { remote: { ...elsewhere.remote, id } };
+    const client = connect(core, { forced: "otter", ...elsewhere, ...remote });
+    await client.call("initialize", {});
+    const { error } = await client.call("session/message", { sessionId: id, message: "go" });
+    expect(error).toEqual({
+      code: -32000,
+      message: "out of luck",
+      data: { name: "RangeError", message: "out of luck" },
+    });
+    const refused = await client.call("session/setModel", { sessionId: id, model: " " });
+    expect(refused.error).toMatchObject({ code: -32602, data: { message: expect.any(String) } });
+    expect(JSON.stringify(refused.error)).not.toMatch(/stack|\.[jt]s\b/);
   });
 
   test.each([

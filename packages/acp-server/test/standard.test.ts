@@ -719,7 +719,7 @@ test("the error of a failing disk has a code and says what to do", () => {
   const io = new StoreError("io", "cannot write /a/path: EIO", { cause: { code: "EIO" } });
   const data = { code: "storage_failed", message: expect.stringMatching(/^the disk failed \(EIO\): try again/) };
   expect(standardError(io, CONTEXT)).toMatchObject({ code: -32603, data });
-  expect(nativeError(io, CONTEXT)).toMatchObject({ code: -32000, message: data.message });
+  expect(nativeError(true)(io, CONTEXT)).toMatchObject({ code: -32000, message: data.message });
   const holder = { program: "otter", pid: 7, host: "there", instance: "x", start: null, boot: null, pidns: null };
   const fenced = new StoreError("fenced", "taken over", { holder });
   expect(standardError(fenced, CONTEXT)).toMatchObject({

@@ -31,7 +31,7 @@ export function nativeDialect({ name, version, projection }: NativeDialectOption
         ]);
         return Object.assign({}, nativeMethods(context, projects), ...added);
       },
-      mapError: nativeError,
+      mapError: nativeError(context.transport === undefined && context.origin === undefined),
     }),
   };
 }
