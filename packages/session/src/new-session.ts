@@ -56,7 +56,13 @@ export async function fork(house: House, id: string, { turn, owner, request }: F
   const child = await make(house, name, asked, conversation, (store, summary) =>
     store.copy(id, name.id, { upTo: at, summary, added }),
   );
-  await child.durable(child.lastSeq);
+  try {
+    await child.durable(child.lastSeq);
+  } catch (error) {
+    // Nobody learns its id, so it goes again; a disk that failed may not take this either.
+    await house.sessions?.delete(child.id).catch((left) => house.deps.onError?.(left, child.id));
+    throw error;
+  }
   return child;
 }
 

@@ -202,7 +202,7 @@ test("an undo that cannot be recorded did not happen: the files are as before, a
   expect((await recordsOf(sessions, session.id)).filter(({ type }) => type === "undo")).toHaveLength(1);
 });
 
-test("a fork is acknowledged when its log is on the disk", async () => {
+test("a fork is acknowledged when its log is on the disk, and one that is not leaves nothing", async () => {
   const { store, disk } = await fillingStore();
   const sessions = makeSessions(speaking("well"), { store });
   const session = await sessions.create({ cwd: "/" });
@@ -210,6 +210,8 @@ test("a fork is acknowledged when its log is on the disk", async () => {
   await session.idle();
   disk.unsynced = true;
   await expect(sessions.fork(session.id)).rejects.toMatchObject({ code: "storage_failed" });
+  expect(sessions.live().map(({ id }) => id)).toEqual([session.id]);
+  expect((await sessions.listAll()).sessions.map(({ id }) => id)).toEqual([session.id]);
   disk.unsynced = false;
   await expect(sessions.fork(session.id)).resolves.toMatchObject({ state: "idle" });
 });
