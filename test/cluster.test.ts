@@ -150,6 +150,22 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     expect((await other.ask(`POST /sessions/${id}/turns`, { body: { prompt: "x" } })).status).toBe(404);
   });
 
+  test("one request that reaches two nodes in the same moment makes one session", async () => {
+    const nodes = await Promise.all([startNode(), startNode()]);
+    for (let round = 0; round < 10; round++) {
+      const headers = { "idempotency-key": `round-${round}` };
+      const answers = await Promise.all(
+        [...nodes, ...nodes].map((node) => node.ask("POST /sessions", { body: { prompt: "hello" }, headers })),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+      const ids = new Set(answers.map(({ body }) => body.session_id));
+      expect(ids.size).toBe(1);
+      const [id] = ids;
+      const seen = await nodes[1]!.all(`/sessions/${id}/events`);
+      expect(seen.filter(({ event }) => event === "user_message")).toHaveLength(1);
+    }
+  });
+
   test("a session's token is good on every node, and void on every node when it is rotated", async () => {
     const env = { OTTER_SERVER_TOKEN: "master-token-of-the-cluster" };
     const [one, other] = await Promise.all([startNode("one", env), startNode("one", env)]);

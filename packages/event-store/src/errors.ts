@@ -4,6 +4,7 @@ import type { Holder } from "./claim/identity.js";
 export type StoreErrorCode =
   | "not_found"
   | "exists"
+  | "key_taken"
   | "fenced"
   | "claimed"
   | "elsewhere"

@@ -32,6 +32,8 @@ export const LIMITS = {
   openFiles: 240,
   /** Summaries that are replaced at the same time. */
   replacements: 8,
+  /** How long the key of the request that made a session finds it again. */
+  keyMs: 24 * 60 * 60 * 1000,
   /** `fdatasync` calls in flight per process; more would take the threads that other work needs. */
   syncsInFlight: 2,
   /** The time between two looks at a session that another process writes. */

@@ -148,7 +148,11 @@ export interface ImportedLog<E extends EventBody, S> {
 
 /** A store of logs. The cases of `@chimera/event-store/conformance` test one. */
 export interface EventStore<E extends EventBody, S extends object> {
-  /** Creates the session with its summary and opens it for writing. StoreError `exists` when there is one with this id. */
+  /**
+   * Creates the session with its summary and opens it for writing. StoreError `exists` when there is one with this id. In a store that
+   * several machines share, `key_taken` when the same program has made one in the last day for the same `owner` and `key`, by a request
+   * that the summary names too (`request`).
+   */
   create(id: string, summary: S): Promise<LogWriter<E>>;
   /** Claims an existing session for writing. StoreError `not_found`, or `claimed` with the holder. */
   open(id: string): Promise<LogWriter<E>>;

@@ -57,8 +57,8 @@ caller's own where it sent one. A long JSON answer to a GET is compressed for a 
 \`Idempotency-Key\` (at most ${LIMITS.keyChars} visible characters) makes it safe to send a request again whose answer was lost. \`POST /sessions\`, \`/session\`, \`/sessions/{id}/fork\` and
 \`/runs\` answer the same key with the same session; \`/sessions/{id}/turns\`, \`/session/{id}/message\` and \`/commands/{name}/invoke\` with the same turn. The key is in the log, so a restart
 changes nothing, and every node finds it; a session remembers the keys of its last 100 prompts, and the server those of the sessions of the last day. A session that is found again has a new
-token, and one that is deleted takes its key with it. A request that asks for something else with the same key is 422 \`key_reused\`. Two nodes that are sent the same key at the same moment may
-each make a session: send a request again when the first one has failed.
+token, and one that is deleted takes its key with it. A request that asks for something else with the same key is 422 \`key_reused\`. Nodes that are sent the same key at the same
+moment make one session: the database decides which of them makes it.
 
 A list that has more gives \`next\`; \`?limit=50&after=<next>\` is the page after it.
 

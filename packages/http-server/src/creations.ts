@@ -3,6 +3,7 @@
  * and by every node of a shared store; what is in memory is only a shorter way to it.
  */
 import { createHash } from "node:crypto";
+import { isStoreError, LIMITS as STORE_LIMITS } from "@chimera/event-store";
 import type { MakingRequest, Sessions } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppEnv } from "./deps.js";
@@ -27,27 +28,7 @@ export function createCreations(
 ) {
   const made = new Map<string, Made>();
   let earlier: Promise<ReadonlyMap<string, Made>> | null = null;
-  /** Those that are stored: with this key, or of the last day. */
-  const stored = async (key?: string): Promise<ReadonlyMap<string, Made>> => {
-    const { sessions: rows } = await sessions.listAll({
-      prefixes: [sessions.prefix],
-      order: "created",
-      since: clock() - LIMITS.creationKeyMs,
-      closed: false,
-      limit: LIMITS.rememberedCreations,
-      ...(key !== undefined && { key }),
-    });
-    // A fork that no key was sent for has the key of its parent's first prompt.
-    const own = rows.filter(
-      ({ summary: { parent_id, request, ...one } }) =>
-        one.owner === owner && (parent_id === undefined || request !== undefined),
-    );
-    return new Map(
-      own
-        .toReversed()
-        .map(({ id, summary }) => [summary.key ?? "", { digest: summary.request, id: Promise.resolve(id) }]),
-    );
-  };
+  const stored = (key?: string) => listMade(sessions, owner, clock() - STORE_LIMITS.keyMs, key);
   const find = async (key: string): Promise<Made | undefined> => {
     if (!isShared && made.size < LIMITS.rememberedCreations) {
       earlier ??= stored().catch((error) => {
@@ -71,14 +52,21 @@ export function createCreations(
       if (request === undefined) return { id: await make(), isNew: true };
       const { key, digest } = request;
       let isNew = false;
-      const begin = async (): Promise<string> => {
+      const begin = async (attempts = ATTEMPTS): Promise<string> => {
         const known = await find(key);
         if (known && !(await isGone(await known.id))) {
           requireSame(known, digest);
           return known.id;
         }
-        isNew = true;
-        return make();
+        try {
+          const id = await make();
+          isNew = true;
+          return id;
+        } catch (error) {
+          // Another node has made it since: the store lets only one of them.
+          if (attempts === 1 || !isStoreError(error) || error.code !== "key_taken") throw error;
+          return begin(attempts - 1);
+        }
       };
       const before = made.get(key);
       // A session that was deleted takes its key with it.
@@ -113,6 +101,36 @@ export function requestOf(c: Context<AppEnv>, body: object): MakingRequest | und
 }
 
 // --- internal ---
+
+/** How often a session is looked for that another node makes in the same moment, and may delete again. */
+const ATTEMPTS = 3;
+
+/** The sessions that are stored: those of one key, or of all. */
+async function listMade(
+  sessions: Sessions,
+  owner: string | undefined,
+  since: number,
+  key?: string,
+): Promise<ReadonlyMap<string, Made>> {
+  const { sessions: rows } = await sessions.listAll({
+    prefixes: [sessions.prefix],
+    order: "created",
+    since,
+    closed: false,
+    limit: LIMITS.rememberedCreations,
+    ...(key !== undefined && { key }),
+  });
+  // A fork that no key was sent for has the key of its parent's first prompt.
+  const own = rows.filter(
+    ({ summary: { parent_id, request, ...one } }) =>
+      one.owner === owner && (parent_id === undefined || request !== undefined),
+  );
+  return new Map(
+    own
+      .toReversed()
+      .map(({ id, summary }) => [summary.key ?? "", { digest: summary.request, id: Promise.resolve(id) }]),
+  );
+}
 
 function requireSame({ digest }: Made, asked: string): void {
   if (digest === undefined || digest === asked) return;

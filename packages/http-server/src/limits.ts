@@ -37,9 +37,8 @@ export const LIMITS = {
   directoryEntries: 2000,
   /** Characters of an `Idempotency-Key`. */
   keyChars: 255,
-  /** Sessions that are found again by the key they were made with, and for how long. */
+  /** Sessions that are found again by the key they were made with. */
   rememberedCreations: 1000,
-  creationKeyMs: 24 * 60 * 60 * 1000,
   /** Sessions that a search finds when the query names no limit. */
   searchHits: 20,
   /** Sessions that a search reads, the newest. */

@@ -3,7 +3,12 @@
  * When no renewal succeeds in time, another node may have the sessions, and this one stops at once, before it touches a file.
  */
 import { randomBytes } from "node:crypto";
-import { arrayOf, type Connections } from "./connect.js";
+import { arrayOf, type Connections, part } from "./connect.js";
+
+/** The live node `n` that holds the session `s`, for a JOIN. */
+export const holder = part`chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()`;
+/** Whether a live node holds the session `s`. */
+export const isHeld = part`EXISTS (SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp())`;
 
 export type Lease = ReturnType<typeof createLease>;
 

@@ -1,10 +1,12 @@
 /** Rows of sessions: the columns that lists filter by, and the query of one page. */
-import { type ListOptions, parsePageEnd } from "@chimera/event-store";
+import { type ListedSession, type ListOptions, parsePageEnd } from "@chimera/event-store";
+import { pageOf } from "@chimera/event-store/backend";
 import { arrayOf, part, type Sql } from "./connect.js";
+import { isHeld } from "./lease.js";
 
 /** The columns of a summary: the fields that lists filter by, and its whole text. */
 export function columnsOf(summary: object) {
-  const { cwd, model, state, turns, closed, owner, shared, key } = summary as Record<string, unknown>;
+  const { cwd, model, state, turns, closed, owner, shared, key, request } = summary as Record<string, unknown>;
   return {
     text: JSON.stringify(summary),
     cwd: textOf(cwd),
@@ -15,10 +17,35 @@ export function columnsOf(summary: object) {
     person: textOf(owner),
     shared: shared === true,
     key: textOf(key),
+    /** Whether the request that made the session has this key: a fork may have its parent's, and then names no request. */
+    request: textOf(request),
   };
 }
 
-export interface SessionRow {
+/** A page of the list. `shaped` reads a stored summary; `unheld` shows one of a session that no live node holds. */
+export async function listSessions<S extends object>(
+  sql: Sql,
+  options: ListOptions<S>,
+  { shaped, unheld }: { readonly shaped: (sid: string, text: string) => S; readonly unheld: (summary: S) => S },
+): Promise<{ sessions: ListedSession<S>[]; next: string | null }> {
+  const rows = await listRows(sql, options);
+  const found = new Map<string, ListedSession<S>>();
+  for (const { sid, touched, held, summary: text } of rows) {
+    try {
+      const summary = shaped(sid, text);
+      // The summary of a node that died during a turn still says that the turn runs.
+      found.set(sid, { id: sid, summary: held ? summary : unheld(summary), touched });
+    } catch {
+      options.onUnreadable?.(sid);
+    }
+  }
+  const ids = new Set([...found.keys(), ...(options.known?.keys() ?? [])]);
+  return pageOf(ids, { touched: (id) => found.get(id)?.touched ?? null, row: (id) => found.get(id) ?? null }, options);
+}
+
+// --- internal ---
+
+interface SessionRow {
   readonly sid: string;
   readonly summary: string;
   readonly touched: number;
@@ -27,12 +54,11 @@ export interface SessionRow {
 }
 
 /** Matching rows: a page and one row more, excluding sessions that the caller already holds. */
-export function listRows(sql: Sql, { known, limit, ...asked }: ListOptions<object>): Promise<SessionRow[]> {
+function listRows(sql: Sql, { known, limit, ...asked }: ListOptions<object>): Promise<SessionRow[]> {
   const key = asked.order === "touched" ? part`touched` : part`coalesce(created, touched)`;
   const place = asked.after === undefined ? null : parsePageEnd(asked.after);
   return sql<SessionRow>`
-    SELECT sid, summary, touched, EXISTS (
-      SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()) AS held
+    SELECT sid, summary, touched, ${isHeld} AS held
     FROM chimera.session s
     WHERE NOT sid = ANY(${arrayOf([...(known?.keys() ?? [])])}::text[])
       ${asked.prefixes ? part`AND prefix = ANY(${arrayOf(asked.prefixes)}::text[])` : part``}
@@ -48,8 +74,6 @@ export function listRows(sql: Sql, { known, limit, ...asked }: ListOptions<objec
     ORDER BY ${key} DESC, sid DESC
     ${limit === undefined || !Number.isFinite(limit) || asked.state !== undefined ? part`` : part`LIMIT ${limit + 1}`}`;
 }
-
-// --- internal ---
 
 /** PostgreSQL text cannot hold NUL; compare it as U+FFFD. */
 function textOf(value: unknown): string | null {

@@ -1,6 +1,6 @@
 /** What nodes share besides logs: which sessions are held or lost their node, the hashes of session tokens, and the list of people. */
 import { arrayOf, type Connections, part } from "./connect.js";
-import type { Lease } from "./lease.js";
+import { holder, isHeld, type Lease } from "./lease.js";
 import { onceMore } from "./listener.js";
 
 export interface Nodes {
@@ -72,7 +72,7 @@ export function createNodes(
   /** The condition of an orphan: its owner is dead, and this node has its files, or no live server has them. */
   const isOrphan = part`
     s.owner IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp())
+    AND NOT ${isHeld}
     AND (s.host = ${host} OR NOT EXISTS (
       SELECT 1 FROM chimera.node n WHERE n.host = s.host AND n.serves AND n.lease_until > clock_timestamp()))`;
   /** Takes this node's share of the orphans in one statement, those with a turn first. Other nodes, or the next look, take the rest. */
@@ -145,19 +145,19 @@ export function createNodes(
     },
     async held() {
       const rows = await reads.sql<{ sid: string }>`
-        SELECT s.sid FROM chimera.session s JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()`;
+        SELECT s.sid FROM chimera.session s JOIN ${holder}`;
       return new Set(rows.map((row) => row.sid));
     },
     async heldElsewhere(prefix) {
       const rows = await reads.sql<{ person: string | null; sessions: number }>`
         SELECT s.person, count(*)::int4 AS sessions
-        FROM chimera.session s JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()
+        FROM chimera.session s JOIN ${holder}
         WHERE s.owner <> ${lease.node} AND s.prefix = ${prefix} GROUP BY s.person`;
       return rows.map(({ person, sessions }) => [person ?? undefined, sessions] as const);
     },
     async isElsewhere(sid) {
       const rows = await reads.sql`
-        SELECT 1 FROM chimera.session s JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()
+        SELECT 1 FROM chimera.session s JOIN ${holder}
         WHERE s.sid = ${sid} AND s.owner <> ${lease.node}`;
       return rows.length > 0;
     },

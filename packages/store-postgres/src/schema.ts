@@ -48,6 +48,10 @@ const VERSIONS: readonly string[] = [
   ALTER TABLE chimera.session ADD COLUMN key text;
   CREATE INDEX session_key ON chimera.session(key) WHERE key IS NOT NULL;
   `,
+  `
+  ALTER TABLE chimera.session ADD COLUMN keyed boolean NOT NULL DEFAULT false;
+  CREATE UNIQUE INDEX session_made_once ON chimera.session(prefix, coalesce(person, ''), key) WHERE keyed AND NOT closed;
+  `,
 ];
 
 /** The key of the lock. Any number will do, as long as every version uses the same one. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-export type { Backend, Held, Import, Watcher } from "./backend.js";
+export type { Backend, Copy, Held, Import, Watcher } from "./backend.js";
 export { createStore, type StoreOptions } from "./create-store.js";
 export { encodeLines, lineTs, ReplayedEntry, withChecksum } from "./line.js";
 export { pageOf, type RowSource } from "./list.js";
