@@ -52,6 +52,11 @@ export function findRepository(cwd: string): Repository | null {
   }
 }
 
+/** Whether the settings of a git directory hold a password, which some git commands print: in an address, or in a header. */
+export function holdsCredentials(directory: string): boolean {
+  return settingsFiles(directory).some((file) => AUTHORIZED.test(readSmall(file) ?? ""));
+}
+
 /** Keys that a fresh clone has, or that only change git's output: none runs a program or includes other settings. */
 const HARMLESS: readonly RegExp[] = [
   /^core\.(abbrev|autocrlf|bare|compression|eol|filemode|ignorecase|logallrefupdates|precomposeunicode|protecthfs|protectntfs)$/,
@@ -103,6 +108,9 @@ export function suspectSettings(text: string, isOff: (setting: string) => boolea
 const OFF =
   /^(core\.(fsmonitor|hookspath|pager|editor|sshcommand|askpass)|log\.showsignature|commit\.gpgsign|credential\..*|alias\..*)$/;
 
+/** An address with a password, or a header setting that may have one. */
+const AUTHORIZED = /:\/\/[^/\s@]+@|extraheader/i;
+
 function configured(settings: Readonly<Record<string, string>>): Record<string, string> {
   const rows = Object.entries(settings);
   const variables = rows.flatMap(([key, value], at) => [
@@ -131,19 +139,22 @@ function isBare(path: string): boolean {
   );
 }
 
-function directoryConcern(directory: string, worktree: string): string | undefined {
+/** The settings of a git directory, and of the repository to which it belongs if it is one of several worktrees. */
+function settingsFiles(directory: string): string[] {
   const common = resolve(directory, (readSmall(join(directory, "commondir")) ?? ".").trim());
-  for (const place of new Set([directory, common])) {
-    for (const file of ["config", "config.worktree"].map((name) => join(place, name))) {
-      if (kindAt(file) === null) continue;
-      const text = readSmall(file);
-      if (text === undefined) return `the settings in ${file} cannot be judged`;
-      const [suspect] = suspectSettings(text, (setting) => OFF.test(setting));
-      if (suspect) return `the repository's own settings can run programs: ${suspect}`;
-      const elsewhere = /^\s*worktree\s*=\s*(.*)$/im.exec(text)?.[1]?.trim();
-      if (elsewhere !== undefined && resolve(place, elsewhere) !== worktree)
-        return `the repository is about ${elsewhere}`;
-    }
+  return [...new Set([directory, common])].flatMap((place) => [join(place, "config"), join(place, "config.worktree")]);
+}
+
+function directoryConcern(directory: string, worktree: string): string | undefined {
+  for (const file of settingsFiles(directory)) {
+    if (kindAt(file) === null) continue;
+    const text = readSmall(file);
+    if (text === undefined) return `the settings in ${file} cannot be judged`;
+    const [suspect] = suspectSettings(text, (setting) => OFF.test(setting));
+    if (suspect) return `the repository's own settings can run programs: ${suspect}`;
+    const elsewhere = /^\s*worktree\s*=\s*(.*)$/im.exec(text)?.[1]?.trim();
+    if (elsewhere !== undefined && resolve(dirname(file), elsewhere) !== worktree)
+      return `the repository is about ${elsewhere}`;
   }
   const modules = join(worktree, ".gitmodules");
   // A submodule has its own settings, which git obeys if this file says that the submodule must not be ignored.

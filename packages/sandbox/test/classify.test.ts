@@ -38,6 +38,14 @@ afterAll(() => [ws, plain].forEach((path) => void rmSync(path, { recursive: true
 const judge = (command: string, cwd?: string): Verdict =>
   classify(command, { workspace: { cwd: ws }, ...(cwd === undefined ? {} : { cwd }) });
 
+/** A directory that has only a hidden file with secrets. */
+function besideSecret(): string {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), "classify-hidden-")));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  writeFileSync(join(directory, ".env"), "");
+  return directory;
+}
+
 describe("everyday reads", () => {
   test(`at least 95% of ${BENIGN.length} need no question`, () => {
     const questioned = BENIGN.filter(
@@ -101,12 +109,7 @@ describe("anything else", () => {
     ]) {
       expect(judge(command).decision, command).toBe(command === "grep KEY *" ? "ask" : "allow");
     }
-    const open = realpathSync(mkdtempSync(join(tmpdir(), "classify-hidden-")));
-    onTestFinished(() => rmSync(open, { recursive: true, force: true }));
-    writeFileSync(join(open, ".env.local"), "");
-    for (const command of ["rg KEY", "grep -rn KEY *"]) {
-      expect(classify(command, { workspace: { cwd: open } }).decision, command).toBe("allow");
-    }
+    expect(classify("grep -rn KEY *", { workspace: { cwd: besideSecret() } }).decision).toBe("allow");
     // The limit applies to the whole command.
     expect(judge("grep -rn KEY crowd")).toMatchObject({ decision: "allow" });
     expect(judge("grep -rn KEY crowd crowd crowd crowd crowd")).toMatchObject({
@@ -115,14 +118,53 @@ describe("anything else", () => {
     });
   });
 
+  test.each([
+    ["rg KEY", "allow"],
+    ["rg KEY -g '*.ts'", "allow"],
+    ["rg KEY -g '!*.ts'", "allow"],
+    ["rg KEY -t ts", "allow"],
+    ["rg KEY -g .env", "ask"],
+    ["rg KEY -g '*'", "ask"],
+    ["rg -ng'*.{ts,env}' KEY", "ask"],
+    ["rg -e KEY --glob '.e*'", "ask"],
+    ["rg KEY --iglob '**/.ENV'", "ask"],
+    ["rg KEY -t sh", "ask"],
+    ["rg KEY --type=all", "ask"],
+  ])("%s, beside a hidden secret: %s", (command, decision) => {
+    expect(classify(command, { workspace: { cwd: besideSecret() } }).decision).toBe(decision);
+  });
+
+  test.each([".gitignore", ".ignore", ".rgignore", ".git/info/exclude"])("%s can make rg read hidden names", (file) => {
+    const open = besideSecret();
+    mkdirSync(join(open, "src"));
+    mkdirSync(dirname(join(open, file)), { recursive: true });
+    for (const [lines, decision] of [
+      ["*\n!.env.example\n!*/\n!src/*.ts\n", "allow"],
+      ["!.env\n", "ask"],
+      ["*\n!.e[mn]v\n", "ask"],
+      ["!/.env\n", "ask"],
+      ["!.keep\n".repeat(60), "ask"],
+    ] as const) {
+      writeFileSync(join(open, file), lines);
+      expect(classify("rg KEY", { workspace: { cwd: open } }).decision, lines.slice(0, 20)).toBe(decision);
+      expect(classify("rg KEY src", { workspace: { cwd: open } }).decision).toBe("allow");
+    }
+    mkdirSync(join(open, "src/app"));
+    writeFileSync(join(open, "src/app/.env"), "");
+    expect(classify("rg KEY src", { workspace: { cwd: open } }).decision).toBe("ask");
+  });
+
   test("a password in a repository's settings is a secret below", () => {
     const open = realpathSync(mkdtempSync(join(tmpdir(), "classify-git-")));
     onTestFinished(() => rmSync(open, { recursive: true, force: true }));
     mkdirSync(join(open, ".git"));
     writeFileSync(join(open, ".git/config"), '[remote "origin"]\n\turl = https://me:s3cret@example.test/a.git\n');
+    writeFileSync(join(open, ".git/HEAD"), "ref: refs/heads/main\n");
     const judgeHere = (command: string) => classify(command, { workspace: { cwd: open } }).decision;
     expect(judgeHere("grep -r url .")).toBe("ask");
     expect(judgeHere("rg url")).toBe("allow");
+    expect(judgeHere("git remote -v")).toBe("ask");
+    expect(judgeHere("git status")).toBe("allow");
   });
 
   test("a link is followed before the `..` after it", () => {

@@ -1,6 +1,8 @@
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { isSecretName } from "../secrets.js";
 import { words } from "../words.js";
+import { globMatches, loosened } from "./rules.js";
 import { type Invocation, programName } from "./unfold.js";
 
 export type Risk = "low" | "medium" | "high" | "critical";
@@ -26,12 +28,10 @@ const VITAL_FILE = /^\/(etc\/(passwd|shadow|group|sudoers|fstab)|boot\/.*)$/;
 /** Why the command must be denied without a question, or undefined. `directories` are those in which it could run. */
 export function catastrophe(invocation: Invocation, directories: readonly string[]): string | undefined {
   const { argv, writes } = invocation;
-  for (const target of writes) {
-    if (target && (DISK.test(target) || KERNEL_SWITCH.test(target) || VITAL_FILE.test(target)))
-      return `overwrites ${target}`;
-  }
   const name = programName(argv[0]);
   const args = argv.slice(1).map((word) => word ?? "");
+  const overwritten = [...writes, ...(WRITERS.get(name)?.(args) ?? [])].find((target) => target && isVitalFile(target));
+  if (overwritten) return `overwrites ${overwritten}`;
   const vital = args.find((word) => isVital(word, directories));
   const judge = /^(mkfs|mke2fs|mkswap)(\.|$)/.test(name) ? formatsDisk : CATASTROPHES.get(name);
   return judge?.({ args, vital, recursive: hasFlag(args, "rR", "recursive") });
@@ -70,6 +70,17 @@ export function riskOf(invocation: Invocation): Risk {
 
 // --- internal ---
 
+function isVitalFile(target: string): boolean {
+  return DISK.test(target) || KERNEL_SWITCH.test(target) || VITAL_FILE.test(target);
+}
+
+/** The files that a program overwrites or removes, among its arguments. */
+const WRITERS: ReadonlyMap<string, (args: readonly string[]) => readonly string[]> = new Map([
+  ...words("mv rm shred tee truncate unlink").map((name) => [name, (args: readonly string[]) => args] as const),
+  ...words("cp install ln").map((name) => [name, (args: readonly string[]) => args.slice(-1)] as const),
+  ["sed", (args) => (args.some((word) => /^-[a-zA-Z]*i|^--in-place/.test(word)) ? args : [])],
+]);
+
 /** The arguments of a program that can be catastrophic. */
 interface Arguments {
   readonly args: readonly string[];
@@ -88,7 +99,10 @@ const formatsDisk: Judge = ({ args }) => (args.some((word) => word.startsWith("/
 const stopsMachine: Judge = () => "stops the machine";
 const changesRunlevel: Judge = ({ args }) => (["0", "6"].includes(args[0] ?? "") ? "stops the machine" : undefined);
 const endsEverything: Judge = ({ args }) =>
-  args.includes("-1") && args.some((word) => /^-(9|KILL|SIGKILL|s)$/.test(word)) ? "ends every process" : undefined;
+  args.includes("-1") && args.some((word) => /^-(9|KILL|SIGKILL|s|-)$/.test(word)) ? "ends every process" : undefined;
+const erasesDisk: Judge = ({ args }) =>
+  args.some((word) => DISK.test(word)) && args.some((word) => ERASES.test(word)) ? "erases a disk" : undefined;
+const ERASES = /^(luksFormat|erase|format|sanitize|--security-erase.*)$/;
 
 const CATASTROPHES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   [
@@ -116,15 +130,16 @@ const CATASTROPHES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
     ({ args }) =>
       args.some((word) => word.startsWith("of=") && DISK.test(word.slice(3))) ? "overwrites a disk" : undefined,
   ],
-  ["cp", ({ args }) => (DISK.test(args.at(-1) ?? "") ? "overwrites a disk" : undefined)],
   [
     "systemctl",
     ({ args }) =>
       args.some((word) => ["poweroff", "reboot", "halt", "kexec"].includes(word)) ? "stops the machine" : undefined,
   ],
   ...rowsFor("chmod chown chgrp", changesAccess),
-  ...rowsFor("badblocks blkdiscard parted pvremove sfdisk sgdisk shred tee truncate wipefs", overwritesDisk),
+  ...rowsFor("badblocks blkdiscard parted pvremove sfdisk sgdisk wipefs", overwritesDisk),
+  ...rowsFor("cryptsetup hdparm nvme", erasesDisk),
   ...rowsFor("kill pkill", endsEverything),
+  ["killall5", () => "ends every process"],
   ...rowsFor("shutdown reboot halt poweroff", stopsMachine),
   ...rowsFor("init telinit", changesRunlevel),
 ]);
@@ -136,9 +151,13 @@ function rowsFor(programs: string, judge: Judge): [string, Judge][] {
 function isVital(word: string, directories: readonly string[]): boolean {
   if (word === "" || word.startsWith("-")) return false;
   // `/*` and `/.*` mean everything below the root.
-  const spelled = word.replace(/^\$\{HOME\}|^\$HOME/, "~").replace(/(^|\/)\.?[*?{}[\]]+$/, "$1") || ".";
+  const spelled = word.replace(/^\$\{HOME\b[^}]*\}|^\$HOME\b/, "~").replace(/(^|\/)\.?[*?{}[\]]+$/, "$1") || ".";
   if (/^~[^/]*\/?$/.test(spelled)) return true;
-  return directories.some((directory) => VITAL.has(resolve(directory, spelled)));
+  return directories.some((directory) => {
+    const path = resolve(directory, spelled);
+    if (VITAL.has(path) || path === homedir()) return true;
+    return /[*?[]/.test(path) && [...VITAL].some((vital) => globMatches(loosened(path), vital));
+  });
 }
 
 function hasFlag(args: readonly string[], letters: string, long: string): boolean {

@@ -1,14 +1,14 @@
 import { resolve } from "node:path";
 import { realPath } from "../confine/paths.js";
-import { findRepository } from "../git-settings.js";
+import { findRepository, holdsCredentials } from "../git-settings.js";
 import { words } from "../words.js";
 import { type OptionTable, parseOptions } from "./options.js";
 import { pathConcern, pathsConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
 
 interface GitReader extends OptionTable {
-  /** The words allowed after the options: revisions and paths, none, or only words of this list. */
-  readonly operands?: "any" | "none" | readonly string[];
+  /** The words allowed after the options: revisions and paths, these after a pattern to search for, none, or only words of this list. */
+  readonly operands?: "any" | "pattern" | "none" | readonly string[];
   /** Operands are allowed only with one of these options. Without one, the command would create something. */
   readonly operandsNeed?: readonly string[];
 }
@@ -48,8 +48,9 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
     flags: "aEFGHILPchilnoqvwpW",
     values: "eABCm",
     long: words(`
-      cached untracked line-number ignore-case count files-with-matches name-only heading break and or not
+      cached line-number ignore-case count files-with-matches name-only heading break and or not
     `),
+    operands: "pattern",
   },
   log,
   "ls-files": {
@@ -60,7 +61,13 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   },
   "ls-tree": { flags: "drtlz", long: words("name-only name-status full-tree long object-only") },
   "merge-base": { flags: "a", long: words("all is-ancestor octopus fork-point") },
-  reflog: { flags: "pn", long: words("oneline date all max-count"), operands: ["show", "HEAD"], counts: true },
+  reflog: {
+    flags: "p",
+    values: "n",
+    long: words("oneline date all max-count"),
+    operands: ["show", "HEAD"],
+    counts: true,
+  },
   remote: { flags: "v", long: words("verbose"), operands: ["get-url", "origin", "upstream"] },
   "rev-list": log,
   "rev-parse": {
@@ -74,6 +81,7 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   show: log,
   "show-ref": { flags: "dhs", long: words("heads tags head verify hash") },
   stash: { operands: ["list"] },
+  "stash show": diff,
   status: {
     // `n`, `o`, `a` and `l` because `-uno` and `-uall` attach a word to the letter.
     flags: "sbvzunoal",
@@ -84,7 +92,7 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   tag: {
     flags: "ln123456789",
     long: words("list sort contains merged no-merged points-at format column"),
-    operandsNeed: ["-l", "--list"],
+    operandsNeed: ["-l", "--list", "--contains", "--points-at", "--merged", "--no-merged"],
   },
   whatchanged: log,
   worktree: { long: words("porcelain"), operands: ["list"] },
@@ -108,16 +116,21 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
     // Git stops at a missing directory before it reads anything.
     if (!realPath(cwd)) return undefined;
   }
-  const name = rest.shift()?.text ?? "";
+  let name = rest.shift()?.text ?? "";
+  if (name === "stash" && rest[0]?.text === "show") name += ` ${rest.shift()!.text}`;
   if (!Object.hasOwn(SUBCOMMANDS, name)) return `git ${name} is not known to only read`;
   const here = realPath(cwd);
   if (!here) return `git runs in ${cwd}, which does not exist yet`;
-  const concern = findRepository(here)?.concern;
-  if (concern) return concern;
+  const repository = findRepository(here);
+  if (repository?.concern) return repository.concern;
+  if (name === "remote" && repository && holdsCredentials(repository.directory)) return "an address holds credentials";
+  if (rest.some(({ text }) => CHECKS_SIGNATURE.test(text))) return `git ${name} starts gpg to check a signature`;
   const table = SUBCOMMANDS[name]!;
   const parsed = parseOptions(rest, table);
   if (typeof parsed === "string") return `git ${name}: ${parsed} is not known to only read`;
-  const { operands, seen } = parsed;
+  const { seen } = parsed;
+  const isPattern = table.operands === "pattern" && !seen.has("-e") && !parsed.operands[0]?.glob;
+  const operands = isPattern ? parsed.operands.slice(1) : parsed.operands;
   if (operands.length > 0) {
     if (table.operands === "none") return `git ${name} with an argument is not known to only read`;
     if (table.operandsNeed && !table.operandsNeed.some((option) => seen.has(option)))
@@ -133,6 +146,9 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
 }
 
 // --- internal ---
+
+/** A format or an order that depends on a signature. */
+const CHECKS_SIGNATURE = /%G[GSKFPT?]|%\(signature|^(--sort=)?-?signature(:\w+)?$/;
 
 /** Checks operands as paths. An operand is a revision, a path, or `revision:path`. */
 function operandConcern(operands: readonly PlainWord[], standpoint: Standpoint): string | undefined {

@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { realPath } from "../confine/paths.js";
 import type { Workspace } from "../sandbox.js";
@@ -62,8 +63,11 @@ export function classify(command: string, options: ClassifyOptions): Verdict {
   const { invocations, unclear, multiplies } = unfold(script);
   if (multiplies) return { decision: "deny", risk: "critical", reason: "starts itself without end" };
   const directories = [resolve(options.workspace.cwd, options.cwd ?? ".")];
-  for (const { argv } of invocations)
-    if (argv[0] === "cd" && argv[1]) directories.push(resolve(directories[0]!, argv[1]));
+  for (const { argv } of invocations) {
+    if (argv[0] !== "cd" && argv[0] !== "pushd") continue;
+    const target = (argv[1] ?? "~").replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, homedir());
+    directories.push(resolve(directories[0]!, target));
+  }
   let risk: Risk = unclear ? "high" : "medium";
   for (const invocation of invocations) {
     const reason = catastrophe(invocation, directories);
@@ -112,12 +116,15 @@ function hiddenCharacter(command: string): string | undefined {
   for (const character of command) {
     const code = character.codePointAt(0)!;
     if (code === 10 || code === 9 || (code >= 32 && code < 127)) continue;
-    if (code < 160 || !/[\p{L}\p{N}\p{M}\p{P}\p{S}]/u.test(character)) {
+    if (code < 160 || !/[\p{L}\p{N}\p{M}\p{P}\p{S}]/u.test(character) || INVISIBLE.test(character)) {
       return `the hidden character U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
     }
   }
   return undefined;
 }
+
+/** Letters and symbols without a shape. The two selectors that follow an emoji are harmless. */
+const INVISIBLE = /(?![\uFE0E\uFE0F])[\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /** Whether two independent parsers found the same words. */
 function sameWords(plain: readonly PlainCommand[], parsed: readonly (readonly string[])[] | undefined): boolean {

@@ -10,6 +10,8 @@ export interface OptionTable {
   readonly files?: string;
   /** Long names, alone or with `=value`. A value in the next word is judged as an operand. */
   readonly long?: readonly string[];
+  /** Long names that always have a value, after `=` or in the next word. */
+  readonly longValues?: readonly string[];
   /** No option of the program, listed or not, can write, run a program or use the network. */
   readonly inert?: boolean;
   /** Whether `-20` and `+20` are counts. */
@@ -22,6 +24,8 @@ export interface ParsedOptions {
   readonly files: readonly PlainWord[];
   /** All options, as `-x` or `--name`. */
   readonly seen: ReadonlySet<string>;
+  /** The values of the options that have one. */
+  readonly values: readonly { readonly option: string; readonly value: string }[];
 }
 
 /** Splits arguments by the table. Returns a text that names an option which is not known to be harmless. */
@@ -29,6 +33,7 @@ export function parseOptions(args: readonly PlainWord[], table: OptionTable): Pa
   const operands: PlainWord[] = [];
   const files: PlainWord[] = [];
   const seen = new Set<string>();
+  const values: { option: string; value: string }[] = [];
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
     const { text } = word;
@@ -45,8 +50,15 @@ export function parseOptions(args: readonly PlainWord[], table: OptionTable): Pa
     }
     if (text.startsWith("--")) {
       const name = text.slice(2).replace(/=.*$/s, "");
-      if (!table.long?.includes(name)) return `option --${name}`;
+      const hasValue = table.longValues?.includes(name);
+      if (!hasValue && !table.long?.includes(name)) return `option --${name}`;
       seen.add(`--${name}`);
+      if (!hasValue) continue;
+      const isAttached = text.includes("=");
+      if (!isAttached) index += 1;
+      const value = args[index];
+      if (!isAttached && !isFixed(value)) return `option ${text} without a fixed value`;
+      values.push({ option: `--${name}`, value: isAttached ? text.slice(name.length + 3) : value!.text });
       continue;
     }
     const rest = readCluster(text, table, seen);
@@ -54,20 +66,26 @@ export function parseOptions(args: readonly PlainWord[], table: OptionTable): Pa
     if (rest.needs) {
       if (!rest.value) index += 1;
       const value = rest.value ?? args[index];
-      if (!value) return `option ${text} without a value`;
+      if (!isFixed(value)) return `option ${text} without a fixed value`;
       if (rest.needs === "file") files.push(value);
+      values.push({ option: `-${rest.letter}`, value: value.text });
     }
   }
-  return { operands, files, seen };
+  return { operands, files, seen, values };
 }
 
 // --- internal ---
+
+/** A pattern could become several words, of which only the first would be the value. */
+function isFixed(value: PlainWord | undefined): value is PlainWord {
+  return value !== undefined && !value.glob;
+}
 
 function readCluster(
   text: string,
   table: OptionTable,
   seen: Set<string>,
-): { needs?: "value" | "file"; value?: PlainWord } | string {
+): { needs?: "value" | "file"; letter?: string; value?: PlainWord } | string {
   for (let at = 1; at < text.length; at += 1) {
     const letter = text[at]!;
     seen.add(`-${letter}`);
@@ -75,7 +93,7 @@ function readCluster(
     const needs = table.values?.includes(letter) ? "value" : table.files?.includes(letter) ? "file" : undefined;
     if (!needs) return `option -${letter}`;
     const rest = text.slice(at + 1);
-    return rest === "" ? { needs } : { needs, value: { text: rest, glob: false } };
+    return rest === "" ? { needs, letter } : { needs, letter, value: { text: rest, glob: false } };
   }
   return {};
 }

@@ -1,6 +1,6 @@
 import { type Dirent, opendirSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { isInside, readSmall, realPath } from "../confine/paths.js";
+import { isInside, realPath } from "../confine/paths.js";
 import { isSecret, isSecretName } from "../secrets.js";
 import { firstOf, words } from "../words.js";
 import type { PlainWord } from "./plain-script.js";
@@ -18,9 +18,6 @@ export interface Standpoint {
 
 const MAX_PATH = 1024;
 
-/** Matches an address with a password, or a header setting that may have one. */
-const AUTHORIZED = /:\/\/[^/\s@]+@|extraheader/i;
-
 /** Harmless files outside a workspace. */
 const PUBLIC_FILES = new Set(
   words(`
@@ -34,6 +31,7 @@ export function pathConcern(word: PlainWord, standpoint: Standpoint): string | u
   const { text } = word;
   if (text === "-" || PUBLIC_FILES.has(text)) return undefined;
   if (text.length > MAX_PATH) return "a path is too long to judge";
+  if (word.glob && text.includes("$?")) return "a variable decides what it reads";
   const fixed = word.glob ? staticPart(text) : text;
   if (fixed === undefined) return `${text} can match hidden or outside names`;
   const concern = isSecretName(text) ? `${text} may hold credentials` : fixedConcern(fixed, standpoint);
@@ -48,33 +46,41 @@ export function pathsConcern(paths: readonly PlainWord[], standpoint: Standpoint
   return firstOf(paths, (path) => pathConcern(path, standpoint));
 }
 
-/** Why a command that reads everything below this path needs a question, or undefined. */
-export function concernBelow(
-  { text, glob }: PlainWord,
-  standpoint: Standpoint,
-  isRead: (name: string, isDirectory: boolean) => boolean,
-): string | undefined {
-  const start = resolve(standpoint.cwd, glob ? (staticPart(text) ?? ".") : text);
-  const prefix = `${standpoint.cwd}/`;
-  const pending = [start];
-  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-    for (const entry of entriesOf(at, standpoint.below)) {
-      const isDirectory = entry.isDirectory();
-      const isLeftOut = entry.name === "node_modules" || (glob && at === start && entry.name.startsWith("."));
-      if (isLeftOut || !isRead(entry.name, isDirectory)) continue;
-      // `join` would cost more than the lookup itself.
-      const found = `${at}/${entry.name}`;
-      const name = found.slice(found.startsWith(prefix) ? prefix.length : 0);
-      // Of the files in a `.git`, only the settings may hold secrets.
-      const isRepository = entry.name === ".git" && isRead("config", false);
-      if (isRepository && AUTHORIZED.test(readSmall(`${found}/config`) ?? ""))
-        return `${name}/config holds credentials`;
-      if (isDirectory && entry.name !== ".git") pending.push(found);
-      if (!isDirectory && isSecret(found, name)) return `${name} may hold credentials`;
+/** The same for the files of a program that reads options everywhere among its arguments. */
+export function firstPath(paths: readonly PlainWord[], standpoint: Standpoint, program: string): string | undefined {
+  return firstOf(paths, (path) => {
+    if (path.glob && /^[*?[]/.test(path.text)) return `${program}: ${path.text}, which can become an option`;
+    if (path.text.startsWith("-") && path.text !== "-") return `${program}: ${path.text} is an option`;
+    return pathConcern(path, standpoint);
+  });
+}
+
+/** The entries of a directory, up to the lookups that are left; none if it cannot be listed, because a command could not list it either. */
+export function entriesOf(directory: string, looks: { left: number }): Dirent[] {
+  const entries: Dirent[] = [];
+  try {
+    const listing = opendirSync(directory, { bufferSize: 512 });
+    try {
+      for (let entry = listing.readSync(); entry && looks.left >= 0; entry = listing.readSync()) {
+        looks.left -= 1;
+        entries.push(entry);
+      }
+    } finally {
+      listing.closeSync();
     }
-    if (standpoint.below.left < 0) return `${text} holds too many names to judge`;
+  } catch {
+    // It is not a directory, or this process may not list it.
   }
-  return undefined;
+  return entries;
+}
+
+/** The directory that a glob cannot leave; undefined when the glob can match hidden names or go up. */
+export function staticPart(pattern: string): string | undefined {
+  const steps = pattern.split("/");
+  const first = steps.findIndex((step) => /[*?[\]]/.test(step));
+  const globbed = steps.slice(first);
+  if (globbed.some((step) => step === ".." || step.startsWith(".") || step.startsWith("["))) return undefined;
+  return steps.slice(0, first).join("/") || (pattern.startsWith("/") ? "/" : ".");
 }
 
 // --- internal ---
@@ -110,34 +116,6 @@ function namesLike(pattern: string, { cwd, looks }: Standpoint): string[] | unde
 function visibleNames(directory: string, looks: Standpoint["looks"]): string[] {
   if (!realPath(directory)) return [];
   return entriesOf(directory, looks).flatMap(({ name }) => (name.startsWith(".") ? [] : [name]));
-}
-
-/** The entries of a directory, up to the lookups that are left; none if it cannot be listed, because a command could not list it either. */
-function entriesOf(directory: string, looks: { left: number }): Dirent[] {
-  const entries: Dirent[] = [];
-  try {
-    const listing = opendirSync(directory, { bufferSize: 512 });
-    try {
-      for (let entry = listing.readSync(); entry && looks.left >= 0; entry = listing.readSync()) {
-        looks.left -= 1;
-        entries.push(entry);
-      }
-    } finally {
-      listing.closeSync();
-    }
-  } catch {
-    // It is not a directory, or this process may not list it.
-  }
-  return entries;
-}
-
-/** The directory that a glob cannot leave; undefined when the glob can match hidden names or go up. */
-function staticPart(pattern: string): string | undefined {
-  const steps = pattern.split("/");
-  const first = steps.findIndex((step) => /[*?[\]]/.test(step));
-  const globbed = steps.slice(first);
-  if (globbed.some((step) => step === ".." || step.startsWith(".") || step.startsWith("["))) return undefined;
-  return steps.slice(0, first).join("/") || (pattern.startsWith("/") ? "/" : ".");
 }
 
 /** Resolves a path like the kernel: follows a link before a `..` after it. Keeps the part that does not exist. */

@@ -1,7 +1,12 @@
-/** A word whose value follows from the text alone; `glob` if the shell may still expand it to file names. */
+/** A word whose value follows from the text alone; `glob` if the shell may still expand it: to file names, or a `$?` to a number. */
 export interface PlainWord {
   readonly text: string;
   readonly glob: boolean;
+}
+
+/** Whether the shell expands only `$?` in the word, so that it stays one word. */
+export function isFixedButStatus({ text }: PlainWord): boolean {
+  return text.includes("$?") && !/[*?[]/.test(text.replaceAll("$?", ""));
 }
 
 export interface PlainRedirect {
@@ -69,7 +74,7 @@ const OPERATOR = /[ \t]+|#[^\n]*|(?:\d{1,2}(?=[<>]))?(&>>?|<[>&<]?|>[>&|]?)|(&&|
  * and after `:` or `=`, where the shell expands it.
  */
 const PIECE =
-  /\\([^\n])|'([^']*)'|"((?:[^"\\`$]|\\[^\n]|\$(?=[" ]))*)"|([A-Za-z0-9_./:=@%+,^!#*?[\]-]|[^\0-\x7f]|(?<=[A-Za-z0-9_^@}])~|\{[A-Za-z0-9_-]{0,62}\})/y;
+  /\\([^\n])|'([^']*)'|"((?:[^"\\`$]|\\[^\n]|\$(?=[" ])|\$\?)*)"|(\$\?|[A-Za-z0-9_./:=@%+,^!#*?[\]-]|[^\0-\x7f]|(?<=[A-Za-z0-9_^@}])~|\{[A-Za-z0-9_-]{0,62}\})/y;
 const KEYWORDS = new Set(
   "! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while".split(" "),
 );
@@ -99,7 +104,7 @@ function readWord(source: string, start: number): { token: Extract<Token, { kind
   for (let piece = PIECE.exec(source); piece; piece = PIECE.exec(source)) {
     const [, escaped, single, double, plain] = piece;
     text += plain ?? escaped ?? single ?? double!.replace(/\\([$`"\\])/g, "$1");
-    glob ||= plain !== undefined && "*?[]".includes(plain);
+    glob ||= (plain !== undefined && "$?*[]".includes(plain)) || double?.includes("$?") === true;
     bare &&= plain !== undefined;
     end = PIECE.lastIndex;
   }

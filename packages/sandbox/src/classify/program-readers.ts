@@ -1,7 +1,7 @@
-import { firstOf, words } from "../words.js";
+import { words } from "../words.js";
 import { parseOptions } from "./options.js";
-import { pathConcern, type Standpoint } from "./paths.js";
-import type { PlainWord } from "./plain-script.js";
+import { firstPath, pathConcern, type Standpoint } from "./paths.js";
+import { isFixedButStatus, type PlainWord } from "./plain-script.js";
 
 /** Allows `find` with tests and printing; not `-exec`, `-delete`, `-fprint` and the like. */
 export function findConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
@@ -51,23 +51,16 @@ export function sedConcern(args: readonly PlainWord[], standpoint: Standpoint): 
   return firstPath(rest, standpoint, "sed");
 }
 
-/** Allows `awk` programs of the form `pattern { print … }`. */
-export function awkConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
-  const rest = [...args];
-  while (rest[0]?.text.startsWith("-F")) {
-    const option = rest.shift()!;
-    if (option.text === "-F" && !rest.shift()) return "awk: -F without a value";
-  }
-  const program = rest.shift();
-  if (!program || !AWK_PRINT.test(program.text)) return "awk: the program is not known to only print";
-  // `name=value` operands assign variables, so only file names are allowed.
-  if (rest.some((word) => word.text.includes("="))) return "awk: assigns a variable";
-  return firstPath(rest, standpoint, "awk");
-}
-
 /** Allows `jq` filters that read only their input: no environment, no modules, no files except the operands. */
 export function jqConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
-  const parsed = parseOptions(args, {
+  // `--arg name value` and `--argjson name value` only set variables of the filter.
+  const rest: PlainWord[] = [];
+  for (let index = 0; index < args.length; index += 1) {
+    if (!/^--arg(?:json)?$/.test(args[index]!.text)) rest.push(args[index]!);
+    else if (args.slice(index + 1, index + 3).some((word) => word.glob)) return "jq: a variable without a fixed value";
+    else index += 2;
+  }
+  const parsed = parseOptions(rest, {
     flags: "acCeMnrRsSj",
     long: words(`
       compact-output exit-status null-input raw-output raw-input slurp sort-keys tab color-output
@@ -79,7 +72,7 @@ export function jqConcern(args: readonly PlainWord[], standpoint: Standpoint): s
   if (
     !filter ||
     filter.glob ||
-    /\$ENV|\$__|\b(env|import|include|modulemeta|get_search_list|input_filename|halt_error)\b/.test(filter.text)
+    /\$ENV|\$__|(?<!\.)\b(env|import|include|modulemeta|get_search_list|input_filename|halt_error)\b/.test(filter.text)
   ) {
     return "jq: the filter can reach beyond its input";
   }
@@ -95,7 +88,7 @@ export function psConcern(args: readonly PlainWord[]): string | undefined {
 /** Allows `test` and `[`, but not `-v` and `-R`, which would evaluate a subscript. */
 export function testConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   for (const [index, word] of args.entries()) {
-    if (word.glob) return "test: an unquoted pattern can become an operator";
+    if (word.glob && !isFixedButStatus(word)) return "test: an unquoted pattern can become an operator";
     if (word.text === "-v" || word.text === "-R") return "test: evaluates a variable name";
     if (/^-[bcdefghkprstuwxLSON]$/.test(args[index - 1]?.text ?? "") && word.text !== "]") {
       const concern = pathConcern(word, standpoint);
@@ -131,23 +124,9 @@ const SED_COMMAND = String.raw`(?:${SED_ADDRESS}(?:, ?(?:${SED_ADDRESS}|\+\d+))?
 const SED_SCRIPT = new RegExp(`^ ?${SED_COMMAND}(?: ?; ?${SED_COMMAND})* ?;? ?$`);
 
 /** Only brackets without delimiters are understood, because a delimiter in brackets does not end the pattern. */
-const SED_BRACKET = /\[\^?[\w .,:-]+\]/g;
+const SED_BRACKET = /\[\^?(?:[\w .,:-]|\[:[a-z]+:\])+\]/g;
 
 function isPrintingSed(script: string): boolean {
   const plain = script.replace(SED_BRACKET, "x");
   return script.length <= 400 && !plain.includes("[") && SED_SCRIPT.test(plain);
-}
-
-const AWK_VALUE = String.raw`(?:\$(?:\d+|NF)|\$\(NF-\d\)|NR|NF|FNR|FILENAME|"[^"\\]*"|,)`;
-// A slash in brackets does not end a pattern, so patterns with brackets are not understood.
-const AWK_PRINT = new RegExp(
-  String.raw`^ ?(?:(?:NR|NF|FNR|\$\d+) ?(?:[<>!=]=|[<>]) ?(?:\d+|"[^"\\]*") ?|/[^/\\[]*/ ?)?(?:\{ ?print(?: ?${AWK_VALUE})* ?\})?$`,
-);
-
-function firstPath(paths: readonly PlainWord[], standpoint: Standpoint, program: string): string | undefined {
-  return firstOf(paths, (path) => {
-    if (path.glob && /^[*?[]/.test(path.text)) return `${program}: ${path.text}, which can become an option`;
-    if (path.text.startsWith("-") && path.text !== "-") return `${program}: ${path.text} is an option`;
-    return pathConcern(path, standpoint);
-  });
 }

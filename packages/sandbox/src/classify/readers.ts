@@ -1,10 +1,11 @@
 import { firstOf, words } from "../words.js";
+import { awkConcern } from "./awk.js";
+import { concernBelow } from "./below.js";
 import { gitConcern } from "./git.js";
 import { type OptionTable, type ParsedOptions, parseOptions } from "./options.js";
-import { concernBelow, pathsConcern, type Standpoint } from "./paths.js";
-import type { PlainWord } from "./plain-script.js";
-import { awkConcern, findConcern, jqConcern, psConcern, sedConcern, testConcern } from "./program-readers.js";
-import { globMatches, loosened } from "./rules.js";
+import { pathsConcern, type Standpoint } from "./paths.js";
+import { isFixedButStatus, type PlainWord } from "./plain-script.js";
+import { findConcern, jqConcern, psConcern, sedConcern, testConcern } from "./program-readers.js";
 
 /** Returns why the program does more than read with these arguments, or undefined. */
 type Concern = (args: readonly PlainWord[], standpoint: Standpoint) => string | undefined;
@@ -30,8 +31,10 @@ const grep: Reader = {
   long: words(`
     extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp line-regexp count color
     colour files-with-matches files-without-match only-matching quiet silent no-messages line-number
-    with-filename no-filename recursive text null binary-files no-ignore-case include exclude exclude-dir
-    context max-count after-context before-context regexp
+    with-filename no-filename recursive text null no-ignore-case
+  `),
+  longValues: words(`
+    after-context before-context binary-files context exclude exclude-dir include max-count regexp
   `),
   operands: "pattern",
   inert: true,
@@ -126,9 +129,12 @@ const READERS: Readonly<Record<string, Reader>> = {
     long: words(`
       files hidden no-ignore ignore-case smart-case case-sensitive fixed-strings word-regexp line-regexp count
       multiline count-matches files-with-matches files-without-match only-matching line-number no-line-number
-      heading no-heading column color json stats type-list vimgrep pcre2 invert-match with-filename no-filename
-      pretty trim sort no-messages quiet text null crlf passthru max-count max-depth glob iglob type type-not
-      context after-context before-context replace regexp max-columns max-filesize
+      heading no-heading column json stats type-list vimgrep pcre2 invert-match with-filename no-filename
+      pretty trim no-messages quiet text null crlf passthru
+    `),
+    longValues: words(`
+      after-context before-context color context glob iglob max-columns max-count max-depth max-filesize regexp
+      replace sort type type-not
     `),
     operands: "pattern",
   },
@@ -198,42 +204,61 @@ export function readConcern(command: readonly PlainWord[], standpoint: Standpoin
   if (Object.hasOwn(SPECIAL, name.text)) return SPECIAL[name.text]!(args, standpoint);
   if (!Object.hasOwn(READERS, name.text)) return `${name.text} is not known to only read`;
   const reader = READERS[name.text]!;
-  const globbed = args.filter((word) => word.glob);
-  if (reader.operands === "anything") return pathsConcern(globbed, standpoint);
+  const namesFiles = (word: PlainWord) => word.glob && !isFixedButStatus(word);
+  if (reader.operands === "anything") return pathsConcern(args.filter(namesFiles), standpoint);
   const parsed = parseOptions(args, reader);
   if (typeof parsed === "string") return `${name.text}: ${parsed} is not known to only read`;
   const kind = reader.operands ?? "paths";
   let operands = parsed.operands;
   if (kind === "none" && operands.length > 0) return `${name.text} with an argument can change the system`;
-  if (reader.atMost !== undefined && operands.length > reader.atMost) return `${name.text} writes its second file`;
-  if (kind === "pattern" && !["-e", "-f", "--regexp", "--files"].some((option) => parsed.seen.has(option))) {
+  // A pattern may become several names.
+  if (reader.atMost !== undefined && (operands.length > reader.atMost || operands.some((word) => word.glob)))
+    return `${name.text} writes its second file`;
+  // A pattern of the shell may become several words, of which only the first is what to search for.
+  if (kind === "pattern" && !operands[0]?.glob && !NO_PATTERN.some((option) => parsed.seen.has(option)))
     operands = operands.slice(1);
-  }
   if (name.text === "date" && operands.some((word) => !word.text.startsWith("+"))) return "date sets the clock";
+  if (name.text === "printf" && operands[0] && setsVariable(operands[0])) return "printf sets a variable";
   if (name.text === "strings" && operands.some((word) => word.text.startsWith("@"))) return "strings reads its options";
   // A text operand is harmless unless it is a pattern, which the shell expands to file names.
-  const paths = [...parsed.files, ...(kind === "text" ? operands.filter((word) => word.glob) : operands)];
-  return pathsConcern(paths, standpoint) ?? belowConcern(reader, parsed, operands, args, standpoint);
+  const paths = [...parsed.files, ...(kind === "text" ? operands.filter(namesFiles) : operands)];
+  return pathsConcern(paths, standpoint) ?? belowConcern(reader, parsed, operands, standpoint);
 }
 
 // --- internal ---
 
+/** With one of these options, a search has no operand that is its pattern. */
+const NO_PATTERN = ["-e", "-f", "--regexp", "--files"];
+
 /** Why a recursive search below its operands needs a question. Considers an option that restricts the files, but none that excludes. */
 function belowConcern(
   { recursive, hiddenWith }: Reader,
-  { seen }: ParsedOptions,
+  { seen, values }: ParsedOptions,
   operands: readonly PlainWord[],
-  args: readonly PlainWord[],
   standpoint: Standpoint,
 ): string | undefined {
   const namesOnly = seen.has("--files");
   if (!recursive || namesOnly || (recursive !== "always" && !recursive.some((option) => seen.has(option))))
     return undefined;
-  const hidden = !hiddenWith || hiddenWith.some((option) => seen.has(option));
-  const wanted = args.flatMap(({ text }) => /^--include=(.+)/.exec(text)?.[1] ?? []);
-  const isRead = (name: string, isDirectory: boolean) =>
-    (hidden || !name.startsWith(".")) &&
-    (isDirectory || wanted.length === 0 || wanted.some((pattern) => globMatches(loosened(pattern), name)));
+  const valuesOf = (...options: readonly string[]) =>
+    values.flatMap(({ option, value }) => (options.includes(option) ? [value] : []));
+  const isHiddenRead = !hiddenWith || hiddenWith.some((option) => seen.has(option));
+  // Ripgrep reads a hidden name too if a pattern or a type of files matches it.
+  const byPattern = valuesOf("-g", "--glob", "--iglob").filter((pattern) => !pattern.startsWith("!"));
+  const byType = valuesOf("-t", "--type").some((type) => SHELL_TYPES.has(type)) ? ["*.env"] : [];
+  const search = {
+    only: valuesOf("--include"),
+    hidden: isHiddenRead ? ["*"] : [...byPattern, ...byType],
+    heedsIgnoreFiles: hiddenWith !== undefined,
+  };
   const places = operands.length === 0 ? [{ text: ".", glob: false }] : operands;
-  return firstOf(places, (path) => concernBelow(path, standpoint, isRead));
+  return firstOf(places, (path) => concernBelow(path, standpoint, search));
+}
+
+/** The types of ripgrep to which `.env` belongs. */
+const SHELL_TYPES: ReadonlySet<string> = new Set(["sh", "all"]);
+
+/** Whether `printf` sets a variable, such as the `PATH` of the next command, to the length of its output. */
+function setsVariable({ text, glob }: PlainWord): boolean {
+  return glob || /%[^A-Za-z%]*[hjlLtz]*n/.test(text.replaceAll("%%", ""));
 }

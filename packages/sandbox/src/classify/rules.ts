@@ -53,9 +53,12 @@ export function globMatches(pattern: string, text: string): boolean {
   return at >= pattern.length;
 }
 
-/** Makes a pattern for `globMatches` that matches at least as much as a shell pattern: each wildcard becomes `*`. */
+/**
+ * Makes a pattern for `globMatches` that matches at least as much as a shell pattern: each wildcard becomes `*`. Brackets reach to the last
+ * one, because `[]a]` and `[[:alpha:]]` have more than one that could end them.
+ */
 export function loosened(pattern: string): string {
-  return pattern.replace(/\?|\[[^\]]*\]?/g, "*");
+  return pattern.replace(/\?|\[.*\]|\[.*/g, "*");
 }
 
 // --- internal ---

@@ -84,6 +84,7 @@ const OBSTACLES: Readonly<Record<string, string>> = {
 };
 
 function isPlainNode(node: SyntaxNode): boolean {
+  if (node.type === "SimpleExpansion") return node.text === "$?";
   return PLAIN_NODES.has(node.type) && !(node.type === "Statement" && node.background);
 }
 
@@ -141,10 +142,11 @@ function literal(word: Word, variables: ReadonlyMap<string, string>): string | u
         return part.parts.every(add);
       case "SimpleExpansion":
       case "ParameterExpansion": {
-        const known = variables.get(/^\$\{?([A-Za-z_]\w*|[@*])\}?$/.exec(part.text)?.[1] ?? "");
+        const [, name = "", standard] = /^\$\{?([A-Za-z_]\w*|[@*])(?::?[-=]([^$`}]*))?\}?$/.exec(part.text) ?? [];
+        const known = variables.get(name) ?? standard;
         // Keep the variable's text, because typical catastrophes contain a variable such as $HOME.
         text += known ?? part.text;
-        return known !== undefined || /^\$\{?HOME\}?$/.test(part.text);
+        return known !== undefined || part.text === "$?" || /^\$(?:HOME$|\{HOME\b)/.test(part.text);
       }
       default:
         return false;
@@ -153,15 +155,21 @@ function literal(word: Word, variables: ReadonlyMap<string, string>): string | u
   return word.parts.every(add) ? text : undefined;
 }
 
-/** `echo text | sh`: the text that a shell in a pipe would read. */
+/** `echo text | sh`, and `cat <<END | sh`: the text that a shell in a pipe would read. */
 function pipedInput(nodes: readonly SyntaxNode[], variables: ReadonlyMap<string, string>): FoundCommand[] {
   return nodes.slice(1).flatMap((node, index) => {
     const before = nodes[index];
     if (node.type !== "Command" || before?.type !== "Command") return [];
-    const [name, ...words] = foundCommand(before, variables).argv;
-    if (name !== "echo" && name !== "printf") return [];
-    const text = words.filter((word) => word !== undefined && !/^-[neE]+$|^%[a-z]/.test(word)).join(" ");
-    return [{ argv: foundCommand(node, variables).argv, writes: [], input: text }];
+    const feeding = foundCommand(before, variables);
+    const [name, ...words] = feeding.argv;
+    const printed = words.filter((word) => word !== undefined && !/^-[neE]+$|^%[a-z]/.test(word)).join(" ");
+    const input =
+      name === "cat"
+        ? feeding.input
+        : name === "echo" || name === "printf"
+          ? printed.replaceAll("\\n", "\n")
+          : undefined;
+    return input === undefined ? [] : [{ argv: foundCommand(node, variables).argv, writes: [], input }];
   });
 }
 

@@ -32,7 +32,7 @@ const WRAPPERS = new Set(
 /** Programs that run shell text from an argument or from standard input. */
 const SHELLS = new Set(
   words(`
-    ash at bash batch busybox csh dash env eval fish ksh mksh nix-shell npm npx parallel screen script sh source
+    ash at bash batch busybox csh dash env eval fish flock ksh mksh nix-shell npm npx parallel screen script sh source
     ssh su tcsh tmux toybox trap watch xargs zsh .
   `),
 );
@@ -54,12 +54,17 @@ export function unfold(script: FoundScript): Unfolded {
     if (wraps && command.argv.length > MAX_WRAPPED_WORDS) unclear = true;
     const wrapped = wraps ? command.argv.slice(0, MAX_WRAPPED_WORDS) : command.argv;
     for (let start = 0; start < (wraps ? wrapped.length : 1); start += 1) {
+      // After `npm run` comes the name of a script, which may be `reboot`.
+      if (/^run(-script)?$/.test(wrapped[start - 1] ?? "") && /^(npm|pnpm|yarn)$/.test(name)) break;
       const argv = wrapped.slice(start);
       if (start > 0) invocations.push({ argv, writes: [] });
       if (SHELLS.has(programName(argv[0]))) {
         for (const text of shellTexts(argv, command.input)) followText(text, depth + 1);
       }
     }
+    if (name === "xargs" && command.input !== undefined)
+      follow({ argv: [...command.argv.slice(1), ...command.input.split(/\s+/)], writes: [] }, depth + 1);
+    if (name === "git") for (const text of gitTexts(command.argv)) followText(text, depth + 1);
     for (const word of command.argv) {
       const [, shell, alias] = (word === undefined ? null : /^alias\.[^=]*=(!?)(.*)$/s.exec(word)) ?? [];
       if (alias !== undefined) followText(shell ? alias : `git ${alias}`, depth + 1);
@@ -90,5 +95,30 @@ function shellTexts(argv: readonly (string | undefined)[], input: string | undef
   // `env -S'git push'` and `--split-string=git push` attach the text to the option.
   const texts = known.filter((word) => /\s/.test(word)).map((word) => word.replace(/^-(-[\w-]+=|[A-Za-z])/, ""));
   const joined = known.filter((word) => !word.startsWith("-")).join(" ");
-  return [...new Set([...texts, joined, ...(input === undefined ? [] : [input])])].filter((text) => text.trim() !== "");
+  const whole = programName(argv[0]) === "eval" ? [known.join(" ")] : [];
+  return [...new Set([...texts, joined, ...whole, ...(input === undefined ? [] : [input])])].filter(
+    (text) => text.trim() !== "",
+  );
 }
+
+/** The commands that git is asked to run, as in `git submodule foreach ls`, `git bisect run make` and `git rebase --exec make`. */
+function gitTexts(argv: readonly (string | undefined)[]): string[] {
+  const known = argv.map((word) => word ?? "");
+  const verb = known.findIndex((word, at) => ["submodule foreach", "bisect run"].includes(`${known[at - 1]} ${word}`));
+  const rest =
+    verb < 0
+      ? []
+      : [
+          known
+            .slice(verb + 1)
+            .join(" ")
+            .replace(/^(?:--\w+ )+/, ""),
+        ];
+  const given = known.flatMap(
+    (word, at) => /^--(?:exec|extcmd)=(.*)$/s.exec(word)?.[1] ?? (RUN_BY.has(known[at - 1] ?? "") ? word : []),
+  );
+  return [...rest, ...(known.some((word) => word === "rebase" || word === "difftool") ? given : [])];
+}
+
+/** Options of `git rebase` and `git difftool` whose value is a command. */
+const RUN_BY: ReadonlySet<string> = new Set(["-x", "--exec", "--extcmd"]);
