@@ -1,5 +1,5 @@
 /** How a store uses the disk: a bounded number of open files, syncs that do not block the event loop, and atomic replacement of files. */
-import { closeSync, fdatasync, fsync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fdatasync, fsync, open, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { LIMITS } from "../limits.js";
 import { MARK, mayPass, tempName } from "./replace-file.js";
 
+const openAsync = promisify(open);
 const fsyncAsync = promisify(fsync);
 const fdatasyncAsync = promisify(fdatasync);
 
@@ -139,7 +140,8 @@ export function createDiskSync(openFiles: OpenFiles, inFlight: number = LIMITS.s
 export async function replaceFile(path: string, text: string, disk: DiskSync | null): Promise<void> {
   const temp = tempName(path);
   try {
-    const fd = openSync(temp, "wx", 0o600);
+    // Making a file is what a file system takes longest for; the bytes then only go to its cache.
+    const fd = await openAsync(temp, "wx", 0o600);
     try {
       writeFileSync(fd, text);
       await disk?.data(() => fd);

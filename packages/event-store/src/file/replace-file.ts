@@ -1,12 +1,13 @@
 /** Replaces a file in one step: a reader sees the old file or the new one. */
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { closeSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 /** Stands between the name of a file and the random end of the name of its draft. */
 export const MARK = ".tmp-";
 
 export function tempName(path: string): string {
-  return `${path}${MARK}${randomBytes(6).toString("hex")}`;
+  // Node draws the bytes of many UUIDs at once; asking for six bytes takes a tenth of a millisecond.
+  return `${path}${MARK}${randomUUID().slice(-12)}`;
 }
 
 /** Whether another attempt to rename may succeed: on Windows a scanner or a reader may hold the old file for a moment. */
