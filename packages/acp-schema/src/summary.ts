@@ -115,7 +115,7 @@ export function readSummary(id: string, stored: object): Summary {
     return 0;
   };
   const integer = (...names: readonly string[]): number => Math.trunc(number(...names));
-  const optional = (name: string, value: unknown): object => (value === null ? {} : { [name]: value });
+  const optional = (name: string, value: unknown): object | false => value !== null && { [name]: value };
   const prompt = text("prompt", PROMPT_LENGTH) ?? "";
   return {
     v: SUMMARY_VERSION,

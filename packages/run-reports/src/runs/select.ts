@@ -110,8 +110,8 @@ function runOf(summary: Summary) {
   const tokens = { total_tokens, input_tokens, output_tokens, cache_tokens };
   // An id that a person chose does not name a program.
   const source = Number.isNaN(sessionTime(summary.session_id)) ? "unknown" : sessionPrefix(summary.session_id);
-  const row = { run_id, started_at, ended_at, model, prompt, success, cost_usd, steps, tool_calls: tool_calls_total };
-  return { ...row, source, tokens };
+  const tool_calls = tool_calls_total;
+  return { run_id, started_at, ended_at, model, prompt, success, cost_usd, steps, tool_calls, source, tokens };
 }
 
 const SPAN = /^(\d+)\s*([smhdw])$/i;
