@@ -149,3 +149,44 @@ test("works below a path of a proxy, and continues after a network failure", bro
   expect(page.url().startsWith(base)).toBe(true);
   expect(await window.problems()).toEqual([]);
 });
+
+test("a conversation stays at its end through new turns and questions, until the person scrolls up", {
+  tags: ["needs-chromium"],
+  timeout: 60_000,
+}, async () => {
+  const lines = (count: number) => Array.from({ length: count }, (_, at) => `line ${at}`).join("\n");
+  const write = (path: string) => ({ call: "Write", args: { path, content: lines(60) } });
+  const turn = (path: string) => ({
+    steps: [{ reply: [{ text: lines(40) }, write(path)] }, { reply: [{ text: "Written." }] }],
+  });
+  const { signIn } = await servePage(["a.txt", "b.txt", "c.txt"].map(turn));
+  const window = await open(signIn);
+  const { page } = window;
+  const toEnd = () =>
+    page.evaluate<number>(
+      "(({ scrollHeight, clientHeight, scrollTop }) => scrollHeight - clientHeight - scrollTop)(document.querySelector('.conversation'))",
+    );
+  const answer = async () => {
+    await page
+      .getByRole("alertdialog")
+      .getByRole("button", { name: /^Allow once/ })
+      .click();
+    await page.getByRole("alertdialog").waitFor({ state: "detached" });
+  };
+  await startSession(window, "first");
+  for (const prompt of ["second", "third"]) {
+    await answer();
+    await page.locator(".turn").getByText("Written.").last().waitFor();
+    await expect.poll(toEnd).toBeLessThan(2);
+    await page.getByLabel("Prompt").fill(`${prompt}\n\n${lines(30)}`);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("alertdialog").waitFor();
+    await expect.poll(toEnd).toBeLessThan(2);
+  }
+  await page.locator(".conversation").hover();
+  await page.mouse.wheel(0, -1500);
+  await expect.poll(toEnd).toBeGreaterThan(700);
+  await answer();
+  await page.locator(".turn").getByText("Written.").nth(2).waitFor();
+  expect(await toEnd()).toBeGreaterThan(300);
+});

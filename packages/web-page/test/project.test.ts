@@ -24,8 +24,22 @@ test("a call that was asked for shows what came of it, not the question", () => 
     state: "done",
     output: "a b",
     content: [],
-    decision: "allow (client)",
+    decision: "allowed",
   });
+});
+
+test("of two calls that wait, an answer belongs to the one that was asked about", () => {
+  const [turn] = project(
+    ["tool_call", 0, call],
+    ["tool_call", 0, { ...call, call_id: "d" }],
+    ["permission_request", 0, { permission_id: "p", call_id: "c" }],
+    ["permission_request", 0, { permission_id: "q", call_id: "d" }],
+    ["permission_resolved", 0, { permission_id: "q", decision: "deny", by: "timeout" }],
+  );
+  expect(turn!.items).toMatchObject([
+    { id: "c", state: "waiting", decision: null },
+    { id: "d", state: "running", decision: "rejected without an answer in time" },
+  ]);
 });
 
 test("a prompt that waits does not cut the text of the turn that runs", () => {

@@ -1,5 +1,12 @@
 /** Records as items of a conversation: a reducer with a rule per type. What it does not know is not shown. */
-import { endsTurn, type Metadata, type RecordType, type SessionRecord } from "@chimera/acp-schema/events";
+import {
+  type Decision,
+  endsTurn,
+  type Metadata,
+  type RecordType,
+  type ResolvedBy,
+  type SessionRecord,
+} from "@chimera/acp-schema/events";
 import { signal } from "@preact/signals-core";
 import { createBlocks } from "../text/blocks.js";
 import type { CallItem, Item, NoteItem, PlanItem, ShownTurn, TextItem } from "./item.js";
@@ -48,6 +55,8 @@ function createState() {
     turns: [] as ShownTurn[],
     byNumber: new Map<number, ShownTurn>(),
     calls: new Map<string, CallItem>(),
+    /** The call that each permission request and each question of the agent is about. */
+    asked: new Map<string, string>(),
     /** The text that still grows, by its turn: the prompt of a later turn does not end it. */
     open: new Map<number | null, TextItem>(),
     changed: new Set<Item>(),
@@ -129,10 +138,11 @@ const RULES: { readonly [T in RecordType]?: Rule<T> } = {
     update(state, call_id, content ? { ...ended, content } : ended);
   },
   // The request itself is shown with its question; the card shows only the result.
-  permission_request: (state, { call_id }) => update(state, call_id, { state: "waiting" }),
-  permission_resolved: (state, { decision, by }, { turn }) => answered(state, turn, `${decision} (${by})`),
-  question_asked: (state, { call_id }) => update(state, call_id, { state: "waiting" }),
-  question_answered: (state, { answer }, { turn }) => answered(state, turn, answer ?? "no answer"),
+  permission_request: (state, { permission_id, call_id }) => waits(state, permission_id, call_id),
+  permission_resolved: (state, { permission_id, decision, by }) =>
+    answered(state, permission_id, `${ANSWERED[decision]}${DECIDED_BY[by]}`),
+  question_asked: (state, { question_id, call_id }) => waits(state, question_id, call_id),
+  question_answered: (state, { question_id, answer }) => answered(state, question_id, answer ?? "no answer"),
   task_event(state, { call_id, event }) {
     const task = state.tasks.get(call_id) ?? createProjection();
     state.tasks.set(call_id, task);
@@ -226,11 +236,33 @@ function update(state: State, id: string, news: Partial<CallItem>): void {
   state.changed.add(call);
 }
 
-/** Marks the waiting call as running, with the answer. */
-function answered(state: State, turn: number | null, decision: string): void {
-  const waiting = callsOf(state, turn).find((call) => call.state === "waiting");
-  if (waiting) update(state, waiting.id, { state: "running", decision });
+function waits(state: State, questionId: string, callId: string): void {
+  state.asked.set(questionId, callId);
+  update(state, callId, { state: "waiting" });
 }
+
+/** Marks the call that a question was about as running, with the answer. */
+function answered(state: State, questionId: string, decision: string): void {
+  const callId = state.asked.get(questionId);
+  state.asked.delete(questionId);
+  if (callId !== undefined) update(state, callId, { state: "running", decision });
+}
+
+const ANSWERED: Readonly<Record<Decision, string>> = {
+  allow: "allowed",
+  always: "always allowed",
+  deny: "rejected",
+  never: "always rejected",
+};
+
+/** What decided where no person did. */
+const DECIDED_BY: Readonly<Record<ResolvedBy, string>> = {
+  client: "",
+  rule: " by a rule",
+  timeout: " without an answer in time",
+  cancel: " by the cancel",
+  eviction: " without an answer",
+};
 
 function endText(state: State, turn: number | null): void {
   const item = state.open.get(turn);

@@ -12,7 +12,8 @@ export function DiffView({ path, lines }: { readonly path: string; readonly line
   return (
     <figure class="diff">
       <figcaption>
-        <span class="path">{path}</span> <Count added={added} removed={removed} />
+        <span class="path">{path}</span>{" "}
+        {lines.length > 0 ? <Count added={added} removed={removed} /> : <span class="state">no changed lines</span>}
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls can be reached by keyboard. */}
       <div class="wide" tabIndex={0}>

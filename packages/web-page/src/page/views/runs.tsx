@@ -3,6 +3,8 @@ import type { RunsCostReply } from "@chimera/acp-schema/http";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { attempt, client } from "../server/client.js";
+import { titleOf } from "../server/notify.js";
+import { rows } from "../server/rows.js";
 import { plural } from "../session/project.js";
 import { dollars, tokens } from "./figures.js";
 import { addressOf } from "./route.js";
@@ -28,6 +30,7 @@ export function Runs() {
     [],
   );
   const { totals, by_model, by_run } = cost.value ?? {};
+  const titles = new Map(rows.value.map((row) => [row.session_id, titleOf(row)]));
   return (
     <main class="view">
       <h1>Runs and cost</h1>
@@ -50,9 +53,10 @@ export function Runs() {
         <>
           <p class="sums">
             <b>{dollars(totals.cost_usd)}</b> for {plural(totals.runs, "run")} ({totals.failed_runs} failed),{" "}
-            {tokens(totals.tokens)} tokens; half of the runs cost less than {dollars(totals.p50_cost_usd)}
+            {tokens(totals.tokens)} tokens
+            {totals.p50_cost_usd > 0 && `; half of the runs cost at most ${dollars(totals.p50_cost_usd)}`}
           </p>
-          <Chart days={byDay(by_run, Number.parseInt(since.value, 10))} />
+          {totals.cost_usd > 0 && <Chart days={byDay(by_run, Number.parseInt(since.value, 10))} />}
           <Table
             head={["Model", "Runs", "Cost", "Tokens"]}
             rows={Object.entries(by_model).map(([model, { runs, cost_usd, tokens: used }]) => [
@@ -65,10 +69,12 @@ export function Runs() {
           <Table
             head={["Run", "Started", "Model", "Cost", "Steps", "Result"]}
             rows={by_run.slice(0, SHOWN_RUNS).map((run) => [
-              <a href={addressOf({ view: "session", id: run.run_id })} key="run">
-                {run.run_id}
+              <a href={addressOf({ view: "session", id: run.run_id })} title={run.run_id} key="run">
+                {titles.get(run.run_id) ?? run.run_id}
               </a>,
-              run.started_at ? new Date(run.started_at).toLocaleString() : "",
+              run.started_at
+                ? new Date(run.started_at).toLocaleString([], { dateStyle: "short", timeStyle: "short" })
+                : "",
               run.model ?? "",
               dollars(run.cost_usd),
               run.steps,
@@ -104,7 +110,7 @@ const HEIGHT = 120;
 const WIDTH = 900;
 
 function Chart({ days }: { readonly days: readonly Day[] }) {
-  const most = Math.max(...days.map(({ cost }) => cost), 0.000001);
+  const most = Math.max(...days.map(({ cost }) => cost));
   const step = WIDTH / days.length;
   const dearest = days.reduce((a, b) => (b.cost > a.cost ? b : a));
   return (

@@ -49,6 +49,7 @@ function Conversation({ session, isBusy }: { readonly session: OpenedSession; re
   const most = useSignal(SHOWN_ITEMS);
   const place = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
+  const lastTop = useRef(0);
   useEffect(() => {
     const node = place.current!;
     const stick = () => {
@@ -72,7 +73,10 @@ function Conversation({ session, isBusy }: { readonly session: OpenedSession; re
       ref={place}
       onScroll={() => {
         const { scrollHeight, scrollTop, clientHeight } = place.current!;
-        follows.current = scrollHeight - scrollTop - clientHeight < 60;
+        // The end may have moved on since this scroll began; only a person goes up, and away from the end.
+        if (scrollHeight - scrollTop - clientHeight < 60) follows.current = true;
+        else if (scrollTop < lastTop.current) follows.current = false;
+        lastTop.current = scrollTop;
       }}
     >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls can be reached by keyboard. */}
