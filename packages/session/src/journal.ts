@@ -12,6 +12,7 @@ import { namedError } from "./errors.js";
 import { limits } from "./limits.js";
 import { foldLog } from "./logs.js";
 import { interruptedTurn } from "./turn-run.js";
+import { isCut, isWellFormed, piecesOf, wellFormed } from "./well-formed.js";
 import type { WorkQueue } from "./work-queue.js";
 
 export interface Journal {
@@ -211,7 +212,8 @@ function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coal
   };
   const gather = (type: DeltaBody["type"], text: string, attribution: Attribution): void => {
     const last = waiting.at(-1);
-    if (coalesce && last?.type === type && last.metadata.text.length + text.length <= limits.deltaChars) {
+    const fits = coalesce && last !== undefined && last.metadata.text.length + text.length <= limits.deltaChars;
+    if (last?.type === type && (fits || isCut(last.metadata.text))) {
       last.metadata.text += text;
       return;
     }
@@ -220,11 +222,14 @@ function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coal
   };
   const flushAtEndOfTick = (): void => {
     scheduled = false;
+    // The other half of a character that was cut may come with the next piece.
+    const held = isCut(waiting.at(-1)?.metadata.text ?? "") ? waiting.pop() : undefined;
     try {
       flush();
     } catch {
       // Reported already; the turn's next record meets the same error.
     }
+    if (held) waiting = [held];
   };
   return {
     flush,
@@ -235,13 +240,18 @@ function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coal
       { type, metadata }: Extract<AgentEvent, { type: "text_delta" | "thought_delta" }>,
       attribution: Attribution,
     ): void {
-      for (const text of pieces(metadata.text)) gather(type, text, attribution);
+      for (const text of piecesOf(metadata.text, limits.recordChars)) gather(type, text, attribution);
       if (scheduled) return;
       scheduled = true;
       // Runs after the agent has handled one chunk from the network, and before the event loop continues.
       process.nextTick(flushAtEndOfTick);
     },
   };
+}
+
+/** Most records are deltas, so these are looked at in the cheapest way. */
+function isPlainDelta(body: SessionEvent): boolean {
+  return (body.type === "text_delta" || body.type === "thought_delta") && isWellFormed(body.metadata.text);
 }
 
 /** How much each running call has streamed. Output beyond the bound is counted, not logged. */
@@ -270,20 +280,6 @@ function boundsTurn(type: string): boolean {
   return type === "user_message" || endsTurn(type);
 }
 
-/** The text itself, or one too long for a record cut between characters. */
-function pieces(text: string): readonly string[] {
-  if (text.length <= limits.recordChars) return [text];
-  const cut: string[] = [];
-  for (let start = 0; start < text.length; ) {
-    let end = Math.min(start + limits.recordChars, text.length);
-    const code = text.charCodeAt(end - 1);
-    if (end < text.length && code >= 0xd800 && code <= 0xdbff) end--;
-    cut.push(text.slice(start, end));
-    start = end;
-  }
-  return cut;
-}
-
 function createRecorder(deps: {
   readonly writer: LogWriter<SessionEvent>;
   /** Called with what the log took, in order. */
@@ -295,8 +291,9 @@ function createRecorder(deps: {
   /** Joins the gathered deltas into as few records as they fit in. */
   readonly coalesce: boolean;
 }): Recorder {
-  const append = (bodies: readonly SessionEvent[]): readonly Entry<SessionEvent>[] => {
+  const append = (given: readonly SessionEvent[]): readonly Entry<SessionEvent>[] => {
     deps.guard();
+    const bodies = given.every(isPlainDelta) ? given : wellFormed(given);
     let entries: readonly Entry<SessionEvent>[];
     try {
       entries = deps.writer.append(bodies);

@@ -17,6 +17,7 @@ import type { Accepted, PromptInput, ResolvedCommand } from "./session.js";
 import type { Settings } from "./settings.js";
 import { titleFrom } from "./summary.js";
 import { type Heard, hear, resultsForOpenCalls, type TurnRun } from "./turn-run.js";
+import { wellFormed } from "./well-formed.js";
 import type { WorkQueue } from "./work-queue.js";
 import type { SessionWorkspace } from "./workspace.js";
 
@@ -59,8 +60,9 @@ export interface PromptDeps {
 }
 
 /** Puts a prompt into the log and its turn into the queue. Throws `queue_full` or the error that keeps the log from being written. */
-export function acceptPrompt(deps: PromptDeps, input: PromptInput): Accepted {
+export function acceptPrompt(deps: PromptDeps, given: PromptInput): Accepted {
   const { queue, journal } = deps;
+  const input = wellFormed(given);
   const { text, content, key, origin } = input;
   const known = acceptedBefore(deps, input);
   if (known) return known;
