@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-// Holds the architecture: layers.json against every import, every manifest and every long function, and zero import cycles.
+// Holds the architecture: layers.json against every import, every manifest, every long function and the size of the whole, and zero import
+// cycles.
 import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, posix } from "node:path";
 import { findCycles } from "./find-cycles.mjs";
 import { runGate } from "./gate.mjs";
-import { readFunctions, readImports } from "./read-source.mjs";
+import { countCode, readFunctions, readImports } from "./read-source.mjs";
 import { listFiles, readPackages } from "./workspace.mjs";
 
 /** @returns {Promise<{ problems: string[], summary: string }>} each problem starts with `file:line` */
@@ -16,6 +17,7 @@ export async function checkLayers(root) {
   const problems = [...checkTable(layers, packages)];
   const files = new Map();
   const long = createLongFunctions(layers.longFunctions ?? {});
+  let code = 0;
 
   for (const owner of packages) {
     problems.push(...checkManifest(world, owner));
@@ -29,7 +31,8 @@ export async function checkLayers(root) {
         if (problem) problems.push(`${path}:${line} ${problem}`);
       }
       if (!inSource) continue;
-      problems.push(...long.check(path, text));
+      problems.push(...long.check(path, text), ...checkLength(path, text));
+      code += countCode(text);
       files.set(path, imports.map(({ specifier }) => resolveRelative(root, path, specifier)).filter(Boolean));
       if (layers.process.includes(owner.dir)) continue;
       for (const { member, line } of processUses.filter(({ member }) => ambient.has(member))) {
@@ -41,17 +44,29 @@ export async function checkLayers(root) {
   }
 
   problems.push(...long.unused());
+  if (code > layers.mostCode)
+    problems.push(`layers.json:1 allows ${layers.mostCode} lines of code, and there are ${code}: take something out`);
   for (const cycle of findCycles(files)) problems.push(`${cycle[0]}:1 import cycle: ${cycle.join(" -> ")}`);
   for (const cycle of findCycles(packageGraph(packages))) {
     problems.push(`${cycle[0]}/package.json:1 package cycle: ${cycle.join(" -> ")}`);
   }
   return {
     problems,
-    summary: `${packages.length} packages and ${files.size} source files keep to layers.json, no cycles`,
+    summary: `${packages.length} packages and ${files.size} source files with ${code} lines of code keep to layers.json, no cycles`,
   };
 }
 
 // --- internal ---
+
+/** Longer files are about more than one thing. */
+const LONGEST_FILE = 350;
+
+function checkLength(path, text) {
+  const lines = text.split("\n").length - 1;
+  return lines > LONGEST_FILE
+    ? [`${path}:1 has ${lines} lines, more than ${LONGEST_FILE}: give its parts files of their own`]
+    : [];
+}
 
 /** Longer ones do not fit on a screen, and nobody sees what they close over. */
 const MOST_LINES = 80;

@@ -38,6 +38,11 @@ export function readFunctions(path, text) {
   return functions;
 }
 
+/** How many lines of a file are neither blank nor only a comment. */
+export function countCode(text) {
+  return text.split("\n").filter((line) => !/^\s*($|\/\/|\/?\*)/.test(line)).length;
+}
+
 /** Every string and piece of template in a file, comments left out. */
 export function readStrings(path, text) {
   const strings = [];

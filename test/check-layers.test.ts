@@ -48,3 +48,23 @@ test("a function that fits on a screen passes, and so does one that was longer b
   expect(refused[1]!.stderr).toContain('log has 101 lines, more than the 100 of layers.json "longFunctions"');
   expect(refused[2]!.stderr).toContain(`names ${row}, which is not longer than 80 lines: remove it`);
 });
+
+test("the whole keeps to its lines of code, and a file to its length; comments and blank lines are free", () => {
+  const withCode = (text: string) =>
+    scratchTree({
+      ...sound,
+      "layers.json": { ...(sound["layers.json"] as object), mostCode: 6 },
+      "packages/log/src/index.ts": text,
+    });
+  const run = (text: string) => runScript("check-layers.mjs", withCode(text));
+  const commented = "/** Why.\n * More.\n */\n\n// And this.\nexport const log = 1;\nlog;\nlog;\n";
+  expect(run(commented)).toMatchObject({ code: 0, stderr: "" });
+  expect(run(`${commented}log;\nlog;\n`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("allows 6 lines of code, and there are 7: take something out"),
+  });
+  expect(run(`export const log = 1;\n${"// More.\n".repeat(350)}`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("packages/log/src/index.ts:1 has 351 lines, more than 350"),
+  });
+});
