@@ -3,9 +3,9 @@ import * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
 import type { RealPath } from "../files/real-path.js";
 import { defineChange, refusal, type Whereabouts } from "./edit/change.js";
+import type { Found, FoundPassage, Rung } from "./edit/climb.js";
 import type { Splice } from "./edit/fit.js";
 import { withoutNumbers } from "./edit/line-numbers.js";
-import type { Found, FoundPassage, Rung } from "./edit/place.js";
 
 export const editTool = defineChange({
   name: "Edit",

@@ -1,7 +1,7 @@
 /**
- * Runs long work on another thread, so that other sessions can continue. The work is a function that uses only its arguments and the
- * globals of JavaScript. It is sent as source text, because a bundled program has no file for a thread to start from. Regular
- * expressions from a model run there.
+ * Runs long work on another thread, so that other sessions can continue. The work is a function that uses only its arguments, the globals
+ * of JavaScript, and functions that are sent with it. It is sent as source text, because a bundled program has no file for a thread to
+ * start from. Regular expressions from a model run there.
  */
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -29,12 +29,15 @@ export function offThread<A extends readonly unknown[], R>(
   options: OffThreadOptions,
 ): Promise<R> {
   const before = lastOf.get(options.signal) ?? Promise.resolve();
-  const running = before.then(() => runOnThread<R>({ source: String(work), args }, options));
-  const ended = running.then(
-    () => {},
-    () => {},
+  const source = `(() => {\n${(options.uses ?? []).join("\n")}\nreturn ${work};\n})()`;
+  const running = before.then(() => runOnThread<R>({ source, args }, options));
+  lastOf.set(
+    options.signal,
+    running.then(
+      () => {},
+      () => {},
+    ),
   );
-  lastOf.set(options.signal, ended);
   return running;
 }
 
@@ -77,6 +80,8 @@ interface OffThreadOptions {
   readonly signal: AbortSignal;
   /** Milliseconds after which the thread ends. @defaultValue 1000 */
   readonly limitMs?: number;
+  /** Function declarations of the same file that the work uses, by their names there. @defaultValue none */
+  readonly uses?: readonly ((...args: never[]) => unknown)[];
   /** Buffers that are transferred to the thread, not copied. */
   readonly transfer?: readonly ArrayBuffer[];
 }
@@ -99,7 +104,7 @@ const LISTEN = `
 const { parentPort } = require("node:worker_threads");
 parentPort.on("message", ({ source, args }) => {
   try {
-    parentPort.postMessage({ value: (0, eval)("(" + source + ")")(...args) });
+    parentPort.postMessage({ value: (0, eval)(source)(...args) });
   } catch (error) {
     parentPort.postMessage({ error });
   }

@@ -2,7 +2,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { climb, climbers } from "../../src/tools/edit/climb.js";
 import { editTool } from "../../src/tools/index.js";
+import { offThread } from "../../src/tools/off-thread.js";
 import { bench } from "./bench.js";
 import { editCases } from "./edit-cases.js";
 
@@ -23,6 +25,17 @@ test.each(editCases.map((each) => [each.name, each] as const))(
     }
   },
 );
+
+test("a search on another thread finds the same", async () => {
+  const { signal } = new AbortController();
+  for (const { name, before, old } of editCases) {
+    for (const isWhole of [false, true]) {
+      const wanted = { old, most: 20, isWhole, longest: 100_000 };
+      const found = await offThread(climb, [before, wanted], { signal, uses: climbers });
+      expect(found, name).toEqual(climb(before, wanted));
+    }
+  }
+});
 
 const SEED = Number(process.env["EDIT_SEED"] ?? 20_261_118);
 const ROUNDS = Number(process.env["EDIT_ROUNDS"] ?? 200);

@@ -1,7 +1,7 @@
 /** Makes the text that replaces a passage: the new lines, with the line endings and the indentation of the file. */
 import { refusal } from "./change.js";
+import type { Found, FoundPassage, Rung } from "./climb.js";
 import { type Indent, leadOf, learnIndentation } from "./indentation.js";
-import type { Found, FoundPassage, Rung } from "./place.js";
 
 export interface Splice extends FoundPassage {
   readonly text: string;
