@@ -98,58 +98,6 @@ function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint)
 
 type Framing = "events" | "lines";
 
-/**
- * Posts a request, checks the status, and returns a parser for the reply, to be fed chunk by chunk. Each event goes to `take` as JSON
- * text. Events are not collected, because a vendor sends many times what is kept.
- */
-async function postForEvents(post: Post, request: PostRequest, framing: Framing, take: (data: string) => void) {
-  const reply = await post(request);
-  const { begins, isStream, open } = FRAMINGS[framing];
-  if (reply.status !== 200 || !isStream(String(reply.headers["content-type"] ?? ""))) throw await statusError(reply);
-  if (isEncoded(reply)) throw badReply("the provider compressed its reply, which was not requested");
-
-  const heard: Heard = { any: false, done: false, failure: null };
-  const events = open(heard, (data) => {
-    heard.any = true;
-    if (heard.failure || heard.done) return;
-    try {
-      take(data);
-    } catch (error) {
-      heard.failure = {
-        error: isAgentError(error) ? error : badReply("the model sent something that is not its protocol", error),
-      };
-    }
-  });
-  let opening = "";
-  let length = 0;
-  const check = (): void => {
-    if (heard.failure) throw heard.failure.error;
-  };
-  return {
-    chunks: reply.chunks,
-    /** Parses a chunk and passes on the events that it completes. */
-    feed(chunk: string) {
-      if (opening.length < SHOWN_OF_BODY) opening = (opening + chunk).slice(0, SHOWN_OF_BODY);
-      events.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
-      length += chunk.length;
-      if (length > LONGEST_REPLY) heard.failure ??= { error: badReply("the model's reply has no end") };
-    },
-    /** Throws the error of the chunks so far, if there is one. */
-    check,
-    /** Whether the vendor has sent its end mark. */
-    get done() {
-      return heard.done;
-    },
-    /** Called at the end of the reply. */
-    end() {
-      events.end();
-      check();
-      // A stream that broke off before its first event may succeed when asked again. Text that is not a stream will not.
-      if (!heard.any && !begins.test(opening)) throw notStreamed(opening);
-    },
-  };
-}
-
 /** What a request was made with. */
 interface Asked<S> {
   readonly settings: S;
@@ -181,14 +129,15 @@ async function* readReply(
     if (typeof event === "object" && event !== null) exchange.read(event, reply);
     if (shortcut.hopeful) shortcut.learn(data, reply.onlySince(before));
   };
+  const row = FRAMINGS[framing];
+  const events = createCutter(row, take);
   try {
-    const events = await postForEvents(post, request, framing, take);
-    for await (const chunk of events.chunks) {
-      events.feed(chunk);
+    for await (const chunk of await streamed(post, request, row)) {
+      const failure = events.feed(chunk);
       if (reply.closed) break;
       const ready = reply.take();
       if (ready.length > 0) yield ready;
-      events.check();
+      if (failure) throw failure.error;
       if (events.done) break;
     }
     if (!reply.closed && !events.done) events.end();
@@ -235,22 +184,67 @@ const LONGEST_EVENT = 16 * 1024 * 1024;
 const LONGEST_REPLY = 128 * 1024 * 1024;
 const SHOWN_OF_BODY = 200;
 
-interface Heard {
-  any: boolean;
-  /** Whether the vendor has sent its end mark. */
-  done: boolean;
-  failure: { readonly error: unknown } | null;
+/** Posts a request and returns the chunks of its reply. Throws unless the reply is a stream. */
+async function streamed(post: Post, request: PostRequest, { isStream }: FramingRow): Promise<AsyncIterable<string>> {
+  const reply = await post(request);
+  if (reply.status !== 200 || !isStream(String(reply.headers["content-type"] ?? ""))) throw await statusError(reply);
+  if (isEncoded(reply)) throw badReply("the provider compressed its reply, which was not requested");
+  return reply.chunks;
+}
+
+/** Cuts chunks into events, and passes on each as JSON text. Collects none, because a vendor sends many times what is kept. */
+function createCutter({ begins, endMark, open }: FramingRow, take: (data: string) => void) {
+  let opening = "";
+  let length = 0;
+  let isHeard = false;
+  let isDone = false;
+  const parser = open((data) => {
+    isHeard = true;
+    isDone ||= data === endMark;
+    if (isDone) return;
+    try {
+      take(data);
+    } catch (error) {
+      throw isAgentError(error) ? error : badReply("the model sent something that is not its protocol", error);
+    }
+  });
+  return {
+    /** Takes a chunk. Returns an error instead of throwing it, because the events before it count. */
+    feed(chunk: string): { readonly error: unknown } | null {
+      if (opening.length < SHOWN_OF_BODY) opening = (opening + chunk).slice(0, SHOWN_OF_BODY);
+      try {
+        parser.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
+        length += chunk.length;
+        if (length > LONGEST_REPLY) throw badReply("the model's reply has no end");
+        return null;
+      } catch (error) {
+        return { error };
+      }
+    },
+    /** Whether the vendor has sent its end mark. */
+    get done() {
+      return isDone;
+    },
+    /** Called at the end of the reply. */
+    end() {
+      parser.end();
+      // A stream that broke off before its first event may succeed when asked again. Text that is not a stream will not.
+      if (!isHeard && !begins.test(opening)) throw notStreamed(opening);
+    },
+  };
 }
 
 interface FramingRow {
   /** Matches the beginning of a stream, and an empty one. */
   readonly begins: RegExp;
+  /** The event with which vendors say that the reply is complete; null if there is none. */
+  readonly endMark: string | null;
   isStream(contentType: string): boolean;
   /** Makes a parser that takes chunks and passes on the text of each event. */
-  open(heard: Heard, onData: (data: string) => void): Feed;
+  open(onData: (data: string) => void): Parser;
 }
 
-interface Feed {
+interface Parser {
   feed(chunk: string): void;
   /** Called at the end of the reply. */
   end(): void;
@@ -260,45 +254,39 @@ const FRAMINGS: Readonly<Record<Framing, FramingRow>> = {
   events: {
     // A field, or a comment that keeps the connection alive.
     begins: /^\uFEFF?\s*(?:$|:|(?:data|event|id|retry):)/,
+    endMark: "[DONE]",
     isStream: (contentType) => !contentType.startsWith("application/json"),
     open: openEvents,
   },
-  lines: { begins: /^\uFEFF?\s*(?:$|\{)/, isStream: () => true, open: openLines },
+  lines: { begins: /^\uFEFF?\s*(?:$|\{)/, endMark: null, isStream: () => true, open: openLines },
 };
 
-function openEvents(heard: Heard, onData: (data: string) => void): Feed {
-  const parser = createParser({
+function openEvents(onData: (data: string) => void): Parser {
+  const { feed } = createParser({
     maxBufferSize: LONGEST_EVENT,
-    onEvent: ({ data }) => {
-      if (data === "[DONE]") {
-        heard.any = true;
-        heard.done = true;
-      } else onData(data);
-    },
+    onEvent: ({ data }) => onData(data),
     onError: (cause) => {
-      if (cause.type === "max-buffer-size-exceeded") heard.failure ??= { error: badReply(ENDLESS_EVENT, cause) };
+      if (cause.type === "max-buffer-size-exceeded") throw badReply(ENDLESS_EVENT, cause);
     },
   });
-  return { feed: (chunk) => parser.feed(chunk), end: () => {} };
+  return { feed, end: () => {} };
 }
 
-function openLines(heard: Heard, onData: (data: string) => void): Feed {
+function openLines(onData: (data: string) => void): Parser {
   let pieces: string[] = [];
   let length = 0;
-  const take = (text: string): void => {
-    for (const line of text.split("\n")) if (line.trim() !== "") onData(line);
-  };
   return {
     feed(chunk) {
       const end = chunk.lastIndexOf("\n");
       if (end >= 0) {
-        take(pieces.join("") + chunk.slice(0, end));
+        const lines = (pieces.join("") + chunk.slice(0, end)).split("\n");
         pieces = [];
         length = 0;
+        for (const line of lines) if (line.trim() !== "") onData(line);
       }
       pieces.push(chunk.slice(end + 1));
       length += chunk.length - end - 1;
-      if (length > LONGEST_EVENT) heard.failure ??= { error: badReply(ENDLESS_EVENT) };
+      if (length > LONGEST_EVENT) throw badReply(ENDLESS_EVENT);
     },
     // Some servers do not end their last line. A line that was cut off is not JSON.
     end() {
