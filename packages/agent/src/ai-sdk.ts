@@ -59,7 +59,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
     id: model.modelId,
     contextWindow: options.contextWindow ?? 128_000,
     price: options.price ?? null,
-    ...(options.maxOutputTokens !== undefined && { maxOutput: options.maxOutputTokens }),
+    maxOutput: options.maxOutputTokens,
     async *stream(request) {
       const { contextWindow: _window, price: _price, ...settings } = options;
       const prompt = promptOf(request, model.specificationVersion);
@@ -171,8 +171,7 @@ function createPartReader(tools: readonly ModelTool[]): (part: unknown) => Model
       if (part["providerExecuted"] === true) return [];
       const [name, args] = [asText(part["toolName"]), asText(part["input"])];
       calls.push({ name, args });
-      const seal = sealOf(note(part));
-      return [{ type: "call", id: asText(part["toolCallId"]), name, args, ...(seal !== undefined && { seal }) }];
+      return [{ type: "call", id: asText(part["toolCallId"]), name, args, seal: sealOf(note(part)) }];
     },
     finish: (part) => [
       ...(isJsonObject(part["usage"]) ? [{ type: "usage" as const, usage: usageOf(part["usage"]) }] : []),
@@ -188,7 +187,7 @@ function createPartReader(tools: readonly ModelTool[]): (part: unknown) => Model
     if (moment !== "end") return [];
     const seal = sealOf(open.get(part["id"]) ?? {});
     open.delete(part["id"]);
-    return [{ type: "part_end", kind, ...(seal !== undefined && { seal }) }];
+    return [{ type: "part_end", kind, seal }];
   };
   return (part) => {
     if (!isJsonObject(part) || typeof part["type"] !== "string") return [];

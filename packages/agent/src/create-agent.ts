@@ -109,11 +109,11 @@ async function openRun(
     window: createWindow(model, { system, tools: toolbox.tools }),
     ids: createCallIds(modelContext.messages, turn.number),
     progress,
-    ...(annotate && { annotate }),
-    ...(jobs && { jobs }),
-    ...(delegate && { delegate }),
-    ...(shared && { shared }),
-    ...(spill ? { spill: (name: string, text: string) => spill(turn, name, text) } : {}),
+    annotate,
+    jobs,
+    delegate,
+    shared,
+    spill: spill && ((name, text) => spill(turn, name, text)),
   };
 }
 

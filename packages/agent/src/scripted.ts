@@ -219,7 +219,7 @@ async function* play(
   } else if ("call" in item) {
     const args = typeof item.args === "string" ? item.args : JSON.stringify(item.args);
     const { id, call: name, seal } = item;
-    yield [{ type: "call", id, name, args, ...(seal !== undefined && { seal }) }];
+    yield [{ type: "call", id, name, args, seal }];
   } else if ("usage" in item) yield [{ type: "usage", usage: item.usage }];
   else if ("delayMs" in item) await systemClock.sleep(item.delayMs, signal);
   else if ("stall" in item) await systemClock.sleep(2 ** 31 - 1, signal);

@@ -50,13 +50,13 @@ export interface ToolContext {
   /** Emits an event while the tool runs: tool_progress, plan, terminal_output, file_edit, file_open, notice. */
   emit(event: AgentEvent): void;
   /** Saves the full text of an output that is too long for the model, and returns its path. Absent when the embedder saves none. */
-  readonly spill?: (name: string, text: string) => Promise<string>;
+  readonly spill?: ((name: string, text: string) => Promise<string>) | undefined;
   /** Asks the person; absent when no client could answer. */
-  readonly question?: AgentContext["question"];
+  readonly question?: AgentContext["question"] | undefined;
   /** Lets another agent work on a task; absent without other agents. */
-  readonly delegate?: (task: Task) => Promise<ToolOutcome>;
+  readonly delegate?: ((task: Task) => Promise<ToolOutcome>) | undefined;
   /** The commands that continue after their call; absent when none may. */
-  readonly jobs?: Jobs;
+  readonly jobs?: Jobs | undefined;
 }
 
 export interface Task {

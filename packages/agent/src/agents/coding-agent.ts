@@ -69,19 +69,14 @@ export interface CodingAgent {
 export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const { env = {}, confine, mcpNetwork: network, mcpPatienceMs: patienceMs } = options;
   const surroundings = createSurroundings(options);
-  const tools = [...builtinTools({ bash: { env, ...(confine && { confine }) } }), ...(options.tools ?? [])];
+  const tools = [...builtinTools({ bash: { env, confine } }), ...(options.tools ?? [])];
   // A tool computes its schema in a getter, and every turn copies every tool. Plain copies compute it once, at the first turn.
   let plain: readonly Tool[] | undefined;
   const plainTools = (): readonly Tool[] => {
     plain ??= tools.map((tool) => ({ ...tool }));
     return plain;
   };
-  const pool = createMcpPool({
-    env,
-    ...(network && { network }),
-    ...(confine && { confine }),
-    ...(patienceMs !== undefined && { patienceMs }),
-  });
+  const pool = createMcpPool({ env, network, confine, patienceMs });
   const known = createKnownSessions(env);
   const { outputsDirectory } = options;
   const outfitOf = (workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {

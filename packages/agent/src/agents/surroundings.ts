@@ -46,7 +46,7 @@ async function load({ home, mcpFile, trust }: SurroundingsOptions, cwd: string):
     loadAgents({ home, cwd, trusted }),
     loadSkills({ home, cwd, trusted }),
     loadInstructions({ home, cwd }),
-    loadMcpConfig({ home, cwd, trusted, ...(mcpFile !== undefined && { file: mcpFile }) }),
+    loadMcpConfig({ home, cwd, trusted, file: mcpFile }),
   ]);
   return {
     agents,

@@ -28,12 +28,12 @@ export function resolvePath(input: string, roots: Roots): RealPath {
   return { path, inside, shown: isBeneath(path, root) ? relative(root, path) || "." : path };
 }
 
+// --- internal ---
+
 /** True for the directory itself and for everything below it, but not for a sibling whose name begins the same way. */
-export function isBeneath(path: string, directory: string): boolean {
+function isBeneath(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
-
-// --- internal ---
 
 function refuseMalformed(input: string): void {
   if (input === "") throw new AgentError("path_invalid", "The path is empty.");

@@ -144,10 +144,10 @@ async function outcomeOf(run: RunningTurn, call: Call, emit: (event: AgentEvent)
       signal,
       permitted: touches,
       emit,
-      ...(spill && { spill }),
-      ...(jobs && { jobs }),
-      ...(question && { question }),
-      ...(delegate && limits && { delegate: (task: Task) => delegate({ ...task, emit, spending, limits, signal }) }),
+      spill,
+      jobs,
+      question,
+      delegate: delegate && limits && ((task: Task) => delegate({ ...task, emit, spending, limits, signal })),
     };
     const running = run.traced(async () => {
       const outcome = await tool.run(input, context);

@@ -173,14 +173,13 @@ async function askQuietly(
   run: RunningTurn,
   asked: Pick<ModelRequest, "system" | "tools" | "messages">,
 ): Promise<string> {
-  const room = run.window.roomFor(asked.messages);
   const request: ModelRequest = {
     ...asked,
     signal: run.signal,
     session: run.turn.sessionId,
-    ...(run.effort && { effort: run.effort }),
+    effort: run.effort,
     summary: true,
-    ...(room !== undefined && { maxOutput: room }),
+    maxOutput: run.window.roomFor(asked.messages),
   };
   const quiet = { ...run, emit: () => {}, ids: { ...run.ids, take: (wanted: string) => wanted } };
   const failures = noFailures();

@@ -16,7 +16,7 @@ export interface RawCall {
   readonly id: string;
   readonly name: string;
   readonly args: string;
-  readonly seal?: Json;
+  readonly seal?: Json | undefined;
 }
 
 /** The model to ask, the source of call ids, and the receiver of the draft's events. */
@@ -170,7 +170,7 @@ function take(draft: Draft, event: ModelEvent, context: DraftContext, said: stri
     case "call": {
       const { name, args, seal } = event;
       const id = context.ids.take(event.id);
-      draft.calls.push({ id, name, args, ...(seal !== undefined && { seal }) });
+      draft.calls.push({ id, name, args, seal });
       draft.ends.push({ kind: "call", call_id: id });
       return;
     }

@@ -100,16 +100,15 @@ async function ask(run: RunningTurn, pursuit: Pursuit, draft: Draft): Promise<Tr
   const { system, toolbox, signal, turn, window, context } = run;
   const messages = messagesOf(run, pursuit);
   const room = window.roomFor(messages);
-  const maxOutput =
-    room !== undefined && (pursuit.raised || room < (run.model.maxOutput ?? 0)) ? { maxOutput: room } : {};
+  const isLimited = room !== undefined && (pursuit.raised || room < (run.model.maxOutput ?? 0));
   const request: ModelRequest = {
     system,
     messages,
     tools: toolbox.tools,
     signal,
     session: turn.sessionId,
-    ...(run.effort && { effort: run.effort }),
-    ...maxOutput,
+    effort: run.effort,
+    maxOutput: isLimited ? room : undefined,
   };
   try {
     await streamReply(run, request, draft);

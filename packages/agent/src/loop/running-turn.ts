@@ -24,17 +24,17 @@ export interface RunningTurn extends Pick<AgentContext, "workspace" | "ask" | "f
   readonly pending: () => number;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly spill?: (name: string, text: string) => Promise<string>;
-  readonly jobs?: Jobs;
-  readonly delegate?: Delegate;
-  readonly annotate?: (outcome: ToolOutcome, context: ToolContext) => Promise<ToolOutcome>;
+  readonly spill: ToolContext["spill"];
+  readonly jobs: Jobs | undefined;
+  readonly delegate: Delegate | undefined;
+  readonly annotate: ((outcome: ToolOutcome, context: ToolContext) => Promise<ToolOutcome>) | undefined;
   readonly plan: Plan;
   readonly spending: Spending;
   readonly context: ModelContext;
   readonly window: Window;
   readonly ids: CallIds;
   /** For a task: what it shares with its turn. */
-  readonly shared?: Shared;
+  readonly shared: Shared | undefined;
   /** Made with the first step. */
   limits?: Limits;
   /** Made with the first call. */

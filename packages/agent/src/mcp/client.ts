@@ -31,7 +31,7 @@ export interface McpResource {
 
 export interface McpCallOptions {
   readonly signal: AbortSignal;
-  readonly onProgress?: (text: string) => void;
+  readonly onProgress?: ((text: string) => void) | undefined;
 }
 
 export interface McpClient {
@@ -51,7 +51,7 @@ export interface McpClientOptions {
   readonly cwd: string;
   readonly directories: readonly string[];
   /** Confines a server that this process starts. @defaultValue not confined */
-  readonly confine?: Confine;
+  readonly confine?: Confine | undefined;
   /** A server that this process starts gets variables from here, except secrets. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
@@ -107,9 +107,7 @@ export async function connectMcp(server: ConfiguredServer, options: McpClientOpt
       return listed;
     },
     call: (name, args, { signal: outer, onProgress }) =>
-      within(outer, (signal) =>
-        peer.request("tools/call", { name, arguments: args }, { signal, ...(onProgress && { onProgress }) }),
-      ),
+      within(outer, (signal) => peer.request("tools/call", { name, arguments: args }, { signal, onProgress })),
     get closed() {
       return peer.closed;
     },
@@ -121,7 +119,10 @@ export async function connectMcp(server: ConfiguredServer, options: McpClientOpt
 
 type Peer = ReturnType<typeof createPeer>;
 
-type Pending = { resolve(result: JsonObject): void; reject(error: Error): void; onProgress?: (text: string) => void };
+interface Pending extends Pick<McpCallOptions, "onProgress"> {
+  resolve(result: JsonObject): void;
+  reject(error: Error): void;
+}
 
 async function boundsFor(server: ConfiguredServer, options: McpClientOptions): Promise<Bounds | undefined> {
   const { confine, cwd, directories } = options;
@@ -161,37 +162,30 @@ function createPeer(
     },
   };
   const channel: Channel =
-    server.type === "stdio"
-      ? openStdioChannel(server, { cwd, env, ...(bounds && { bounds }) }, events)
-      : openHttpChannel(server, events);
+    server.type === "stdio" ? openStdioChannel(server, { cwd, env, bounds }, events) : openHttpChannel(server, events);
   const notify = (method: string, params: JsonObject, signal: AbortSignal) =>
     channel.send({ jsonrpc: "2.0", method, params }, signal);
 
-  function request(method: string, params: JsonObject, { signal, onProgress }: McpCallOptions): Promise<JsonObject> {
-    if (closed) return Promise.reject(new AgentError("mcp_closed", `The MCP server ${server.name} is gone.`));
-    if (signal.aborted) return Promise.reject(signal.reason);
+  async function request(method: string, params: JsonObject, { signal, onProgress }: McpCallOptions) {
+    if (closed) throw new AgentError("mcp_closed", `The MCP server ${server.name} is gone.`);
+    signal.throwIfAborted();
     const id = nextId++;
     const body = onProgress ? { ...params, _meta: { progressToken: id } } : params;
-    return new Promise<JsonObject>((resolve, reject) => {
-      const onAbort = () => {
-        pending.delete(id);
-        reject(signal.reason);
-        const params = { requestId: id, reason: "cancelled" };
-        if (!closed) notify("notifications/cancelled", params, lifetime.signal).catch(() => {});
-      };
-      const finish =
-        <T>(use: (value: T) => void) =>
-        (value: T) => {
-          signal.removeEventListener("abort", onAbort);
-          pending.delete(id);
-          use(value);
-        };
-      signal.addEventListener("abort", onAbort, { once: true });
-      pending.set(id, { resolve: finish(resolve), reject: finish(reject), ...(onProgress && { onProgress }) });
-      channel
-        .send({ jsonrpc: "2.0", id, method, params: body }, signal)
-        .catch((error: Error) => pending.get(id)?.reject(error));
-    });
+    const onAbort = () => {
+      pending.get(id)?.reject(signal.reason);
+      const params = { requestId: id, reason: "cancelled" };
+      if (!closed) notify("notifications/cancelled", params, lifetime.signal).catch(() => {});
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await new Promise<JsonObject>((resolve, reject) => {
+        pending.set(id, { resolve, reject, onProgress });
+        channel.send({ jsonrpc: "2.0", id, method, params: body }, signal).catch(reject);
+      });
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      pending.delete(id);
+    }
   }
 
   return {

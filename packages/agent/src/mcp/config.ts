@@ -23,7 +23,7 @@ export interface McpConfigOptions {
   readonly home: string;
   readonly cwd: string;
   /** A file that the person named. It wins over the others, and an unreadable one is reported. */
-  readonly file?: string;
+  readonly file?: string | undefined;
   /** Whether the project's servers may be started. If not, they are listed in `untrusted`. @defaultValue false */
   readonly trusted?: boolean;
 }

@@ -9,11 +9,11 @@ export interface McpPoolOptions {
   /** Servers get variables from here, except secrets. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @defaultValue servers are not confined */
-  readonly confine?: Confine;
+  readonly confine?: Confine | undefined;
   /** Whether sessions in `cwd` may reach servers over the network. @defaultValue always */
-  readonly network?: (cwd: string) => boolean;
+  readonly network?: ((cwd: string) => boolean) | undefined;
   /** How long a turn waits for a server that is new to it, in milliseconds. @defaultValue 3000 */
-  readonly patienceMs?: number;
+  readonly patienceMs?: number | undefined;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
 }
@@ -152,7 +152,7 @@ function connect(
   const { signal } = session.lifetime;
   const attempt = async () => {
     const { connectMcp } = await import("./client.js");
-    const client = await connectMcp(link.server, { cwd, directories, env, signal, ...(confine && { confine }) });
+    const client = await connectMcp(link.server, { cwd, directories, env, signal, confine });
     try {
       link.tools = await client.tools();
     } catch (error) {

@@ -15,7 +15,7 @@ export interface StdioOptions {
   /** The server gets variables from here, except secrets. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The confined program to spawn instead of the server itself. Released when it has ended. */
-  readonly bounds?: Bounds;
+  readonly bounds: Bounds | undefined;
 }
 
 type StdioServer = Extract<McpServer, { type: "stdio" }>;

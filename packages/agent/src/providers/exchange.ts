@@ -102,7 +102,7 @@ export interface Reply {
   /** Ends the text or the reasoning. Without a piece before it, this is a part without text. */
   end(kind: "text" | "reasoning", seal?: Json): void;
   /** A complete call; `args` is the JSON text that the model wrote. */
-  call(call: { readonly id: string; readonly name: string; readonly args: string; readonly seal?: Json }): void;
+  call(call: Omit<Extract<ModelEvent, { type: "call" }>, "type">): void;
   /** The tokens of this request so far; a later one replaces it. */
   usage(usage: ModelUsage): void;
   /** The vendor has reported the end: the reply is complete. */
@@ -129,7 +129,7 @@ export function createReply(): ReplyQueue {
     reasoning(text) {
       if (text) events.push({ type: "reasoning", text });
     },
-    end: (kind, seal) => void events.push({ type: "part_end", kind, ...(seal !== undefined && { seal }) }),
+    end: (kind, seal) => void events.push({ type: "part_end", kind, seal }),
     call: (call) => void events.push({ type: "call", ...call }),
     usage: (usage) => void events.push({ type: "usage", usage }),
     stop(reason) {

@@ -11,9 +11,9 @@ export interface Model {
   /** In tokens. */
   readonly contextWindow: number;
   /** Most tokens in one reply, if known. */
-  readonly maxOutput?: number;
+  readonly maxOutput?: number | undefined;
   /** Whether it accepts pictures; undefined when only an attempt can show that. */
-  readonly sees?: boolean;
+  readonly sees?: boolean | undefined;
   /** US dollars per million tokens; null when unknown. */
   readonly price: Price | null;
   /** Whether it may write its calls as text, as some small models do. @defaultValue false */
@@ -30,9 +30,9 @@ export interface ModelRequest {
   /** The session that asks. Providers use it to find their cache. */
   readonly session?: string;
   /** Most tokens in the reply. @defaultValue as many as the model can write */
-  readonly maxOutput?: number;
-  /** How hard to think. @defaultValue `CHIMERA_THINKING_LEVEL`, or else the model's own default */
-  readonly effort?: EffortChoice;
+  readonly maxOutput?: number | undefined;
+  /** How hard to think. @defaultValue null: `CHIMERA_THINKING_LEVEL`, or else the model's own default */
+  readonly effort?: EffortChoice | null;
   /** The reply is a summary of the conversation and does not continue it. */
   readonly summary?: boolean;
 }
@@ -54,14 +54,14 @@ export type ModelEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
   /** Ends a part. The provider wants `seal` back with it. Without a piece before it, this is a part without text. */
-  | { readonly type: "part_end"; readonly kind: "text" | "reasoning"; readonly seal?: Json }
+  | { readonly type: "part_end"; readonly kind: "text" | "reasoning"; readonly seal?: Json | undefined }
   /** A complete call; `args` is the JSON text the model wrote. */
   | {
       readonly type: "call";
       readonly id: string;
       readonly name: string;
       readonly args: string;
-      readonly seal?: Json;
+      readonly seal?: Json | undefined;
     }
   /** The tokens of this request so far; a later one replaces it. */
   | { readonly type: "usage"; readonly usage: ModelUsage }
@@ -137,13 +137,13 @@ export interface Efforts {
 
 /** The tokens of a request, from counts that a server may omit. `prompt` includes the tokens read from the cache. */
 export function usageFrom(counts: Counts): ModelUsage {
-  const [prompt = 0, output = 0, cacheRead = 0, reasoning = 0] = COUNTED.map((name) => counts[name] ?? 0);
-  return { input: Math.max(0, prompt - cacheRead), output, cacheRead, cacheWrite: 0, reasoning };
+  const [cacheRead, reasoning] = [counts.cacheRead ?? 0, counts.reasoning ?? 0];
+  const input = Math.max(0, (counts.prompt ?? 0) - cacheRead);
+  return { input, output: counts.output ?? 0, cacheRead, cacheWrite: 0, reasoning };
 }
 
 // --- internal ---
 
-const COUNTED = ["prompt", "output", "cacheRead", "reasoning"] as const;
-type Counts = { readonly [name in (typeof COUNTED)[number]]?: number | null | undefined };
+type Counts = { readonly [name in "prompt" | "output" | "cacheRead" | "reasoning"]?: number | null | undefined };
 
 const TOKENS: Readonly<Record<Effort, number>> = { low: 4_096, medium: 12_288, high: 24_576 };

@@ -206,8 +206,8 @@ const OPENERS: Readonly<
     // Ollama's own variable, for machines with less memory.
     const most = Number(env["OLLAMA_CONTEXT_LENGTH"]) || Math.max(MOST_CONTEXT, address.contextWindow);
     const contextWindow = Math.min(contextLength ?? ASSUMED_CONTEXT, most);
-    const shown = { contextWindow, thinking: thinks ? ("level" as const) : null, ...(sees !== undefined && { sees }) };
-    return createOllamaModel({ ...endpoint(address, env, post), ...shown });
+    const thinking = thinks ? "level" : null;
+    return createOllamaModel({ ...endpoint(address, env, post), contextWindow, thinking, sees });
   },
   offline: async () => (await import("./offline.js")).createOfflineModel(),
   async scripted({ model: path }) {
@@ -269,8 +269,8 @@ function endpoint({ facts, ...address }: ModelAddress, env: Env, post: () => Pos
     ...address,
     price,
     effort: effortIn(env),
-    ...(maxOutput !== undefined && { maxOutput }),
-    ...(sees !== undefined && { sees }),
+    maxOutput,
+    sees,
     post: post(),
   };
 }

@@ -79,8 +79,8 @@ function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint)
     provider,
     id: model,
     contextWindow,
-    ...(maxOutput !== undefined && { maxOutput }),
-    ...(sees !== undefined && { sees }),
+    maxOutput,
+    sees,
     price,
     stream(request) {
       let asked: Asked<S> = { settings, bare: false };

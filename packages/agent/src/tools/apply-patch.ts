@@ -2,16 +2,7 @@
 import * as v from "valibot";
 import { type RealPath, resolvePath } from "../files/real-path.js";
 import { defineTool, locate } from "./define.js";
-import {
-  type Change,
-  currentText,
-  diffOf,
-  kindOf,
-  noteSeen,
-  publish,
-  refusal,
-  type Whereabouts,
-} from "./edit/change.js";
+import { type Change, currentText, diffOf, kindOf, publish, refusal, type Whereabouts } from "./edit/change.js";
 import { applyHunks, type FilePatch, parsePatch } from "./edit/patch.js";
 
 /** Models that are trained on patches. Requests declare the tool only to them, but other models may call it too. */
@@ -48,10 +39,7 @@ export const applyPatchTool = {
     run: async ({ input }, context) => {
       const changes = await changesOf(input, context, (path) => locate(path, context, "writes"));
       const content = [];
-      for (const { file, change } of changes) {
-        content.push(...(await publish(file, change, context)));
-        if (change.before === null && change.after !== null) noteSeen(context.workspace, file.path, change.after);
-      }
+      for (const { file, change } of changes) content.push(...(await publish(file, change, context)));
       const lines = changes.map(({ file, change }) => `${SIGNS[kindOf(change)]} ${file.shown}`);
       return { success: true, output: `Done:\n${lines.join("\n")}`, content };
     },
@@ -75,31 +63,25 @@ interface FileChange {
 /** Computes all changes before any file is written, so that a patch that does not fit changes nothing. */
 async function changesOf(input: string, { workspace, signal }: Whereabouts, find: (path: string) => RealPath) {
   const changes: FileChange[] = [];
-  for (const patch of parsePatch(input)) {
-    const file = find(patch.path);
+  const add = async (file: RealPath, after: string, advice: string) => {
+    const before = await currentText(file.path, workspace);
+    if (before !== null) throw refusal(`${file.shown} exists: ${advice}.`);
+    changes.push({ file, change: { before, after } });
+  };
+  for (const { path, kind, to, text, hunks } of parsePatch(input)) {
+    const file = find(path);
     const isTaken = changes.some((other) => other.file.path === file.path);
     if (isTaken) throw refusal(`${file.shown} is in the patch twice: put all of its hunks together.`);
-    if (patch.kind === "add") {
-      const before = await currentText(file.path, workspace);
-      if (before !== null) throw refusal(`${file.shown} exists: update it instead.`);
-      changes.push({ file, change: { before, after: patch.text } });
+    if (kind === "add") {
+      await add(file, text, "update it instead");
       continue;
     }
     const before = await workspace.readText(file.path);
-    if (patch.kind === "delete") {
-      changes.push({ file, change: { before, after: null } });
-      continue;
-    }
     const mark = before.startsWith("\ufeff") ? "\ufeff" : "";
-    const after = mark + (await applyHunks(before.slice(mark.length), patch.hunks, file.shown, signal));
-    if (patch.to === null) {
-      changes.push({ file, change: { before, after } });
-      continue;
-    }
-    const target = find(patch.to);
-    const there = await currentText(target.path, workspace);
-    if (there !== null) throw refusal(`${target.shown} exists: nothing is moved over it.`);
-    changes.push({ file: target, change: { before: null, after } }, { file, change: { before, after: null } });
+    const patched = async () => mark + (await applyHunks(before.slice(mark.length), hunks, file.shown, signal));
+    const after = kind === "delete" ? null : await patched();
+    if (after !== null && to !== null) await add(find(to), after, "nothing is moved over it");
+    changes.push({ file, change: { before, after: to === null ? after : null } });
   }
   return changes;
 }

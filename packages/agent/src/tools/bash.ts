@@ -14,7 +14,7 @@ export interface BashOptions {
   /** Commands get variables from here, except secrets. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @defaultValue commands are not confined */
-  readonly confine?: Confine;
+  readonly confine?: Confine | undefined;
   /** Milliseconds after which a command without a time limit becomes a job. @defaultValue 60,000 */
   readonly patience?: number;
 }

@@ -15,7 +15,7 @@ import { type Exchange, speaking } from "../wire.js";
 export interface ChatSettings extends Efforts {
   readonly model: string;
   /** Most tokens in a reply, if known. */
-  readonly maxOutput?: number;
+  readonly maxOutput?: number | undefined;
   /** The field for the output limit; null lets the server decide. */
   readonly limitField: LimitField | null;
   /** Whether the server has refused the other field. @defaultValue false */
@@ -255,7 +255,7 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
       if (field || all) reply.end("reasoning", { field: field ?? "reasoning", ...(all && { details: all }) });
       if (extra !== undefined) reply.end("text", { extra_content: extra });
       for (const { id, name, args, extra } of calls)
-        reply.call({ id, name, args, ...(extra !== undefined && { seal: { extra_content: extra } }) });
+        reply.call({ id, name, args, seal: extra === undefined ? extra : { extra_content: extra } });
     },
   };
 }

@@ -71,10 +71,11 @@ export async function publish(file: RealPath, change: Change, context: ToolConte
   if (after === null) await removeCanonical(file.path);
   else await workspace.writeText(file.path, after);
   if (after !== null && (isKnown || before === null)) noteSeen(workspace, file.path, after);
-  const isShown = (before?.length ?? 0) + (after?.length ?? 0) <= MAX_SHOWN;
-  const diff = isShown ? await unifiedDiff(file.shown, before ?? "", after ?? "") : header(file.shown);
+  const shown = diffOf(file, change);
+  const hunks = shown.length > 0 ? await hunksOf(before ?? "", after ?? "") : "";
+  const diff = `--- ${file.shown}\n+++ ${file.shown}\n${hunks}`;
   context.emit({ type: "file_edit", metadata: { path: file.path, diff, change: kindOf(change) } });
-  return diffOf(file, change);
+  return shown;
 }
 
 /** The text of a file; null when it does not exist. "" for a binary or oversized file, which may be replaced but has no text to compare. */
@@ -135,11 +136,7 @@ function digest(text: string): string {
   return createHash("sha1").update(text).digest("base64");
 }
 
-async function unifiedDiff(path: string, before: string, after: string): Promise<string> {
+async function hunksOf(before: string, after: string): Promise<string> {
   const { unifiedHunks } = await import("@chimera/snapshot-store/files");
-  return header(path) + ((await unifiedHunks(before, after)) ?? "");
-}
-
-function header(path: string): string {
-  return `--- ${path}\n+++ ${path}\n`;
+  return (await unifiedHunks(before, after)) ?? "";
 }
