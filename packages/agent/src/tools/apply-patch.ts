@@ -2,7 +2,16 @@
 import * as v from "valibot";
 import { type RealPath, resolvePath } from "../files/real-path.js";
 import { defineTool, locate } from "./define.js";
-import { type Change, currentText, diffOf, kindOf, publish, refusal, type Whereabouts } from "./edit/change.js";
+import {
+  type Change,
+  currentText,
+  diffOf,
+  kindOf,
+  publish,
+  refusal,
+  requireWhole,
+  type Whereabouts,
+} from "./edit/change.js";
 import { applyHunks, type FilePatch, parsePatch } from "./edit/patch.js";
 
 /** Models that are trained on patches. Requests declare the tool only to them, but other models may call it too. */
@@ -83,5 +92,6 @@ async function changesOf(input: string, { workspace, signal }: Whereabouts, find
     if (after !== null && to !== null) await add(find(to), after, "nothing is moved over it");
     changes.push({ file, change: { before, after: to === null ? after : null } });
   }
+  for (const { file, change } of changes) requireWhole(file, change);
   return changes;
 }

@@ -40,12 +40,12 @@ type EditInput = { readonly path: string; readonly edits?: readonly Edit[] | und
 };
 
 async function editOf(input: EditInput, file: RealPath, { workspace, signal }: Whereabouts) {
-  const edits = editsIn(input);
   // Imported with the first edit, because many sessions make none.
   const { spliced } = await import("./edit/fit.js");
   const before = await workspace.readText(file.path);
   const mark = before.startsWith(MARK) ? MARK : "";
   const text = before.slice(mark.length);
+  const edits = mark === "" ? editsIn(input) : editsIn(input).map(withoutMark);
   const splices: Splice[] = [];
   for (const [at, edit] of edits.entries()) {
     const label = edits.length === 1 ? "" : `Edit ${at + 1} of ${edits.length}: `;
@@ -60,6 +60,12 @@ async function editOf(input: EditInput, file: RealPath, { workspace, signal }: W
 }
 
 const MARK = "\ufeff";
+
+/** The edit without the file's own mark, which stays where it is. */
+function withoutMark(edit: Edit): Edit {
+  const without = (part: string) => (part.startsWith(MARK) ? part.slice(MARK.length) : part);
+  return { ...edit, old_string: without(edit.old_string), new_string: without(edit.new_string) };
+}
 
 /** Words for the model on how the place differed from old_string. */
 const DIFFERENCES: Readonly<Record<Rung, string | null>> = {
@@ -98,12 +104,13 @@ async function splicesOf(edit: Edit, text: string, name: string, signal: AbortSi
   if (found.places.length > MAX_REPLACED)
     throw refusal(`old_string occurs more than ${MAX_REPLACED} times in ${name}.`);
   const splices: Splice[] = [];
+  const fitted = new Map<string, string>();
   for (const place of apart(found.places)) {
-    splices.push({
-      ...place,
-      rung: found.rung,
-      text: await fitPassage(text, place, found, wanted.old, wanted.replacement),
-    });
+    // Places that read the same, with the same line ending after them, get the same text.
+    const reads = text.slice(place.start, text.indexOf("\n", place.end) + 1 || text.length);
+    const now = fitted.get(reads) ?? (await fitPassage(text, place, found, wanted.old, wanted.replacement));
+    fitted.set(reads, now);
+    splices.push({ ...place, rung: found.rung, text: now });
   }
   return splices;
 }

@@ -70,6 +70,11 @@ describe("apply_patch", () => {
     ],
     ["no marks around it", "a\nb\n", [" a", "-b", "+c"], "a\nc\n"],
     ["numbers of a unified diff", "a\nb\n", ["@@ -1,2 +1,2 @@", " a", "-b", "+c"], "a\nc\n"],
+    ["and what follows those numbers", "f:\na\nb\n", ["@@ -2,2 +2,2 @@ g:", " a", "-b", "+c"], "f:\na\nc\n"],
+    ["an anchor that the hunk repeats", "f\nx\ng\nx\n", ["@@ g", " g", "-x", "+y"], "f\nx\ng\ny\n"],
+    ["an anchor that is the start of one line", "f():\nx\ng():\nx\n", ["@@ g", "-x", "+y"], "f():\nx\ng():\ny\n"],
+    ["nothing but indentation", "a()\nb()\n", ["@@", "-a()", "+  a()", " b()"], "  a()\nb()\n"],
+    ["no newline at the end", "a\nb", ["@@", "-b", "\\ No newline at end of file", "+c"], "a\nc"],
   ])("finds a hunk: %s", async (_, before, hunk, after) => {
     const { run, file } = await bench();
     const path = await file("f.txt", before);
@@ -82,17 +87,30 @@ describe("apply_patch", () => {
     ["two places", ["*** Update File: f.txt", "@@", "-x", "+z"], /several times .*lines 1, 3/],
     ["a line that is only a part", ["*** Update File: f.txt", "@@", "-long", "+z"], /do not occur/],
     ["an anchor that is not there", ["*** Update File: f.txt", "@@ nowhere", "-x", "+z"], /@@ nowhere does not occur/],
+    ["the start of two lines as an anchor", ["*** Update File: f.txt", "@@ lon", "-x", "+z"], /@@ lon does not occur/],
+    ["half of a character", ["*** Update File: f.txt", "@@", " y", "-x", "+\ud83d"], /half of a character/],
     ["a file that exists", ["*** Add File: f.txt", "+x"], /exists/],
     ["a file that is missing", ["*** Update File: none.txt", "@@", "-x", "+z"], /No such file/],
     ["the same file twice", ["*** Update File: f.txt", "@@", " y", "-x", "+z", "*** Delete File: f.txt"], /twice/],
     ["a file outside", ["*** Delete File: ../work-outside/canary"], /outside the workspace/],
   ])("changes nothing for %s", async (_, lines, message) => {
     const { run, file, cwd, outside } = await bench();
-    const path = await file("f.txt", "x\ny\nx\nlonger\n");
+    const path = await file("f.txt", "x\ny\nx\nlonger\nlongest\n");
     const outcome = await run(applyPatchTool, patch("*** Add File: made.txt", "+made", ...lines));
     expect(outcome).toMatchObject({ success: false, error: expect.stringMatching(message) });
-    expect(await readFile(path, "utf8")).toBe("x\ny\nx\nlonger\n");
+    expect(await readFile(path, "utf8")).toBe("x\ny\nx\nlonger\nlongest\n");
     expect([existsSync(join(cwd, "made.txt")), existsSync(join(outside, "canary"))]).toEqual([false, true]);
+  });
+
+  test.each([
+    ["a command", "apply_patch <<'EOF'\n", "\nEOF\n"],
+    ["a fence", "```patch\n", "\n```"],
+  ])("is understood inside %s", async (_, head, tail) => {
+    const { run, file } = await bench();
+    const path = await file("f.txt", "a\nb\n");
+    const { input } = patch("*** Update File: f.txt", "@@", " a", "-b", "+c");
+    expect(await run(applyPatchTool, { input: head + input + tail })).toMatchObject({ success: true });
+    expect(await readFile(path, "utf8")).toBe("a\nc\n");
   });
 
   test.each([

@@ -92,6 +92,17 @@ const exact: EditCase[] = [
     now: "x",
     after: "a x b\ne\u0301\n",
   },
+  { name: "half of an emoji in the passage", before: "a😀b\n", old: "a\ud83d", now: "x", after: null },
+  { name: "half of an emoji in the new text", before: "a\n", old: "a", now: "\ud83d", after: null },
+  { name: "a letter without its accent", before: "cafe\u0301 = 1\n", old: "cafe", now: "tea", after: null },
+  {
+    name: "a letter with and one without an accent",
+    before: "cafe\u0301 = 1\ncafe = 2\n",
+    old: "cafe",
+    now: "tea",
+    after: "cafe\u0301 = 1\ntea = 2\n",
+  },
+  { name: "nothing but indentation", before: "  a()\n", old: "  a()", now: "    a()", after: "    a()\n" },
   { name: "backslashes stay", before: 'a = "\\n"\n', old: '"\\n"', now: '"\\t"', after: 'a = "\\t"\n' },
 ];
 
@@ -139,6 +150,17 @@ const endings: EditCase[] = [
     now: "B\nc",
     after: "\ufeffa\r\nB\r\nc\r\n",
   },
+  { name: "a mark in the new text", before: "\ufeffa\nb\n", old: "a\nb", now: "\ufeffa\nB", after: "\ufeffa\nB\n" },
+  { name: "a mark in both", before: "\ufeffa\nb\n", old: "\ufeffa", now: "\ufeffA", after: "\ufeffA\nb\n" },
+  { name: "half of a line ending in the passage", before: "a\r\nb\r\n", old: "b\r", now: "x\r", after: "a\r\nx\r\n" },
+  {
+    name: "a CRLF passage becomes LF lines in a CRLF file",
+    before: "a\r\nb\r\nc\r\n",
+    old: "a\r\nb",
+    now: "a\nx\nb",
+    after: "a\r\nx\r\nb\r\nc\r\n",
+  },
+  { name: "a final newline in a CRLF file", before: "a\r\nb", old: "b", now: "b\n", after: "a\r\nb\r\n" },
   { name: "the first line after a mark", before: "\ufeffa  \nb\n", old: "a\nb", now: "A\nb", after: "\ufeffA\nb\n" },
   { name: "the last line of CRLF without an end", before: "a\r\nb", old: "b", now: "b\nc", after: "a\r\nb\r\nc" },
   {
@@ -282,6 +304,27 @@ const blanks: EditCase[] = [
     old: "    if (!res.ok) {\n        throw new Error('failed');\n    }",
     now: "  if (!res.ok) {\n    throw new Error('gone');\n  }",
     after: swap(TS, "'failed'", "'gone'"),
+  },
+  {
+    name: "a recipe of a makefile, in blanks, and a line is added",
+    before: "all:\n\tgcc -c a.c\n\nclean:\n\trm -f a\n",
+    old: "clean:\n        rm -f a",
+    now: "clean:\n        rm -f a\n        rm -f a.o",
+    after: "all:\n\tgcc -c a.c\n\nclean:\n\trm -f a\n\trm -f a.o\n",
+  },
+  {
+    name: "lines that lost their indentation are wrapped",
+    before: "  (\n    <div>\n      <p>Hi</p>\n    </div>\n  )\n",
+    old: "<div>\n  <p>Hi</p>\n</div>",
+    now: "<>\n  <div>\n    <p>Hi</p>\n  </div>\n</>",
+    after: "  (\n    <>\n      <div>\n        <p>Hi</p>\n      </div>\n    </>\n  )\n",
+  },
+  {
+    name: "lines that lost their indentation are swapped",
+    before: "  a()\n  b()\n",
+    old: "a()\nb()",
+    now: "b()\na()",
+    after: "  b()\n  a()\n",
   },
   {
     name: "blanks at line ends of the file",

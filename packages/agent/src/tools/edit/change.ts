@@ -24,7 +24,9 @@ export interface Change {
 export function defineChange<I extends { path: string }, C extends Change>(
   parts: Pick<ToolParts<I>, "name" | "aliases" | "description" | "input"> & ChangeParts<I, C>,
 ): Tool<I> {
-  const { verb, change: changeOf, done, ...named } = parts;
+  const { verb, change, done, ...named } = parts;
+  const changeOf = async (input: I, file: RealPath, place: Whereabouts): Promise<C> =>
+    requireWhole(file, await change(input, file, place));
   return defineTool<I>({
     ...named,
     kind: "edit",
@@ -41,6 +43,12 @@ export function defineChange<I extends { path: string }, C extends Change>(
       return { success: true, output: done(file, change, context), content };
     },
   });
+}
+
+/** Returns the change, or throws if it would write half of a character: no encoding has bytes for that. */
+export function requireWhole<C extends Change>({ shown }: RealPath, change: C): C {
+  if (!/\p{Surrogate}/u.test(change.after ?? "")) return change;
+  throw refusal(`${shown} would get half of a character, such as \\ud83d.`);
 }
 
 /** What differs between tools that change a file. */

@@ -91,6 +91,8 @@ function occurrences(text: string, part: string, most: number): FoundPassage[] {
   let line = 1;
   let newline = text.indexOf("\n");
   for (let at = text.indexOf(part); at !== -1 && found.length <= most; at = text.indexOf(part, at + 1)) {
+    // The letter before a combining accent is not the letter without one.
+    if (/[\u0300-\u036f]/.test(text[at + part.length] ?? "")) continue;
     for (; newline !== -1 && newline < at; newline = text.indexOf("\n", newline + 1)) line += 1;
     found.push({ start: at, end: at + part.length, line });
   }
@@ -107,20 +109,17 @@ function asWritten(text: string, old: string, most: number): FoundPassage[] {
 function withOtherEndings(text: string, old: string, most: number): FoundPassage[] {
   const [flat, flatOld] = [text.replaceAll("\r\n", "\n"), old.replaceAll("\r\n", "\n")];
   if (flat.length === text.length && flatOld === old) return [];
-  // Flattening removed carriage returns, so add the number of those before the place.
-  const unflatten = (at: number): number => {
-    let [seen, from] = [0, 0];
-    for (let next = text.indexOf("\r\n"); next !== -1 && next - seen < at; next = text.indexOf("\r\n", from)) {
-      seen += 1;
-      from = next + 2;
-    }
-    return at + seen;
+  // Flattening removed carriage returns, so add the number of those before each position. The positions are in order.
+  const unflattened = (positions: readonly number[]): number[] => {
+    let [seen, next] = [0, text.indexOf("\r\n")];
+    return positions.map((at) => {
+      for (; next !== -1 && next - seen < at; next = text.indexOf("\r\n", next + 2)) seen += 1;
+      return at + seen;
+    });
   };
-  return occurrences(flat, flatOld, most).map(({ start, end, line }) => ({
-    start: unflatten(start),
-    end: unflatten(end),
-    line,
-  }));
+  const found = occurrences(flat, flatOld, most);
+  const [starts, ends] = [unflattened(found.map(({ start }) => start)), unflattened(found.map(({ end }) => end))];
+  return found.map(({ line }, at) => ({ start: starts[at] as number, end: ends[at] as number, line }));
 }
 
 /** Replaces characters that look like others. `swap` leaves all positions as they are. */

@@ -40,7 +40,8 @@ export async function fitPassage(
   // The two differ only in line endings, so the line endings are the intended change.
   if (found.rung === "exact" && was === now) return replacement;
   if (!isWithin && now === "") return "";
-  if (!isWithin && olds.length === news.length && was.replace(/\s+/g, "") === now.replace(/\s+/g, ""))
+  const isDrifted = !isWithin && found.rung !== "ends";
+  if (isDrifted && olds.length === news.length && was.replace(/\s+/g, "") === now.replace(/\s+/g, ""))
     throw refusal(
       "old_string and new_string differ in white space alone, and old_string does not stand in the file like that.",
     );

@@ -26,13 +26,14 @@ interface Hunk {
 /** Parses a patch. Throws `bad_pattern`, which names the line that cannot be read. */
 export function parsePatch(patch: string): FilePatch[] {
   const files: OpenPatch[] = [];
-  for (const [at, line] of patch.replaceAll("\r\n", "\n").split("\n").entries()) {
+  const { lines: body, offset } = unwrapped(patch.replaceAll("\r\n", "\n").split("\n"));
+  for (const [at, line] of body.entries()) {
     const head = HEAD.exec(line.trimEnd());
     const file = files.at(-1);
     const [, kind, path = ""] = head ?? [];
     if (kind) files.push({ kind: kind.toLowerCase() as FilePatch["kind"], path, to: null, lines: [], hunks: [] });
     else if (MARKS.has(line.trim()) || (!file && line.trim() === "")) continue;
-    else if (!file || !takeLine(file, line)) throw unreadable(at + 1, line);
+    else if (!file || !takeLine(file, line)) throw unreadable(offset + at + 1, line);
   }
   if (files.length === 0)
     throw new AgentError("bad_pattern", "The patch is empty: it needs *** Update File: path, or another header.");
@@ -55,8 +56,12 @@ export async function applyHunks(
   const splices: Splice[] = [];
   let from = 0;
   for (const hunk of hunks) {
-    const start = hunk.anchors.reduce((at, anchor) => afterLine(text, anchor, at, name), from);
-    const splice = await spliceOf(text, hunk, start, name, signal);
+    let anchor = { start: from, end: from };
+    for (const line of hunk.anchors) anchor = lineOfAnchor(text, line, anchor.end, name);
+    // Some models repeat the line of the anchor in the hunk.
+    const isRepeated = hunk.anchors.length > 0 && hunk.old[0]?.trim() === hunk.anchors.at(-1);
+    const starts = isRepeated ? [anchor.end, anchor.start] : [anchor.end];
+    const splice = await spliceOf(text, hunk, starts, name, signal);
     splices.push(splice);
     from = splice.end;
   }
@@ -66,7 +71,9 @@ export async function applyHunks(
 // --- internal ---
 
 const HEAD = /^\*\*\* (Add|Delete|Update) File: (.+)$/;
-const MARKS: ReadonlySet<string> = new Set(["*** Begin Patch", "*** End Patch"]);
+const BEGIN = "*** Begin Patch";
+const FINISH = "*** End Patch";
+const MARKS: ReadonlySet<string> = new Set([BEGIN, FINISH]);
 const MOVE = "*** Move to: ";
 const END = "*** End of File";
 
@@ -76,6 +83,16 @@ interface OpenPatch {
   to: string | null;
   readonly lines: string[];
   readonly hunks: { anchors: string[]; old: string[]; now: string[]; atEnd: boolean }[];
+}
+
+/** The lines between the marks, without what some models write around them: a command with a here-document, or a fence. */
+function unwrapped(lines: readonly string[]): { lines: readonly string[]; offset: number } {
+  const offset = Math.max(
+    lines.findIndex((line) => line.trim() === BEGIN),
+    0,
+  );
+  const end = lines.findLastIndex((line) => line.trim() === FINISH);
+  return { lines: lines.slice(offset, end > offset ? end : undefined), offset };
 }
 
 /** Adds a line to the file's part of the patch. False for a line that is not allowed there. */
@@ -97,14 +114,15 @@ function takeLine(file: OpenPatch, line: string): boolean {
       hunk = { anchors: [], old: [], now: [], atEnd: false };
       file.hunks.push(hunk);
     }
-    // Ignore the line numbers of a unified diff, which are not lines of the file.
-    if (anchor && !/^-\d+(,\d+)? \+\d+(,\d+)?$/.test(anchor)) hunk.anchors.push(anchor);
+    // Ignore the line numbers of a unified diff and what follows them, which need not be a line before the hunk.
+    if (anchor && !/^-\d+(,\d+)? \+\d+(,\d+)?(?: @@|$)/.test(anchor)) hunk.anchors.push(anchor);
     if (anchor !== undefined) return true;
   }
   if (line.trim() === END) {
     hunk.atEnd = true;
     return true;
   }
+  if (/^\\ No newline at end of file/.test(line)) return true;
   const sign = line[0] ?? " ";
   if (sign === " " || sign === "-") hunk.old.push(line.slice(1));
   if (sign === " " || sign === "+") hunk.now.push(line.slice(1));
@@ -126,18 +144,31 @@ function unreadable(number: number, line: string): AgentError {
   );
 }
 
-/** The position after the first line that equals the anchor. */
-function afterLine(text: string, anchor: string, from: number, name: string): number {
-  for (let at = from; at < text.length; ) {
-    const end = text.indexOf("\n", at) + 1 || text.length;
-    if (text.slice(at, end).trim() === anchor) return end;
-    at = end;
+/** The first line that equals the anchor, or else the only one that begins with it. */
+function lineOfAnchor(text: string, anchor: string, from: number, name: string): { start: number; end: number } {
+  const begun: { start: number; end: number }[] = [];
+  for (let start = from; start < text.length; ) {
+    const end = text.indexOf("\n", start) + 1 || text.length;
+    const line = text.slice(start, end).trim();
+    if (line === anchor) return { start, end };
+    if (line.startsWith(anchor)) begun.push({ start, end });
+    start = end;
   }
+  const [only, ...more] = begun;
+  if (only && more.length === 0) return only;
   throw refusal(`The line of @@ ${anchor} does not occur in ${name}${from === 0 ? "" : " after the hunk before"}.`);
 }
 
-async function spliceOf(text: string, hunk: Hunk, from: number, name: string, signal: AbortSignal): Promise<Splice> {
+/** The change of a hunk. Looks for its lines after each of `starts` in turn. */
+async function spliceOf(
+  text: string,
+  hunk: Hunk,
+  starts: readonly number[],
+  name: string,
+  signal: AbortSignal,
+): Promise<Splice> {
   const { anchors, old, now, atEnd } = hunk;
+  let from = starts[0] ?? 0;
   const lineOf = (at: number) => text.slice(0, at).split("\n").length;
   if (old.length === 0) {
     const at = anchors.length > 0 && !atEnd ? from : text.length;
@@ -147,9 +178,14 @@ async function spliceOf(text: string, hunk: Hunk, from: number, name: string, si
     return { start: at, end: at, line: lineOf(at), rung: "exact", text: isOpen ? ending + added : added + ending };
   }
   const [{ findPassage }, { fitPassage }] = await Promise.all([import("./place.js"), import("./fit.js")]);
-  const rest = text.slice(from);
   const [was, becomes] = [old, now].map((lines) => lines.map((line) => `${line}\n`).join("")) as [string, string];
-  const found = await findPassage(rest, was, { most: MOST_PLACES, whole: true, signal });
+  const find = () => findPassage(text.slice(from), was, { most: MOST_PLACES, whole: true, signal });
+  let found = await find();
+  for (const start of starts.slice(1)) {
+    if (found.places.length > 0) break;
+    from = start;
+    found = await find();
+  }
   const [first] = found.places;
   const last = found.places.at(-1);
   if (!first || !last) {

@@ -18,7 +18,7 @@ export interface SearchOptions {
 export async function findPassage(text: string, old: string, options: SearchOptions): Promise<Found> {
   const { most, whole: isWhole = false, signal } = options;
   const wanted = { old, most, isWhole, longest: LONGEST_CLIMBED };
-  if (text.length <= SHORT_TEXT) return climb(text, wanted);
+  if (text.length <= SHORT_TEXT && text.length * old.length <= SHORT_SEARCH) return climb(text, wanted);
   const how = { signal, limitMs: LIMIT_MS, uses: climbers };
   return offThread(climb, [text, wanted], how).catch((cause: unknown) => {
     signal.throwIfAborted();
@@ -30,6 +30,8 @@ export async function findPassage(text: string, old: string, options: SearchOpti
 
 /** Characters above which a text is searched on another thread. */
 const SHORT_TEXT = 64 * 1024;
+/** The same for the product of both lengths, because many lines alike make a search slow. */
+const SHORT_SEARCH = SHORT_TEXT * 4096;
 const LIMIT_MS = 5_000;
 /** Characters above which only exact places are searched, because the text may have millions of lines. */
 const LONGEST_CLIMBED = 4 * 1024 * 1024;
