@@ -1,5 +1,6 @@
 /** Sends a POST and streams the reply, over kept-alive node:http(s). `fetch` would double the time to the first chunk. */
-import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import { urlToHttpOptions } from "node:url";
 import { LONGEST_TIMER_MS, requireDelay } from "@chimera/acp-schema/timer";
 import { AgentError } from "../errors.js";
 import type { Env } from "./table.js";
@@ -39,6 +40,8 @@ export interface PostOptions {
 export function createPost({ idleMs: asked = 300_000, env = {} }: PostOptions = {}): Post {
   const idleMs = Math.min(requireDelay("idleMs", asked), LONGEST_TIMER_MS);
   const transports = new Map<string, Promise<Transport>>();
+  /** By address. It takes as long to read one and to find the way there as to write a request. */
+  const targets = new Map<string, Promise<Target>>();
   const proxied = PROXY_VARIABLES.some((name) => env[name] || env[name.toUpperCase()]);
   const transport = async (url: URL): Promise<Transport> => {
     const proxy = proxied ? (await import("./proxy.js")).proxyFor(url, env) : null;
@@ -49,12 +52,24 @@ export function createPost({ idleMs: asked = 300_000, env = {} }: PostOptions = 
     transports.set(way, opened);
     return opened;
   };
+  const findTarget = async (address: string): Promise<Target> => {
+    const url = parseUrl(address);
+    const { request, optionsFor } = await transport(url);
+    return { url, request, options: optionsFor(url) };
+  };
+  const targetOf = (address: string): Promise<Target> => {
+    const known = targets.get(address);
+    if (known) return known;
+    if (targets.size >= MOST_TARGETS) targets.clear();
+    const found = findTarget(address);
+    targets.set(address, found);
+    return found;
+  };
   return async (request) => {
-    const url = parseUrl(request.url);
-    const via = await transport(url);
+    const target = await targetOf(request.url);
     const watch = createWatch(idleMs);
     try {
-      const reply = await send(via, url, request, watch);
+      const reply = await send(target, request, watch);
       return { status: reply.statusCode ?? 0, headers: reply.headers, chunks: read(reply, watch) };
     } catch (error) {
       watch.stop();
@@ -70,14 +85,25 @@ const PROXY_VARIABLES = ["https_proxy", "http_proxy"];
 /** Connections kept for the next requests: as many sessions as run at once in one process. Servers close those that stay idle. */
 const POOL = { keepAlive: true, maxFreeSockets: 64 };
 
+/** More than anybody uses at once: an address may hold the name of a model. */
+const MOST_TARGETS = 256;
+
 interface Transport {
-  request(url: URL, options: RequestOptions): ClientRequest;
-  readonly agent: Agent;
+  request(options: RequestOptions): ClientRequest;
+  /** What all requests to an address have in common. */
+  optionsFor(url: URL): RequestOptions;
+}
+
+/** Where a request goes. */
+interface Target extends Pick<Transport, "request"> {
+  readonly url: URL;
+  readonly options: RequestOptions;
 }
 
 async function openTransport(protocol: string): Promise<Transport> {
   const { Agent, request } = protocol === "https:" ? await import("node:https") : await import("node:http");
-  return { request, agent: new Agent(POOL) };
+  const agent = new Agent(POOL);
+  return { request, optionsFor: (url) => ({ ...urlToHttpOptions(url), agent }) };
 }
 
 /** Reaches an https server through a tunnel. Sends a request for an http server to the proxy itself. */
@@ -85,15 +111,17 @@ async function openProxied(protocol: string, proxy: URL): Promise<Transport> {
   const { createTunnelAgent, proxyHeaders } = await import("./proxy.js");
   if (protocol === "https:") {
     const { request } = await import("node:https");
-    return { request, agent: createTunnelAgent(proxy, POOL) };
+    const agent = createTunnelAgent(proxy, POOL);
+    return { request, optionsFor: (url) => ({ ...urlToHttpOptions(url), agent }) };
   }
-  const { request, agent } = await openTransport(proxy.protocol);
+  const { request, optionsFor } = await openTransport(proxy.protocol);
   return {
-    agent,
-    request: (url, options) => {
-      const headers = { ...(options.headers as object), host: url.host, ...proxyHeaders(proxy) };
-      return request(proxy, { ...options, path: url.href, headers });
-    },
+    request,
+    optionsFor: (url) => ({
+      ...optionsFor(proxy),
+      path: url.href,
+      headers: { host: url.host, ...proxyHeaders(proxy) },
+    }),
   };
 }
 
@@ -105,14 +133,13 @@ function parseUrl(text: string): URL {
   throw new AgentError("model_unavailable", `not an http(s) address: ${text}`);
 }
 
-async function send(via: Transport, url: URL, request: PostRequest, watch: Watch): Promise<IncomingMessage> {
+async function send(target: Target, request: PostRequest, watch: Watch): Promise<IncomingMessage> {
+  const { url, options } = target;
+  const length = { "content-length": String(Buffer.byteLength(request.body)) };
+  const headers = { ...request.headers, ...length, ...(options.headers as object | undefined) };
   for (;;) {
     request.signal.throwIfAborted();
-    const sent = via.request(url, {
-      method: request.method ?? "POST",
-      agent: via.agent,
-      headers: { ...request.headers, "content-length": String(Buffer.byteLength(request.body)) },
-    });
+    const sent = target.request({ ...options, method: request.method ?? "POST", headers });
     cutOnAbort(sent, request.signal);
     watch.guard(sent);
     try {
