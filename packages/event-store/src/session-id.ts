@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { StoreError } from "./errors.js";
 
 const CANONICAL = /^[a-z][a-z0-9]*-\d{8}T\d{6}-[0-9a-f]{8}$/;
@@ -77,9 +77,8 @@ export function assertStorableId(id: string): void {
 // --- internal ---
 
 function uniqueEnd(milliseconds: number): string {
-  const bytes = randomBytes(4);
-  bytes[0] = Math.floor((milliseconds * 256) / 1000);
-  return bytes.toString("hex");
+  const fraction = Math.floor((milliseconds * 256) / 1000);
+  return fraction.toString(16).padStart(2, "0") + randomUUID().slice(-6);
 }
 
 /** The number in some digits of a text. Makes no substrings, because lists call it for every session. */

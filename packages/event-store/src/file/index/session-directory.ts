@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync, type Stats } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -114,7 +114,7 @@ function entryAt(path: string): Stats | undefined {
 
 /** A hidden name that no list shows. */
 function unseenName(directory: string, why: "new" | "deleted" | "replaced"): string {
-  return join(dirname(directory), `.${why}-${basename(directory)}-${randomBytes(4).toString("hex")}`);
+  return join(dirname(directory), `.${why}-${basename(directory)}-${randomUUID().slice(-8)}`);
 }
 
 /** Never throws: the caller has the error to report already. */

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { ftruncateSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { encodeLines } from "../../backend/line.js";
@@ -199,7 +199,7 @@ function createSegmentFile(
   header: SegmentHeader,
   openFiles: OpenFiles,
 ) {
-  const name = segmentName(first, randomBytes(4).toString("hex"));
+  const name = segmentName(first, randomUUID().slice(-8));
   const path = (): string => join(place.path, name);
   const key = {};
   const head = Buffer.from(`${formatHeader(header)}\n`);
