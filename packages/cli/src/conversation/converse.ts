@@ -9,13 +9,13 @@ import type { Style } from "../terminal/style.js";
 import { count, plainLine } from "../terminal/text.js";
 import { readMentions } from "./attachments.js";
 import type { Suggestions } from "./editor.js";
+import { createEntries } from "./entries.js";
 import { type LocalActions, listCommands, runLocalCommand, withLocalCommands } from "./local-commands.js";
-import { promptLines } from "./prompt-lines.js";
 import { createQuestions } from "./questions.js";
 import { readable } from "./readable.js";
 import type { Choice, Screen, ScreenEvents } from "./screen.js";
 import { createPast, createTurns, type Past } from "./turns.js";
-import { createView } from "./view.js";
+import { createView, promptLines } from "./view.js";
 
 /** A second Ctrl-C within this time leaves the program. */
 const AGAIN_MS = 2000;
@@ -57,11 +57,6 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   const done = new AbortController();
   const signal = AbortSignal.any([options.signal, done.signal]);
   const turns = createTurns();
-  /** Prompts that were shown when the person typed them, so that their records are not shown again. */
-  const echoed: string[] = [];
-  /** Prompts that were typed while a turn ran. They are sent one by one, each when a turn has ended. */
-  let queued: string[] = [];
-  let entering = 0;
   let commands = withLocalCommands([]);
   let settings: Awaited<ReturnType<SessionClient["settings"]>> | null = null;
   let ending: Ending = { exit: 0 };
@@ -74,13 +69,13 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   const screen = options.openScreen({
     live: () => {
       const choices = past ? null : questions.choices;
-      const isBusy = past !== null || turns.busy || entering > 0;
+      const isBusy = past !== null || entries.isBusy;
       const jobs = past ? [] : view.jobLines(turns.conversation.openJobs.values());
       const isAsked = past === null && asked.size > 0 && options.approves;
       return {
         lines: choices === null ? [...view.lines(), ...jobs] : [],
         status: isBusy && choices === null && !isAsked ? label() : null,
-        queued,
+        queued: entries.queued,
         choices,
       };
     },
@@ -89,7 +84,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     onInterrupt: interrupt,
     onEscape: cancel,
     onUnfold: () => view.unfold(),
-    onTakeBack: () => queued.pop() ?? null,
+    onTakeBack: () => entries.takeBack(),
     onEnd: () => leave({ exit: 0 }),
     suggest: (text, cursor, onMore) => suggest(text, cursor, commands, (part) => options.findFiles(part, onMore)),
   });
@@ -101,6 +96,15 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     clock,
     live: () => past === null,
     answer: client.answer,
+  });
+  const entries = createEntries({
+    turns,
+    prompt: client.prompt,
+    show: (text) => screen.echoes && screen.print(`${promptLines(text.trimEnd(), style)}\n`),
+    read: readEntry,
+    isHeld: () => past !== null || questions.choices !== null,
+    complain,
+    changed: screenChanged,
   });
   const known = client.commands().then(
     (rows) => {
@@ -122,8 +126,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   }
 
   function leave(how: Ending): void {
-    for (const text of queued) screen.print(`${style.yellow("not sent:")} ${plainLine(text)}\n`);
-    queued = [];
+    for (const text of entries.takeAll()) screen.print(`${style.yellow("not sent:")} ${plainLine(text)}\n`);
     ending = how;
     done.abort();
   }
@@ -137,8 +140,8 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   function cancel(): void {
     if (!turns.running) return;
     client.cancel().catch(complain);
-    if (queued.length > 0) screen.putBack(queued.join("\n"));
-    queued = [];
+    const waiting = entries.takeAll();
+    if (waiting.length > 0) screen.putBack(waiting.join("\n"));
   }
 
   function interrupt(): void {
@@ -161,40 +164,15 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
       const chosen = /^\d+$/.test(text.trim()) ? named[Number(text.trim()) - 1]?.name : undefined;
       asked.delete(question_id);
       client.answerQuestion(question_id, chosen ?? text.trim()).catch(complain);
-    } else if (turns.busy || entering > 0) queued.push(text);
-    else void enter(text);
+    } else entries.add(text);
     screenChanged();
   }
 
-  /** Sends the next queued prompt if no turn is running. */
-  function sendNext(): void {
-    const next = turns.busy || entering > 0 || past || questions.choices !== null ? undefined : queued.shift();
-    if (next !== undefined) void enter(next);
-  }
-
-  async function enter(text: string): Promise<void> {
-    entering++;
-    if (screen.echoes) screen.print(`${promptLines(text.trimEnd(), style)}\n`);
-    try {
-      await known;
-      const left = await runLocalCommand(text.trimEnd(), actions, commands, client.server === null);
-      const entry = left?.trim() ?? "";
-      if (entry === "" || done.signal.aborted) return;
-      const input = await readMentions(entry, client.cwd, complain);
-      echoed.push(entry);
-      await turns
-        .send(() => client.prompt(input))
-        .catch((error: unknown) => {
-          if (echoed.at(-1) === entry) echoed.pop();
-          throw error;
-        });
-    } catch (error) {
-      complain(error as Error);
-    } finally {
-      entering--;
-      sendNext();
-      screenChanged();
-    }
+  async function readEntry(text: string) {
+    await known;
+    const left = await runLocalCommand(text.trimEnd(), actions, commands, client.server === null);
+    const entry = left?.trim() ?? "";
+    return entry === "" || done.signal.aborted ? null : readMentions(entry, client.cwd, complain);
   }
 
   const actions: LocalActions = {
@@ -217,8 +195,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     turns.apply(record);
     if (record.type === "turn_start") turnSince = clock();
     if (past) past.add(record);
-    else if (record.type === "user_message" && echoed[0] === record.metadata.text) echoed.shift();
-    else view.apply(record);
+    else if (!entries.isEcho(record)) view.apply(record);
     if (options.approves) questions.apply(record);
     if (record.type === "question_asked") asked.set(record.metadata.question_id, record.metadata);
     if (record.type === "question_asked" && !past) screen.bell();
@@ -234,7 +211,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
       // The turn has ended, so the next Ctrl-C counts as the first one.
       interruptedAt = Number.NEGATIVE_INFINITY;
       if (clock() - turnSince > LONG_MS) screen.bell();
-      sendNext();
+      entries.sendNext();
     }
     if (!past) screenChanged();
   }

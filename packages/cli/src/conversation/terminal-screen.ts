@@ -5,6 +5,7 @@ import { createKeys, type Key } from "../terminal/keys.js";
 import { createLiveArea, type Frame } from "../terminal/live-area.js";
 import type { Style } from "../terminal/style.js";
 import { cut, plainLine } from "../terminal/text.js";
+import { createDialog } from "./dialog.js";
 import { createEditor } from "./editor.js";
 import type { Choice, Screen, ScreenEvents } from "./screen.js";
 
@@ -29,24 +30,13 @@ export interface TerminalScreenOptions extends ScreenEvents {
   readonly onHistory: (history: readonly string[]) => void;
 }
 
-/** A dialog replaces the prompt until the person answers it. */
-interface Dialog {
-  readonly label: string;
-  /** Null when the person types a line of text. */
-  readonly choices: readonly Choice[] | null;
-  readonly settle: (value: string | null) => void;
-  at: number;
-}
-
 export function createTerminalScreen(options: TerminalScreenOptions): Screen {
   const { input, output, style } = options;
   const prompt = createEditor({
     history: options.history,
     suggest: (text, cursor) => options.suggest(text, cursor, suggestAgain),
   });
-  /** The editor of a dialog. The prompt keeps its own text meanwhile. */
-  const typed = createEditor({ history: [], suggest: () => null });
-  let dialog: Dialog | null = null;
+  const dialog = createDialog();
   let spin = 0;
   let closed = false;
 
@@ -90,7 +80,7 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
     const name = key.kind === "named" ? key.name : null;
     if (name === "ctrl-l") area.clear();
     else if (name === "ctrl-z" && process.platform !== "win32") suspend();
-    else if (dialog) pressInDialog(dialog, key);
+    else if (dialog.shown) dialog.press(key);
     else if (options.live().choices !== null) pressAtQuestion(key);
     else pressAtPrompt(key);
     area.now();
@@ -149,36 +139,10 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
     },
   };
 
-  function pressInDialog(open: Dialog, key: Key): void {
-    const name = key.kind === "named" ? key.name : "";
-    const shown = choicesOf(open);
-    if (name === "escape" || name === "ctrl-c") settle(null);
-    else if (name === "enter" && open.choices === null) settle(typed.enter());
-    else if (name === "enter") settle(shown[open.at]?.value ?? null);
-    else if ((name === "up" || name === "down" || name === "tab") && shown.length > 0)
-      open.at = (open.at + (name === "up" ? -1 : 1) + shown.length) % shown.length;
-    else if (typed.press(key)) open.at = 0;
-  }
-
-  const choicesOf = ({ choices }: Dialog): readonly Choice[] => {
-    const part = typed.text.trim().toLowerCase();
-    return (choices ?? []).filter(({ label, description }) => `${label} ${description}`.toLowerCase().includes(part));
-  };
-
-  function settle(value: string | null): void {
-    const open = dialog;
-    dialog = null;
-    typed.set("");
-    open?.settle(value);
-  }
-
   function openDialog(label: string, choices: readonly Choice[] | null, present?: string): Promise<string | null> {
-    settle(null);
-    const at = choices?.findIndex(({ value }) => value === present) ?? 0;
-    return new Promise((resolve) => {
-      dialog = { label, choices, settle: resolve, at: Math.max(0, at) };
-      area.now();
-    });
+    const answer = dialog.open(label, choices, present);
+    area.now();
+    return answer;
   }
 
   function suspend(): void {
@@ -188,9 +152,10 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
 
   function compose(columns: number, rows: number): Frame {
     const { lines, queued, choices, ...live } = options.live();
+    const open = dialog.shown;
     // Under a dialog the session waits for the person, who sees that.
-    const status = dialog ? null : live.status;
-    const editor = dialog ? typed : prompt;
+    const status = open ? null : live.status;
+    const editor = open?.editor ?? prompt;
     const shown = lines.slice(-Math.max(1, rows - INPUT_ROWS));
     const head = shown.length > 0 && status !== null ? [...shown, ""] : [...shown];
     if (status !== null) {
@@ -199,14 +164,14 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
       head.push(style.dim(`${FRAMES[spin % FRAMES.length]} ${label}${hint}`));
     }
     for (const text of queued) head.push(style.dim(`  queued: ${plainLine(text)}  (Up takes it back)`));
-    if (!dialog && choices !== null) {
+    if (!open && choices !== null) {
       return { lines: [...head, `  ${choices}`], cursor: choices === "" ? null : { row: head.length, column: 2 } };
     }
-    const lead = dialog ? `${dialog.label} ` : style.bold("> ");
+    const lead = open ? `${open.label} ` : style.bold("> ");
     const box = inputBox(editor.text, editor.cursor, lead, columns);
-    const offered = dialog?.choices ? choicesOf(dialog) : (editor.menu?.items ?? []).map(asChoice);
-    const menu = menuLines(offered, dialog?.at ?? editor.menu?.at ?? 0, columns, style);
-    if (dialog?.choices && offered.length === 0) menu.push(style.dim("  (no match)"));
+    const offered = open?.choices ?? (editor.menu?.items ?? []).map(asChoice);
+    const menu = menuLines(offered, open?.at ?? editor.menu?.at ?? 0, columns, style);
+    if (open?.choices?.length === 0) menu.push(style.dim("  (no match)"));
     return {
       lines: [...head, ...box.lines, ...menu],
       cursor: { row: head.length + box.row, column: box.column },
@@ -226,7 +191,7 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
     bell: () => void output.write("\u0007"),
     close() {
       if (closed) return;
-      settle(null);
+      dialog.close();
       area.close();
       closed = true;
       clearInterval(spinner);

@@ -1,6 +1,7 @@
-/** What a view keeps between records: folded text, the output of jobs, and the time that a turn waited for a person. */
-import type { Metadata } from "@chimera/acp-schema/events";
+/** What a view keeps between records: text that is not complete, folded text, the plan, the output of jobs, and how long a turn waited. */
+import type { Metadata, PlanEntry } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
+import { plainLines, wrap } from "../terminal/markdown.js";
 import { folded } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 import { plain, plainLine } from "../terminal/text.js";
@@ -43,6 +44,70 @@ export function createFolds({ style, line, more }: FoldsOptions) {
     /** Prints the text that was folded last; the next time, the text folded before it. */
     unfold(): void {
       for (const one of hidden.pop() ?? []) line(one);
+    },
+  };
+}
+
+/** The thought that is arriving. */
+export function createThought(style: Style, width: () => number | undefined) {
+  let text = "";
+  const lines = (part: string) =>
+    wrap(part, width())
+      .split("\n")
+      .map((one) => style.dim(style.italic(one)));
+  return {
+    get isEmpty() {
+      return text === "";
+    },
+    write(more: string): void {
+      text += more;
+    },
+    /** Its last lines so far. */
+    tail: (most: number): string[] => lines(plain(endOf(text, 1000)).trim()).slice(-most),
+    /** Returns all of its lines, and begins anew. */
+    end(): string[] {
+      const whole = plain(text).trim();
+      text = "";
+      return whole === "" ? [] : lines(whole.replace(/\n{2,}/g, "\n"));
+    },
+  };
+}
+
+/** The lines of a slash command's answer. A record may end in the middle of one. */
+export function createListing(width: () => number | undefined) {
+  let rest = "";
+  return {
+    /** Returns the lines that are complete. */
+    write(text: string): string {
+      const all = rest + text;
+      const end = all.lastIndexOf("\n") + 1;
+      rest = all.slice(end);
+      return end === 0 ? "" : plainLines(all.slice(0, end), width());
+    },
+    /** Returns the last line, if no newline ended it. */
+    end(): string {
+      const last = rest;
+      rest = "";
+      return last === "" ? "" : plainLines(last, width());
+    },
+  };
+}
+
+/** The agent's plan. */
+export function createPlan(style: Style, width: () => number | undefined) {
+  let plan: readonly PlanEntry[] = [];
+  const marks: Readonly<Record<PlanEntry["status"], string>> = {
+    completed: style.green("✓"),
+    in_progress: style.cyan("▸"),
+    pending: style.dim("·"),
+  };
+  return {
+    /** Takes the whole plan. Returns lines for what is new: all of another plan, or the entries with another status. */
+    changed(entries: readonly PlanEntry[]): string[] {
+      const isNew = entries.length !== plan.length || entries.some(({ content }, at) => content !== plan[at]?.content);
+      const shown = isNew ? entries : entries.filter(({ status }, at) => status !== plan[at]?.status);
+      plan = entries;
+      return shown.map(({ status, content }) => wrap(plainLine(content), width(), `  ${marks[status]} `));
     },
   };
 }

@@ -1,13 +1,21 @@
 /** Shows the records of a session to a person: prints whole lines, and gives the lines and the label of the live area. */
-import type { Metadata, PlanEntry, RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
+import type { Metadata, RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
-import { createMarkdownStream, plainLines, wrap } from "../terminal/markdown.js";
+import { createMarkdownStream, wrap } from "../terminal/markdown.js";
+import { folded } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 import { count, diffLines, formatDuration, plain, plainLine } from "../terminal/text.js";
-import { promptLines } from "./prompt-lines.js";
 import { readable } from "./readable.js";
 import { createTask, type Inside, insideWidth, type Task, tasksNow } from "./task.js";
-import { createFolds, createJobOutputs, createWaits, TAIL_CHARACTERS } from "./view-state.js";
+import {
+  createFolds,
+  createJobOutputs,
+  createListing,
+  createPlan,
+  createThought,
+  createWaits,
+  TAIL_CHARACTERS,
+} from "./view-state.js";
 
 interface ViewOptions {
   readonly style: Style;
@@ -53,9 +61,10 @@ export function createView(options: ViewOptions): View {
   const waits = createWaits();
   const titles = new Set<string>();
   const jobs = createJobOutputs();
+  const thought = createThought(style, width);
+  const listing = createListing(width);
+  const plan = createPlan(style, width);
   let diffs: string[] = [];
-  let thought = "";
-  let plan: readonly PlanEntry[] = [];
   let startedAt: number | null = null;
   let toolCalls = 0;
   let context = "";
@@ -64,8 +73,6 @@ export function createView(options: ViewOptions): View {
   let doing = "";
   /** Text before the first step comes from a slash command: names and descriptions, not Markdown. */
   let isListing = false;
-  /** The last line of a listing, while it is incomplete. */
-  let listed = "";
 
   const line = (text: string) => print(`${text}\n`);
   const enter = (kind: typeof last) => {
@@ -79,27 +86,14 @@ export function createView(options: ViewOptions): View {
   };
   const folds = createFolds({ style, line, more });
   const endThought = () => {
-    const text = plain(thought).trim();
-    thought = "";
-    if (text === "") return;
+    const lines = thought.end();
+    if (lines.length === 0) return;
     enter("done");
-    folds.fold(
-      wrap(text.replace(/\n{2,}/g, "\n"), width(), "")
-        .split("\n")
-        .map((one) => style.dim(style.italic(one))),
-      THOUGHT_LINES,
-    );
-  };
-  /** The complete lines of a listing. A record may end in the middle of a line. */
-  const listLines = (text: string): string => {
-    const [, whole = "", rest = ""] = /^([\s\S]*\n)?([^\n]*)$/.exec(listed + text) ?? [];
-    listed = rest;
-    return whole === "" ? "" : plainLines(whole, width());
+    folds.fold(lines, THOUGHT_LINES);
   };
   const flush = () => {
     endThought();
-    if (listed !== "") say(plainLines(listed, width()));
-    listed = "";
+    say(listing.end());
     say(markdown.end());
   };
   const note = (text: string, paint = style.dim) => {
@@ -196,13 +190,13 @@ export function createView(options: ViewOptions): View {
       isListing = false;
     },
     text_delta({ metadata }) {
-      if (thought !== "") endThought();
-      say(isListing ? listLines(metadata.text) : markdown.write(metadata.text));
+      endThought();
+      say(isListing ? listing.write(metadata.text) : markdown.write(metadata.text));
       doing = "writing";
     },
     thought_delta({ metadata }) {
-      if (thought === "") say(markdown.end());
-      thought += metadata.text;
+      if (thought.isEmpty) say(markdown.end());
+      thought.write(metadata.text);
       doing = "thinking";
     },
     part_end({ metadata }) {
@@ -211,14 +205,11 @@ export function createView(options: ViewOptions): View {
     },
     plan({ metadata }) {
       // Skip entries that are just the titles of calls, which have their own lines.
-      const steps = metadata.entries.filter(({ content }) => !titles.has(plainLine(content)));
-      const isNew = steps.length !== plan.length || steps.some(({ content }, at) => content !== plan[at]?.content);
-      const shown = isNew ? steps : steps.filter(({ status }, at) => status !== plan[at]?.status);
-      plan = steps;
-      if (shown.length === 0) return;
+      const lines = plan.changed(metadata.entries.filter(({ content }) => !titles.has(plainLine(content))));
+      if (lines.length === 0) return;
       flush();
       enter("done");
-      for (const { status, content } of shown) line(wrap(plainLine(content), width(), `  ${planMark(status, style)} `));
+      for (const one of lines) line(one);
     },
     tool_call({ metadata }) {
       flush();
@@ -310,11 +301,7 @@ export function createView(options: ViewOptions): View {
         const lines = plain(call.output).trimEnd().split("\n").slice(-TAIL_LINES);
         return call.output === "" ? [] : lines.map((one) => style.dim(`  ${one}`));
       }
-      if (thought === "") return markdown.pending();
-      const end = wrap(plain(endOf(thought, 1000)).trim(), width())
-        .split("\n")
-        .slice(-THOUGHT_LINES);
-      return end.map((one) => style.dim(style.italic(one)));
+      return thought.isEmpty ? markdown.pending() : thought.tail(THOUGHT_LINES);
     },
     label(now) {
       const [first, ...more] = calls.values();
@@ -334,9 +321,11 @@ export function createView(options: ViewOptions): View {
   };
 }
 
-// --- internal ---
-
-function planMark(status: PlanEntry["status"], style: Style): string {
-  if (status === "completed") return style.green("✓");
-  return status === "in_progress" ? style.cyan("▸") : style.dim("·");
+/** A prompt as the conversation shows it. */
+export function promptLines(text: string, style: Style): string {
+  const lines = plain(text).split("\n");
+  const shown = folded(lines, 12, (hidden) => style.dim(`… ${hidden} more lines`));
+  return shown
+    .map((one, at) => (at === 0 ? `${style.bold("> ")}${startOf(one, 2000)}` : `  ${startOf(one, 2000)}`))
+    .join("\n");
 }
