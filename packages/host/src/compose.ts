@@ -7,17 +7,7 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import type { Core } from "@chimera/acp-server";
 import type { Tool, Trace } from "@chimera/agent";
 import { type CodingAgent, createAgentList } from "@chimera/agent/agents";
-import {
-  type Chain,
-  defaultModel,
-  hasListedModels,
-  listProviders,
-  type ProviderPackages,
-  packagedModel,
-  type Route,
-  routeOf,
-  suggestModels,
-} from "@chimera/agent/providers";
+import { defaultModel } from "@chimera/agent/providers";
 import { allowedTools, localWorkspace } from "@chimera/agent/tools";
 import { createMemoryStore } from "@chimera/event-store";
 import {
@@ -36,6 +26,7 @@ import { chosenEngine, createEngines, type Engines } from "./engines.js";
 import type { AnswerRequest, JoinedNodes } from "./join-nodes.js";
 import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
+import { openModels } from "./models.js";
 import { createLazySnapshots, createTurnAgent } from "./on-demand.js";
 import { isOnlyStore } from "./paths.js";
 import type { AgentParts, Profile, StartedExtension } from "./profile.js";
@@ -114,15 +105,8 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     log,
     confine: async () => (await parts.get()).confine,
   });
-  // Without a key, no model of the table can be used, so the table is not loaded.
-  const facts = hasListedModels(env) ? await import("@chimera/agent/facts") : null;
-  let asked: { readonly model: string; readonly thinks: boolean | undefined } | null = null;
-  const effort = createEffort((model) => {
-    // Every new session asks, mostly about the same model.
-    if (facts && asked?.model !== model)
-      asked = { model, thinks: canThink(model, facts, (name) => routeOf(name, env, chain)) };
-    return asked?.thinks;
-  });
+  const models = await openModels({ env, chain, packages: { rows: values.providers, directory: paths.root } });
+  const effort = createEffort(models.canThink);
   const orders: OptionOrders = Object.assign({}, ...extensions.map((extension) => extension.orders));
   const palette = createSlashPalette({
     home: paths.home,
@@ -134,12 +118,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
         permissionsFile: paths.permissions,
         trust: config.trust,
         agents: (cwd) => core.agents(cwd),
-        served: async (model) =>
-          (await import("@chimera/agent/models")).servedModels(model, {
-            env,
-            chain,
-            packages: { rows: values.providers, directory: paths.root },
-          }),
+        served: models.served,
       }),
       ...extensions.flatMap(({ commands }) => commands ?? []),
     ],
@@ -221,7 +200,6 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
   const nodes =
     shared && (await import("./join-nodes.js")).joinNodes(shared, sessions, () => options.answerAlone(core), log);
-  let models: ReturnType<RunningCore["models"]> | undefined;
   const core: RunningCore = {
     sessions,
     shared,
@@ -230,15 +208,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     palette,
     options: [effort.option, engines.option],
     engines,
-    models: () => {
-      // Cached, because every new session asks and the environment does not change.
-      models ??= suggestModels(env, chain, facts?.listedModels ?? (() => [])).map((id) => ({
-        id,
-        name: id,
-        description: activeProvider(id, env, chain, values.providers).provider,
-      }));
-      return models;
-    },
+    models: models.suggested,
     agents: async (cwd) =>
       (await agentsIn(cwd)).agents.map(({ name, description }) => ({
         id: name,
@@ -255,14 +225,8 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
       const workspace = localWorkspace(config.cwd);
       return (await permitted()).filter((tool) => tool.available?.(workspace) ?? true);
     },
-    providers: () => ({
-      active: activeProvider(sessions.defaults.model, env, chain, values.providers),
-      available: [...listProviders(env), ...Object.keys(values.providers).map((name) => ({ name, configured: true }))],
-    }),
-    knownModels: async () => {
-      const { describeModels } = await import("./known-models.js");
-      return describeModels({ env, chain, packages: values.providers, active: sessions.defaults.model });
-    },
+    providers: () => ({ active: models.active(sessions.defaults.model), available: models.providers() }),
+    knownModels: () => models.known(sessions.defaults.model),
     async close() {
       clearTimeout(repairing);
       await nodes?.leave();
@@ -279,29 +243,6 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
 }
 
 // --- internal ---
-
-type Facts = typeof import("@chimera/agent/facts");
-
-/** Whether a model can think; undefined when the table does not have it or no provider serves it. */
-function canThink(model: string, { factsOf }: Facts, route: (model: string) => Route): boolean | undefined {
-  try {
-    const { provider, served } = route(model);
-    const facts = factsOf(provider, served);
-    return facts ? facts.thinking !== "none" : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, rows: ProviderPackages["rows"]) {
-  try {
-    const { provider } = packagedModel(model, rows) ?? routeOf(model, env, chain);
-    return { provider: provider as string, model };
-  } catch {
-    // Name a model whose key is missing, too: the first prompt reports the missing key.
-    return { provider: "", model };
-  }
-}
 
 async function openCodingAgent(
   { profile, env, config, trace, mcpPatienceMs }: CoreOptions,

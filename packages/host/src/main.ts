@@ -1,7 +1,6 @@
 /** Runs a program as a process: takes argv and sets the exit code. */
 import { closeSync, fstatSync } from "node:fs";
-import { type Command, type Program, wholeProgram } from "./command/command.js";
-import { commandHelp, completeCommand, programHelp } from "./command/help.js";
+import { type Command, completeCommand, type Program, wholeProgram } from "./command/command.js";
 import { parseCommand } from "./command/parse.js";
 import { isUsageError, nearest } from "./command/usage-error.js";
 import { orElse } from "./or-else.js";
@@ -52,6 +51,7 @@ async function runOther(
   const { commands, fallback } = program;
   const [name, ...rest] = argv;
   if (name === "--help" || name === "-h" || (name === undefined && !fallback)) {
+    const { programHelp } = await import("./command/help.js");
     process.stdout.write(programHelp(program, calledAs));
     return 0;
   }
@@ -86,8 +86,9 @@ async function runCommand(
   const where = [calledAs, row.name].filter(Boolean).join(" ");
   try {
     const command = completeCommand(profile, row);
-    const { flags, operands } = parseCommand(command, argv);
+    const { flags, operands } = await parseCommand(command, argv);
     if (flags["help"]) {
+      const { commandHelp } = await import("./command/help.js");
       process.stdout.write(commandHelp(profile, command, calledAs));
       return 0;
     }

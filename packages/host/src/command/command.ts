@@ -1,4 +1,5 @@
 /** A subcommand is a row: its name, its flags and operands, and how to load its code, which happens on use. */
+import { flagsOf } from "../config/flags.js";
 import type { Profile } from "../profile.js";
 import type { Flags, FlagValues } from "./flag.js";
 
@@ -46,4 +47,9 @@ export interface Invocation {
 export async function wholeProgram({ others, ...program }: Program): Promise<Program> {
   const more = await others?.();
   return more ? { ...program, ...more, commands: [...program.commands, ...more.commands] } : program;
+}
+
+/** A command with the flags of the program's extensions, if it starts sessions. */
+export function completeCommand({ settings, flags }: Profile, row: Command): Command {
+  return row.startsSessions ? { ...row, flags: { ...row.flags, ...flagsOf(settings), ...flags } } : row;
 }

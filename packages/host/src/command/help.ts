@@ -1,7 +1,6 @@
-/** The help texts, made from the same rows that parse the flags. */
-import { flagsOf } from "../config/flags.js";
+/** The help texts, made from the same rows that parse the flags. Loaded on demand. */
 import type { Profile } from "../profile.js";
-import { type Command, type Program, wholeProgram } from "./command.js";
+import { type Command, completeCommand, type Program, wholeProgram } from "./command.js";
 import type { Flags } from "./flag.js";
 import { COMMON_FLAGS } from "./parse.js";
 
@@ -38,11 +37,6 @@ export function commandHelp(profile: Profile, command: Command, calledAs: string
     exampleOf(profile, command, calledAs),
     "",
   ].join("\n");
-}
-
-/** A command with the flags of the program's extensions, if it starts sessions. */
-export function completeCommand({ settings, flags }: Profile, row: Command): Command {
-  return row.startsSessions ? { ...row, flags: { ...row.flags, ...flagsOf(settings), ...flags } } : row;
 }
 
 /** Every command of a program; the one without a name comes last. */
