@@ -79,8 +79,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
   const answerOpened = (request: RequestContext, session: Session, fields: object = {}): void => {
     request.reply({ ...fields, ...shows.settingsOf(session) });
     commands.forget(session.id);
-    // After the answer has left: the commands are looked for on the disk.
-    setImmediate(offer, session);
+    offer(session);
   };
   const open = async (id: string): Promise<Session> => {
     const core = await context.core();
