@@ -156,15 +156,16 @@ function planEntries(plan: Fields): { content: string; status: string }[] {
 
 function endBlock(record: SessionRecord, fields: Fields, turn: Turn): Block {
   const elapsed = Date.parse(record.ts) - turn.startedAt;
-  const facts: string[] = [];
-  if (Number.isFinite(elapsed)) facts.push(formatDuration(elapsed));
-  if (numberOr(fields["steps"], 0) > 0) facts.push(count(numberOr(fields["steps"], 0), "step"));
-  if (numberOr(fields["tool_calls_total"], 0) > 0)
-    facts.push(count(numberOr(fields["tool_calls_total"], 0), "tool call"));
-  if (turn.usage !== null) {
-    facts.push(count(numberOr(turn.usage["input"], 0) + numberOr(turn.usage["output"], 0), "token"));
-  }
-  if (numberOr(fields["cost"], 0) > 0) facts.push(`$${numberOr(fields["cost"], 0).toFixed(4)}`);
+  const steps = numberOr(fields["steps"], 0);
+  const calls = numberOr(fields["tool_calls_total"], 0);
+  const cost = numberOr(fields["cost"], 0);
+  const facts = [
+    ...(Number.isFinite(elapsed) ? [formatDuration(elapsed)] : []),
+    ...(steps > 0 ? [count(steps, "step")] : []),
+    ...(calls > 0 ? [count(calls, "tool call")] : []),
+    ...(turn.usage ? [count(numberOr(turn.usage["input"], 0) + numberOr(turn.usage["output"], 0), "token")] : []),
+    ...(cost > 0 ? [`$${cost.toFixed(4)}`] : []),
+  ];
   const outcome = record.type === "cancelled" ? "cancelled" : fields["success"] === false ? "failed" : "done";
   return { kind: "end", outcome, facts, error: textOf(fields["error"]) };
 }

@@ -1,6 +1,6 @@
 import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
 import type { GiveWay } from "./pace.js";
-import { OVERLAP, type Range, REDACTED, type Redactor, WINDOW } from "./secrets.js";
+import { cutRanges, OVERLAP, type Redactor, WINDOW } from "./secrets.js";
 
 /** Removes secrets from records. A secret may span several pieces of text, so pieces are searched as one text, 64 Ki at a time. */
 export async function* redactRecords(
@@ -96,20 +96,6 @@ function groupIndexes(pieces: readonly Piece[]): Iterable<number[]> {
     else groups.set(key, [index]);
   });
   return groups.values();
-}
-
-/** Removes secrets from the part of the joined text at `offset`. The mark is put where a secret begins. */
-function cutRanges(text: string, offset: number, ranges: readonly Range[]): string {
-  let out = "";
-  let from = 0;
-  for (const [start, end] of ranges) {
-    if (end <= offset) continue;
-    if (start >= offset + text.length) break;
-    out += text.slice(from, Math.max(start - offset, 0));
-    if (start >= offset) out += REDACTED;
-    from = Math.min(end - offset, text.length);
-  }
-  return out + text.slice(from);
 }
 
 /** Index at which to split the held pieces: never inside a secret, because its second half would not be recognised. */

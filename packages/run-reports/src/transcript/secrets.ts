@@ -14,7 +14,7 @@ export interface Redactor {
   largeValue(value: unknown, giveWay: GiveWay): Promise<unknown>;
 }
 
-export const REDACTED = "[redacted]";
+const REDACTED = "[redacted]";
 
 /**
  * `live` are secrets known by value, such as the tokens of this server. Those with fewer than 8 characters are ignored.
@@ -40,7 +40,7 @@ export function createRedactor(live: readonly string[] = []): Redactor {
     return merged(found);
   };
 
-  const redactText = (text: string): string => replaceRanges(text, find(text));
+  const redactText = (text: string): string => cutRanges(text, 0, find(text));
 
   const redactValue = (value: unknown, depth: number): unknown => {
     if (typeof value === "string") return redactText(value);
@@ -61,10 +61,7 @@ export function createRedactor(live: readonly string[] = []): Redactor {
       const window = text.slice(from, from + WINDOW);
       const ranges = find(window);
       to = from + (from + WINDOW < text.length ? cutOf(ranges) : window.length);
-      clean += replaceRanges(
-        text.slice(from, to),
-        ranges.filter(([start]) => start < to - from),
-      );
+      clean += cutRanges(text.slice(from, to), 0, ranges);
       await giveWay();
     }
     return clean;
@@ -91,16 +88,18 @@ export function createRedactor(live: readonly string[] = []): Redactor {
   };
 }
 
-/** Replaces each range of a text by a mark. */
-export function replaceRanges(text: string, ranges: readonly Range[]): string {
-  if (ranges.length === 0) return text;
+/** Replaces ranges of a longer text in the part of it that begins at `offset`. The mark is put where a range begins. */
+export function cutRanges(part: string, offset: number, ranges: readonly Range[]): string {
   let out = "";
   let from = 0;
   for (const [start, end] of ranges) {
-    out += text.slice(from, start) + REDACTED;
-    from = end;
+    if (end <= offset) continue;
+    if (start >= offset + part.length) break;
+    out += part.slice(from, Math.max(start - offset, 0));
+    if (start >= offset) out += REDACTED;
+    from = Math.min(end - offset, part.length);
   }
-  return out + text.slice(from);
+  return out + part.slice(from);
 }
 
 /** Characters of a long text to search at once. */
