@@ -395,8 +395,9 @@ describe("a conversation", () => {
     ["over HTTP", { transport: { resume: true } }],
     ["over the bridge", { origin: "console", remote: { id: "self", facts: () => ({ mode: "auto", approval: "" }) } }],
   ])("its stack stays here when the peer is elsewhere, %s", async (_, elsewhere) => {
-    const core = makeEngine(async function* () {
-      throw new RangeError("out of luck");
+    const core = makeEngine(async function* (turn, context) {
+      if (turn.number === 0) throw new RangeError("out of luck");
+      yield* saying("fine")(turn, context);
     });
     const { id } = await core.sessions.create({ cwd: scratch() });
     const remote = "remote" in elsewhere && { remote: { ...elsewhere.remote, id } };

@@ -4,9 +4,9 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { boundConnections } from "./connections.js";
 import { LIMITS } from "./limits.js";
-import { serveOtherProtocols } from "./other-protocols.js";
-import { headersFor, refuse } from "./outside-app.js";
+import { refuse } from "./outside-app.js";
 import type { Early } from "./probes.js";
+import type { Servable } from "./serve-app.js";
 
 export { createEarly, type Early } from "./probes.js";
 
@@ -40,10 +40,6 @@ export interface ListenOptions {
   readonly early?: Early;
 }
 
-interface Servable {
-  fetch(request: Request, env: never): Response | Promise<Response>;
-}
-
 /**
  * Binds the port at once and loads the app with the first request or a moment later: loading takes the thread.
  *
@@ -63,32 +59,13 @@ export async function listen(
       server.close(() => resolve());
     }));
   const load = async () => {
-    const [
-      loaded,
-      { getRequestListener, RequestError },
-      { createUpgrade },
-      { answerMalformed, refusalOf, refuseTunnel },
-    ] = await Promise.all([
+    const [loaded, { serveApp }] = await Promise.all([
       typeof app === "function" ? app(server) : app,
-      import("@hono/node-server"),
-      import("./upgrade.js"),
-      import("./unreadable.js"),
+      import("./serve-app.js"),
     ]);
-    const isPrivate = options.path !== undefined;
-    const fetch = (request: Request, env: object) =>
-      loaded.fetch(request, (isPrivate ? { ...env, isPrivate } : env) as never);
-    const serve = getRequestListener(fetch, {
-      // A balancer that speaks HTTP/1.0 names no host; by this name it is answered what any other that is not served is.
-      hostname: "unnamed.invalid",
-      errorHandler(error) {
-        // Answered below, where the request is at hand.
-        if (error instanceof RequestError) throw error;
-        return Response.json({ error: "internal_error" }, { status: 500, headers: headersFor() });
-      },
-    });
-    answer = (incoming, outgoing) =>
-      serve(incoming, outgoing).catch((error: Error) => refuse(outgoing, refusalOf(incoming, error.message)));
-    return { answer, upgrade: createUpgrade(fetch), answerMalformed, refuseTunnel };
+    const served = await serveApp(server, loaded, { isPrivate: options.path !== undefined, unanswered });
+    answer = served.answer;
+    return served;
   };
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {
@@ -98,8 +75,7 @@ export async function listen(
     begin();
     return serving;
   };
-  /** Connections that have not asked anything yet, and requests that nothing was answered to. */
-  const silent = new Set<Duplex>();
+  /** Requests that nothing was answered to. */
   const unanswered = new Set<ServerResponse>();
   const server = await createNodeServer(options.tls, (incoming, outgoing) => {
     silent.delete(incoming.socket);
@@ -114,19 +90,22 @@ export async function listen(
       () => outgoing.destroy(),
     );
   });
+  const silent = silentOn(server, options.tls !== undefined);
   const upgraded = new Set<Duplex>();
-  server.on(options.tls ? "secureConnection" : "connection", (socket: Duplex & { alpnProtocol?: unknown }) => {
-    // A connection of HTTP/2 carries many requests, so it cannot be tied to one of them.
-    if (socket.alpnProtocol === "h2") return;
-    silent.add(socket);
-    socket.once("close", () => silent.delete(socket));
-  });
   const onTaken = (socket: Duplex) => {
     silent.delete(socket);
     upgraded.add(socket);
     socket.once("close", () => upgraded.delete(socket));
   };
-  serveOtherProtocols(server, { isClosing: () => closing, unanswered, onTaken, loaded });
+  server.on("upgrade", (incoming, socket, head) => {
+    onTaken(socket);
+    socket.on("error", () => {});
+    if (closing) return void socket.destroy();
+    loaded().then(
+      ({ upgrade }) => upgrade(incoming, socket, head),
+      () => socket.destroy(),
+    );
+  });
   server.on("clientError", (error, socket) => {
     const isAnswered = [...unanswered].some(({ socket: own, headersSent }) => own === socket && headersSent);
     if (closing || isAnswered) return void socket.destroy();
@@ -186,6 +165,18 @@ export async function listen(
 }
 
 // --- internal ---
+
+/** The connections that have not asked anything yet. */
+function silentOn(server: Server, isTls: boolean): Set<Duplex> {
+  const silent = new Set<Duplex>();
+  server.on(isTls ? "secureConnection" : "connection", (socket: Duplex & { alpnProtocol?: unknown }) => {
+    // A connection of HTTP/2 carries many requests, so it cannot be tied to one of them.
+    if (socket.alpnProtocol === "h2") return;
+    silent.add(socket);
+    socket.once("close", () => silent.delete(socket));
+  });
+  return silent;
+}
 
 async function createNodeServer(tls: ListenOptions["tls"], listener: RequestListener): Promise<Server> {
   const options: ServerOptions = {

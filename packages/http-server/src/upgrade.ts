@@ -7,7 +7,7 @@ import { refusalOf, refuseOn, writeOn } from "./unreadable.js";
 
 export function createUpgrade(
   fetch: (request: Request, env: AppEnv["Bindings"]) => Response | Promise<Response>,
-): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void {
+): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void> {
   return async (incoming, socket, head) => {
     let isTaken = false;
     const accept = () => {

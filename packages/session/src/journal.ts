@@ -12,7 +12,7 @@ import { namedError } from "./errors.js";
 import { limits } from "./limits.js";
 import { foldLog } from "./logs.js";
 import { interruptedTurn } from "./turn-run.js";
-import { isCut, isWellFormed, piecesOf, wellFormed } from "./well-formed.js";
+import { isCut, piecesOf, wellFormed } from "./well-formed.js";
 import type { WorkQueue } from "./work-queue.js";
 
 export interface Journal {
@@ -251,7 +251,10 @@ function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coal
 
 /** Most records are deltas, so these are looked at in the cheapest way. */
 function isPlainDelta(body: SessionEvent): boolean {
-  return (body.type === "text_delta" || body.type === "thought_delta") && isWellFormed(body.metadata.text);
+  return (
+    (body.type === "text_delta" || body.type === "thought_delta") &&
+    body.metadata.text === wellFormed(body.metadata.text)
+  );
 }
 
 /** How much each running call has streamed. Output beyond the bound is counted, not logged. */

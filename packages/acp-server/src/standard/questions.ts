@@ -1,10 +1,5 @@
 /** Asks the client's person through ACP. One record of the log asks a question, and the record that settles it withdraws the question. */
-import type {
-  ClientCapabilities,
-  CreateElicitationResponse,
-  PermissionOption,
-  RequestPermissionResponse,
-} from "@chimera/acp-schema";
+import type { ClientCapabilities, PermissionOption, RequestPermissionResponse } from "@chimera/acp-schema";
 import type { Decision, Metadata } from "@chimera/acp-schema/events";
 import { type Connection, isConnectionError } from "@chimera/ndjson-rpc";
 import type { OpenPermission, Session } from "@chimera/session";
@@ -70,21 +65,8 @@ export function createElicitations(
   return createAsked<Metadata<"question_asked">, string | null>({
     id: ({ question_id }) => question_id,
     async request(question, signal) {
-      const { call_id, question: message } = question;
-      const form = {
-        sessionId: session.id,
-        toolCallId: call_id,
-        mode: "form",
-        message,
-        requestedSchema: { type: "object", properties: { answer: propertyOf(question) }, required: ["answer"] },
-      };
-      const asking = elicitation?.form
-        ? connection
-            .request("elicitation/create", form, { signal })
-            .then((response) => answerOf(response as CreateElicitationResponse))
-        : connection
-            .request("session/request_permission", dialogOf(session.id, question), { signal })
-            .then((response) => chosenOf(response as RequestPermissionResponse, question));
+      const { askByForm } = await import("./question-form.js");
+      const asking = askByForm(connection, { sessionId: session.id, question, hasForms: !!elicitation?.form, signal });
       // An error from the client means no answer. If the client has gone, the other clients still have the question.
       return asking.catch((error) => (signal.aborted || isConnectionError(error) ? undefined : null));
     },
@@ -147,39 +129,4 @@ function decisionOf(
   const { optionId } = outcome;
   if (choices?.some(({ id }) => id === optionId)) return { choice: optionId };
   return options.find((decision) => OPTIONS[decision].optionId === optionId) ?? "deny";
-}
-
-function propertyOf({ options }: Metadata<"question_asked">): object {
-  const title = "Answer";
-  if (options.length === 0) return { type: "string", title };
-  return {
-    type: "string",
-    title,
-    oneOf: options.map(({ name, description }) => ({
-      const: name,
-      title: name,
-      ...(description !== undefined && { description }),
-    })),
-  };
-}
-
-/** For a client without forms: asks for a permission, which every client can do, with the options as its answers. */
-function dialogOf(sessionId: string, { call_id, question, options }: Metadata<"question_asked">): object {
-  const named = options.map(({ name }, at) => ({ optionId: `${at}`, name, kind: "allow_once" }));
-  const none = { optionId: "none", name: "No answer", kind: "reject_once" };
-  return {
-    sessionId,
-    toolCall: { toolCallId: call_id, title: question, status: "pending" },
-    options: [...named, none],
-  };
-}
-
-function chosenOf({ outcome }: RequestPermissionResponse, { options }: Metadata<"question_asked">): string | null {
-  return outcome.outcome === "selected" ? (options[Number(outcome.optionId)]?.name ?? null) : null;
-}
-
-function answerOf(response: CreateElicitationResponse): string | null {
-  const content = response.action === "accept" ? (response.content as Record<string, unknown> | null) : null;
-  const answer = content?.["answer"];
-  return typeof answer === "string" && answer !== "" ? answer : null;
 }
