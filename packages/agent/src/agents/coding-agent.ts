@@ -70,44 +70,11 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const { env = {}, confine, mcpNetwork: network, mcpPatienceMs: patienceMs } = options;
   const surroundings = createSurroundings(options);
   const tools = [...builtinTools({ bash: { env, confine } }), ...(options.tools ?? [])];
-  // A tool computes its schema in a getter, and every turn copies every tool. Plain copies compute it once, at the first turn.
-  let plain: readonly Tool[] | undefined;
-  const plainTools = (): readonly Tool[] => {
-    plain ??= tools.map((tool) => ({ ...tool }));
-    return plain;
-  };
   const pool = createMcpPool({ env, network, confine, patienceMs });
   const known = createKnownSessions(env);
   const { outputsDirectory } = options;
-  const outfitOf = (workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {
-    const { cwd } = workspace;
-    const { around, facts, definition, directories, model, allowed, mcp } = parts;
-    const isDeclared = isTrainedOnPatches(model);
-    const own = plainTools().map((tool) =>
-      tool.name === applyPatchTool.name && isDeclared ? { ...tool, deferred: false } : tool,
-    );
-    const { skills } = around;
-    const reachable = network?.(cwd) === false ? own.filter(({ kind }) => kind !== "fetch") : own;
-    const there = [...reachable, ...(skills.length === 0 ? [] : [createSkillTool(skills)]), ...mcp.tools].filter(
-      (tool) => tool.available?.(workspace) ?? true,
-    );
-    const permitted = allowedTools(toolsOf(definition, there), allowed);
-    return {
-      parts,
-      tools: deferTools(permitted, (tool) => mcp.tools.includes(tool)),
-      systemPrompt: systemPrompt({
-        ...facts,
-        agent: definition,
-        cwd,
-        directories,
-        platform: process.platform,
-        model,
-        servers: mcp.instructions,
-        skills: permitted.some(({ name }) => name === "skill") ? skillList(skills) : "",
-        instructions: around.instructions,
-      }),
-    };
-  };
+  const outfitOf = (cwd: string, parts: OutfitParts): Outfit =>
+    outfitFrom(network?.(cwd) === false ? tools.filter(({ kind }) => kind !== "fetch") : tools, cwd, parts);
   const leftOut = ({ untrusted }: Surroundings, cwd: string) => [...untrusted, ...(options.trust?.leftOut(cwd) ?? [])];
   const complaintsIn = async (around: Surroundings, cwd: string): Promise<string[]> => {
     const left = leftOut(around, cwd);
@@ -132,9 +99,8 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     session.asksServers ||= turn.settings.mcpServers.length > 0 || around.mcp.servers.length > 0;
     const mcp = session.asksServers ? await mcpOffer(turn, context, around.mcp, pool, notices) : NO_SERVERS;
     const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings, options.isNamed);
-    const { terminal } = context.workspace;
-    const parts = { around, facts, definition, directories, terminal, model: settings.model, allowed, mcp };
-    if (!session.outfit || !isSame(session.outfit.parts, parts)) session.outfit = outfitOf(context.workspace, parts);
+    const parts = { around, facts, definition, directories, model: settings.model, allowed, mcp };
+    if (!session.outfit || !isSame(session.outfit.parts, parts)) session.outfit = outfitOf(cwd, parts);
     const { tools, systemPrompt } = session.outfit;
     await session.jobs.cover(turn.number, context.workspace);
     const common = {
@@ -144,7 +110,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       jobs: session.jobs,
     };
     const outfit = (taker: AgentDefinition, model: string) => {
-      const dressed = outfitOf(context.workspace, { ...parts, definition: taker, model });
+      const dressed = outfitOf(cwd, { ...parts, definition: taker, model });
       // The agent that works on a task cannot start further tasks.
       return { ...common, ...dressed, tools: dressed.tools.filter(({ name }) => name !== "task") };
     };
@@ -210,11 +176,35 @@ interface OutfitParts {
   readonly facts: SessionFacts;
   readonly definition: AgentDefinition;
   readonly directories: readonly string[];
-  /** A connection may lend or withdraw it between turns. */
-  readonly terminal: AgentContext["workspace"]["terminal"];
   readonly model: string;
   readonly allowed: readonly string[] | null;
   readonly mcp: McpOffer;
+}
+
+function outfitFrom(tools: readonly Tool[], cwd: string, parts: OutfitParts): Outfit {
+  const { around, facts, definition, directories, model, allowed, mcp } = parts;
+  const isDeclared = isTrainedOnPatches(model);
+  const own = tools.map((tool) =>
+    tool.name === applyPatchTool.name && isDeclared ? { ...tool, deferred: false } : tool,
+  );
+  const { skills } = around;
+  const offered = [...own, ...(skills.length === 0 ? [] : [createSkillTool(skills)]), ...mcp.tools];
+  const permitted = allowedTools(toolsOf(definition, offered), allowed);
+  return {
+    parts,
+    tools: deferTools(permitted, (tool) => mcp.tools.includes(tool)),
+    systemPrompt: systemPrompt({
+      ...facts,
+      agent: definition,
+      cwd,
+      directories,
+      platform: process.platform,
+      model,
+      servers: mcp.instructions,
+      skills: permitted.some(({ name }) => name === "skill") ? skillList(skills) : "",
+      instructions: around.instructions,
+    }),
+  };
 }
 
 function isSame(one: OutfitParts, other: OutfitParts): boolean {

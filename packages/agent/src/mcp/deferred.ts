@@ -41,27 +41,25 @@ function searchTool(tools: readonly Tool[]): Tool {
 }
 
 /** The loop replaces a call of `use_tool` by a call of the tool that it names. It runs only when that tool does not exist. */
-const useTool = {
-  ...defineTool({
-    name: "use_tool",
-    description: "Call a tool that search_tools found.",
-    input: v.object({
-      name: v.pipe(v.string(), v.description("The name of the tool, as search_tools gave it.")),
-      arguments: v.optional(
-        v.pipe(v.record(v.string(), v.unknown()), v.description("Its arguments, by its schema.")),
-        {},
-      ),
-    }),
-    kind: "other",
-    parallel: false,
-    describe: ({ name }) => describeCall(name),
-    run: async ({ name }) => {
-      const output = `No tool is called ${JSON.stringify(startOf(name, 120))}: find one with search_tools.`;
-      return { success: false, output, error: output };
-    },
+const useTool = defineTool({
+  name: "use_tool",
+  description: "Call a tool that search_tools found.",
+  input: v.object({
+    name: v.pipe(v.string(), v.description("The name of the tool, as search_tools gave it.")),
+    arguments: v.optional(
+      v.pipe(v.record(v.string(), v.unknown()), v.description("Its arguments, by its schema.")),
+      {},
+    ),
   }),
+  kind: "other",
+  parallel: false,
+  describe: ({ name }) => describeCall(name),
+  run: async ({ name }) => {
+    const output = `No tool is called ${JSON.stringify(startOf(name, 120))}: find one with search_tools.`;
+    return { success: false, output, error: output };
+  },
   forwards: true,
-} as Tool;
+}) as Tool;
 
 /** `mcp__server__tool` -> `server (12 tools)`. */
 function serversOf(tools: readonly Tool[]): string[] {

@@ -21,40 +21,38 @@ export function isTrainedOnPatches(model: string): boolean {
   return TRAINED.some((name) => name.test(model));
 }
 
-export const applyPatchTool = {
-  ...defineTool({
-    name: "apply_patch",
-    description:
-      "Change files with a patch: *** Begin Patch, then *** Add File: path (lines with +), *** Delete File: path, or *** Update " +
-      "File: path with hunks of ' ', - and + lines, each with 3 lines of context or after @@ and a line before it; *** End Patch.",
-    input: v.object({ input: v.pipe(v.string(), v.description("The whole patch.")) }),
-    kind: "edit",
-    parallel: false,
-    describe: ({ input }, workspace) => {
-      const files = pathsOf(parsePatch(input)).map((path) => resolvePath(path, workspace));
-      const paths = files.map(({ path }) => path);
-      return {
-        title: `Patch ${files.map(({ shown }) => shown).join(", ")}`.slice(0, 200),
-        locations: paths.map((path) => ({ path })),
-        touches: { reads: paths, writes: paths },
-      };
-    },
-    preview: async ({ input }, place) => {
-      const all = pathsOf(parsePatch(input)).every((path) => resolvePath(path, place.workspace).inside);
-      if (!all) return [];
-      const changes = await changesOf(input, place, (path) => resolvePath(path, place.workspace));
-      return changes.flatMap(({ file, change }) => diffOf(file, change));
-    },
-    run: async ({ input }, context) => {
-      const changes = await changesOf(input, context, (path) => locate(path, context, "writes"));
-      const content = [];
-      for (const { file, change } of changes) content.push(...(await publish(file, change, context)));
-      const lines = changes.map(({ file, change }) => `${SIGNS[kindOf(change)]} ${file.shown}`);
-      return { success: true, output: `Done:\n${lines.join("\n")}`, content };
-    },
-  }),
+export const applyPatchTool = defineTool({
+  name: "apply_patch",
+  description:
+    "Change files with a patch: *** Begin Patch, then *** Add File: path (lines with +), *** Delete File: path, or *** Update " +
+    "File: path with hunks of ' ', - and + lines, each with 3 lines of context or after @@ and a line before it; *** End Patch.",
+  input: v.object({ input: v.pipe(v.string(), v.description("The whole patch.")) }),
+  kind: "edit",
+  parallel: false,
+  describe: ({ input }, workspace) => {
+    const files = pathsOf(parsePatch(input)).map((path) => resolvePath(path, workspace));
+    const paths = files.map(({ path }) => path);
+    return {
+      title: `Patch ${files.map(({ shown }) => shown).join(", ")}`.slice(0, 200),
+      locations: paths.map((path) => ({ path })),
+      touches: { reads: paths, writes: paths },
+    };
+  },
+  preview: async ({ input }, place) => {
+    const all = pathsOf(parsePatch(input)).every((path) => resolvePath(path, place.workspace).inside);
+    if (!all) return [];
+    const changes = await changesOf(input, place, (path) => resolvePath(path, place.workspace));
+    return changes.flatMap(({ file, change }) => diffOf(file, change));
+  },
+  run: async ({ input }, context) => {
+    const changes = await changesOf(input, context, (path) => locate(path, context, "writes"));
+    const content = [];
+    for (const { file, change } of changes) content.push(...(await publish(file, change, context)));
+    const lines = changes.map(({ file, change }) => `${SIGNS[kindOf(change)]} ${file.shown}`);
+    return { success: true, output: `Done:\n${lines.join("\n")}`, content };
+  },
   deferred: true,
-};
+});
 
 // --- internal ---
 
