@@ -15,7 +15,7 @@ export interface Circumstances {
   /** The directory in which the command would run. */
   readonly cwd: string;
   readonly workspace: { readonly cwd: string; readonly directories: readonly string[] };
-  /** The rules to apply to each command of the line. The last rule that matches wins. */
+  /** The rules to apply to each command of the line. Of several that match, a `deny` goes before an `ask`, and both before an `allow`. */
   readonly rules: readonly { readonly pattern: string; readonly action: Rule["action"] }[];
 }
 

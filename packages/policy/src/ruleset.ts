@@ -1,4 +1,7 @@
-/** `permissions.json`: a list of rules, of which the last match wins. A project's rules can only restrict. */
+/**
+ * `permissions.json`: a list of rules, of which the last match wins; of rules on commands the strictest, because a line may hold several
+ * commands. A project's rules can only restrict.
+ */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Action, actionOf, type Rule } from "@chimera/acp-schema/policy";
