@@ -19,20 +19,20 @@ export async function settleElicitation(
   // The engine was offered only forms.
   const fields = asked.mode === "form" ? fieldsOf(asked as FormRequest) : [];
   if (fields.length === 0 || fields.length > MOST_FIELDS) return DECLINED;
-  const content: Record<string, ElicitationContentValue> = {};
+  const content = new Map<string, ElicitationContentValue>();
   for (const { name, question, options, isRequired, read } of fields) {
     let why = "";
-    for (let tries = 0; !(name in content); tries++) {
+    for (let tries = 0; !content.has(name); tries++) {
       const { answer, by } = await put({ call_id: callId, question: why + question, options });
       if (by === "cancel" || by === "eviction") return { action: "cancel" };
       if (answer === null && !isRequired) break;
       if (answer === null || tries === MOST_TRIES) return DECLINED;
       const value = read(answer);
-      if (value !== undefined) content[name] = value;
+      if (value !== undefined) content.set(name, value);
       why = `${JSON.stringify(answer)} does not fit. `;
     }
   }
-  return { action: "accept", content };
+  return { action: "accept", content: Object.fromEntries(content) };
 }
 
 export const DECLINED: CreateElicitationResponse = { action: "decline" };

@@ -7,7 +7,7 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
 import { createSessions, type OwnedSession, sessionSummaries } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { type AcpEngineOptions, createAcpEngine } from "../src/index.js";
 
 export const AGENT = join(import.meta.dirname, "scripted-agent.mjs");
@@ -70,6 +70,15 @@ export async function records(sessions: ReturnType<typeof open>["sessions"], id:
   const all: SessionRecord[] = [];
   for await (const entry of sessions.logs.read(id)) if ("event" in entry) all.push(entry.event as SessionRecord);
   return all;
+}
+
+/** Waits for the engine's question and returns it. */
+export function firstQuestion(session: OwnedSession) {
+  return vi.waitFor(() => {
+    const [one] = session.openQuestions.values();
+    if (!one) throw new Error("nothing was asked");
+    return one;
+  }, 10_000);
 }
 
 export function said(of: readonly SessionRecord[]): string {

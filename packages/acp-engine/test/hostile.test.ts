@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test, vi } from "vitest";
-import { AGENT, open, place, records, said, turn } from "./engine.js";
+import { AGENT, firstQuestion, open, place, records, said, turn } from "./engine.js";
 
 test.each([
   ["lines that are not JSON, batches and answers without a request", "junk\nsay still here"],
@@ -26,6 +26,18 @@ test.each(["constructor", "toString", "__proto__"])(
     expect(log.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: true, output: "still here" } });
   },
 );
+
+test("a field is asked about that has the name of a property of every object", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  sessions.attach(session.id, { approves: true });
+  session.prompt({ text: "field toString" });
+  const asked = await firstQuestion(session);
+  await session.answerQuestion(asked.question_id, "blue");
+  await session.idle();
+  expect(said(await records(sessions, session.id))).toBe('{"action":"accept","content":{"toString":"blue"}}');
+});
 
 test("a call of a method that the engine was not offered gets an error", async () => {
   const at = place();

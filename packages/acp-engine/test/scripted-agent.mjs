@@ -20,6 +20,11 @@ const ask = (method, params) =>
     waiting.set(id, done);
     send({ id, method, params });
   });
+const elicit = async ({ id: sessionId }, requestedSchema) => {
+  const asked = { sessionId, mode: "form", message: "What shall it be?", requestedSchema };
+  const { result, error } = await ask("elicitation/create", asked);
+  say(sessionId, JSON.stringify(result ?? error));
+};
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const file = (id) => join(state, `${id}.json`);
 const keep = (session) => {
@@ -67,6 +72,9 @@ const ORDERS = {
     ])
       say(session.id, text, { messageId });
   },
+  field: async (session, name) => {
+    await elicit(session, { type: "object", properties: { [name]: { type: "string" } }, required: [name] });
+  },
   form: async (session) => {
     const properties = {
       colour: {
@@ -80,10 +88,7 @@ const ORDERS = {
       count: { type: "integer" },
       sure: { type: "boolean" },
     };
-    const requestedSchema = { type: "object", properties, required: ["colour", "count"] };
-    const asked = { sessionId: session.id, mode: "form", message: "What shall it be?", requestedSchema };
-    const { result, error } = await ask("elicitation/create", asked);
-    say(session.id, JSON.stringify(result ?? error));
+    await elicit(session, { type: "object", properties, required: ["colour", "count"] });
   },
   recall: async (session) => say(session.id, session.said.join("|")),
   flood: async (session, count) => {

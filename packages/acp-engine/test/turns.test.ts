@@ -4,7 +4,7 @@ import type { RecordOf } from "@chimera/acp-schema/events";
 import { expect, test, vi } from "vitest";
 import { limits } from "../src/limits.js";
 import { createMapper } from "../src/map-update.js";
-import { open, place, prompts, records, said, turn } from "./engine.js";
+import { firstQuestion, open, place, prompts, records, said, turn } from "./engine.js";
 
 test("every kind of update is recorded, in the order the agent sent them", async () => {
   const at = place();
@@ -142,11 +142,7 @@ test("a form is asked field by field, and the agent gets the answers", async () 
   session.prompt({ text: "form" });
   const seen: string[] = [];
   for (const answer of ["blue", "many", "3", null]) {
-    const asked = await vi.waitFor(() => {
-      const [one] = session.openQuestions.values();
-      if (!one) throw new Error("nothing was asked");
-      return one;
-    }, 10_000);
+    const asked = await firstQuestion(session);
     seen.push(`${asked.question} [${asked.options.map(({ name }) => name)}]`);
     await session.answerQuestion(asked.question_id, answer);
   }
