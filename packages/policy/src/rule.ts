@@ -63,7 +63,7 @@ export function prefixOf(command: string): readonly string[] | null {
   // An option may name another directory or another program to run.
   return named.length >= least &&
     named.slice(1).every((word) => /^[A-Za-z][\w:.-]*$/.test(word)) &&
-    !RUNS_ANY.test(named.join(" "))
+    !RUNS_ANY.has(named.join(" "))
     ? named
     : null;
 }
@@ -116,6 +116,20 @@ const TWO_WORDS: ReadonlySet<string> = new Set(
   "biome cargo dotnet git go gradle mvn npm npx pnpm ruff yarn".split(" "),
 );
 const SCRIPTS = /^(?:npm|pnpm|yarn) run$/;
+const PACKAGES = "exec x dlx run explore config set create init node";
 /** Subcommands that run any program, or change what later commands do. */
-const RUNS_ANY =
-  /^(?:(?:npm|pnpm|yarn) (?:exec|x|dlx|run|explore|config|set|create|init|node)|git (?:config|bisect|filter-branch|submodule|rebase|difftool|mergetool|hook|worktree|credential|send-email|daemon|clone|remote|push)|npx (?:node|sh|bash|zsh|tsx|ts-node|shx|cross-env|env|sudo|npx|npm)|go (?:run|generate|tool|env)|cargo (?:run|install|config)|dotnet (?:run|exec|tool)|biome lsp-proxy)$/;
+const RUNS_ANY: ReadonlySet<string> = new Set(
+  Object.entries({
+    npm: PACKAGES,
+    pnpm: PACKAGES,
+    yarn: PACKAGES,
+    git:
+      "config bisect filter-branch submodule rebase difftool mergetool hook worktree credential send-email daemon clone " +
+      "remote push",
+    npx: "node sh bash zsh tsx ts-node shx cross-env env sudo npx npm",
+    go: "run generate tool env",
+    cargo: "run install config",
+    dotnet: "run exec tool",
+    biome: "lsp-proxy",
+  }).flatMap(([program, subcommands]) => subcommands.split(" ").map((name) => `${program} ${name}`)),
+);

@@ -13,8 +13,8 @@ import {
   parseJson,
   parseObject,
 } from "../json.js";
+import type { RawCall } from "../providers/model.js";
 import type { Tool } from "../tool.js";
-import type { RawCall } from "./draft.js";
 import { fitArguments } from "./fit-arguments.js";
 import type { Toolbox } from "./toolbox.js";
 

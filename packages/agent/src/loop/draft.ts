@@ -7,17 +7,17 @@ import type { AgentEvent, Json, Metadata, Seal, TextPart } from "@chimera/acp-sc
 import { createParts, type PartEvent, textOf } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
-import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../providers/model.js";
+import type {
+  Model,
+  ModelEvent,
+  ModelMessage,
+  ModelRequest,
+  ModelStop,
+  ModelUsage,
+  RawCall,
+} from "../providers/model.js";
 import { createPatience } from "./patience.js";
 import { createRepeatedText } from "./repeats.js";
-
-/** A call as the model wrote it, under an id that is new to the conversation. */
-export interface RawCall {
-  readonly id: string;
-  readonly name: string;
-  readonly args: string;
-  readonly seal?: Json | undefined;
-}
 
 /** The model to ask, the source of call ids, and the receiver of the draft's events. */
 interface DraftContext {
@@ -46,6 +46,7 @@ export function createDraft(before: readonly TextPart[] = []) {
     spoke: false,
     /** Whether any part of the draft has been recorded. */
     shown: false,
+    /** Under ids that are new to the conversation. */
     calls: [] as RawCall[],
     parts: createParts(),
     /** Ends of parts that are not recorded yet. An end waits until something follows it, or until the reply is complete. */

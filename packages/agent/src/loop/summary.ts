@@ -17,9 +17,9 @@ export interface CompactRequest extends Pick<ModelRequest, "system" | "tools" | 
 }
 
 /**
- * Returns a summary, which replaces the conversation in later requests. Sends the model the whole conversation with one more instruction, which uses the provider's cache. If the provider refuses, sends a
- * transcript that is cut to fit. If it refuses that too, the transcript itself becomes the summary. Throws only temporary errors and
- * those that a person has to fix: a lost network, a wrong key.
+ * Returns a summary, which replaces the conversation in later requests. Sends the model the whole conversation with one more instruction,
+ * which uses the provider's cache. If the provider refuses, sends a transcript that is cut to fit. If it refuses that too, the transcript
+ * itself becomes the summary. Throws only temporary errors and those that a person has to fix: a lost network, a wrong key.
  */
 export async function summarise(request: CompactRequest): Promise<string> {
   const { system, tools, messages, room, focus, ask } = request;

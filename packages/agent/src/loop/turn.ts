@@ -2,10 +2,11 @@
 import type { StopReason } from "@chimera/acp-schema/events";
 import { AgentError, asAgentError } from "../errors.js";
 import { sealOfCall } from "../providers/exchange.js";
+import type { RawCall } from "../providers/model.js";
 import { callsInText, prepareCall } from "./call.js";
 import { announcement, runCalls } from "./calls.js";
 import { compactHistory } from "./compaction.js";
-import { type Draft, type RawCall, recordPart, sealOf } from "./draft.js";
+import { type Draft, recordPart, sealOf } from "./draft.js";
 import { abortable } from "./patience.js";
 import { createPursuit, nextReply, type Pursuit } from "./reply.js";
 import type { Limits, Progress, Reached, RunningTurn } from "./running-turn.js";

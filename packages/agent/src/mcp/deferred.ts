@@ -5,7 +5,7 @@
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Tool } from "../tool.js";
-import { defineTool, describeCall } from "../tools/define.js";
+import { defineTool, describeCall, failure } from "../tools/define.js";
 
 /** Returns the tools unchanged if the definitions of the deferrable ones fit the budget. */
 export function deferTools(tools: readonly Tool[], isDeferrable: (tool: Tool) => boolean): Tool[] {
@@ -54,10 +54,8 @@ const useTool = defineTool({
   kind: "other",
   parallel: false,
   describe: ({ name }) => describeCall(name),
-  run: async ({ name }) => {
-    const output = `No tool is called ${JSON.stringify(startOf(name, 120))}: find one with search_tools.`;
-    return { success: false, output, error: output };
-  },
+  run: async ({ name }) =>
+    failure(`No tool is called ${JSON.stringify(startOf(name, 120))}: find one with search_tools.`),
   forwards: true,
 }) as Tool;
 

@@ -8,7 +8,7 @@ import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 import { isJsonObject, type JsonObject, parseJson, parseObject } from "../json.js";
 import { isPicture, type ToolImage } from "../tool.js";
-import type { ModelEvent, ModelMessage, ModelStop, ModelUsage } from "./model.js";
+import type { ModelEvent, ModelMessage, ModelStop, ModelUsage, RawCall } from "./model.js";
 
 export type PromptPart = { readonly type: "text"; readonly text: string } | ({ readonly type: "image" } & ToolImage);
 
@@ -55,7 +55,7 @@ const SENDABLE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** The data to seal a call with; undefined when the call itself already holds everything. */
 export function sealOfCall(
-  written: { readonly name: string; readonly args: string; readonly seal?: Json | undefined },
+  written: Pick<RawCall, "name" | "args" | "seal">,
   call: Pick<CallPart, "name" | "args">,
 ): Json | undefined {
   const { name, args, seal: own } = written;
@@ -101,8 +101,7 @@ export interface Reply {
   reasoning(piece: string): void;
   /** Ends the text or the reasoning. Without a piece before it, this is a part without text. */
   end(kind: "text" | "reasoning", seal?: Json): void;
-  /** A complete call; `args` is the JSON text that the model wrote. */
-  call(call: Omit<Extract<ModelEvent, { type: "call" }>, "type">): void;
+  call(call: RawCall): void;
   /** The tokens of this request so far; a later one replaces it. */
   usage(usage: ModelUsage): void;
   /** The vendor has reported the end: the reply is complete. */

@@ -55,18 +55,20 @@ export type ModelEvent =
   | { readonly type: "reasoning"; readonly text: string }
   /** Ends a part. The provider wants `seal` back with it. Without a piece before it, this is a part without text. */
   | { readonly type: "part_end"; readonly kind: "text" | "reasoning"; readonly seal?: Json | undefined }
-  /** A complete call; `args` is the JSON text the model wrote. */
-  | {
-      readonly type: "call";
-      readonly id: string;
-      readonly name: string;
-      readonly args: string;
-      readonly seal?: Json | undefined;
-    }
+  | ({ readonly type: "call" } & RawCall)
   /** The tokens of this request so far; a later one replaces it. */
   | { readonly type: "usage"; readonly usage: ModelUsage }
   /** The reply is complete. A stream that ends without this event broke off. */
   | { readonly type: "stop"; readonly reason: ModelStop };
+
+/** A complete call as the model wrote it. */
+export interface RawCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text. */
+  readonly args: string;
+  readonly seal?: Json | undefined;
+}
 
 /** `pause`: the provider continues the reply when it gets the same conversation again with this reply at the end. */
 export type ModelStop = "end" | "calls" | "max_tokens" | "refusal" | "pause";

@@ -70,7 +70,7 @@ export function hasListedModels(env: Env): boolean {
 }
 
 /**
- * Models for a picker: the default model and the newest `listed` models of each provider that has a key. The lists are `listedModels` of the facts.
+ * Models for a picker: the default model, and the newest models of each provider that has a key. `listed` is `listedModels` of the facts.
  *
  * @example
  * const choices = suggestModels(process.env, anthropicFirst, listedModels);

@@ -2,9 +2,8 @@
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { AgentError, isAgentError } from "../../errors.js";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
-import type { Reply } from "../exchange.js";
 import { calledBy, ownName, promptParts, withPictures, writtenCall } from "../exchange.js";
-import { type Efforts, effortOf, type ModelMessage, type ModelRequest, usageFrom } from "../model.js";
+import { type Efforts, effortOf, type ModelMessage, type ModelRequest, type RawCall, usageFrom } from "../model.js";
 import type { Post } from "../post.js";
 import { providerError, readJson } from "../provider-error.js";
 import { type Endpoint, type Exchange, speaking } from "../wire.js";
@@ -186,7 +185,7 @@ function createReader(): Pick<Exchange, "read"> {
   };
 }
 
-function callOf(call: unknown): Parameters<Reply["call"]>[0] {
+function callOf(call: unknown): RawCall {
   const { id: given, function: called } = isJsonObject(call) ? call : {};
   const { name, arguments: args } = isJsonObject(called) ? called : {};
   const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
