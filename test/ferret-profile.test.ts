@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { profile as ferret } from "../apps/ferret/src/profile.js";
 import { profile as otter } from "../apps/otter/src/profile.js";
+import { startProgram } from "./program.js";
 import { repositoryRoot as root } from "./scratch.js";
 
 const sourcesBelow = (path: string) =>
@@ -41,4 +42,14 @@ test("no shared code asks which program it is", () => {
       /[!=]==? *["'](?:otter|ferret)["']|case ["'](?:otter|ferret)["']/.test(readFileSync(path, "utf8")),
     );
   expect(asking).toEqual([]);
+});
+
+test("an answer whose calls were not permitted names the flag that permits them", async () => {
+  const write = ["-p", "write a.txt: hello", "--sandbox", "workspace-write"];
+  const refused = startProgram("ferret", write);
+  expect(await refused.exited).toBe(3);
+  const [flag = ""] = /--[\w-]+(?= permits writes and commands)/.exec(refused.stderr()) ?? [];
+  const permitted = startProgram("ferret", [...write, flag]);
+  expect(await permitted.exited, permitted.stderr()).toBe(0);
+  expect(readFileSync(join(permitted.cwd, "a.txt"), "utf8")).toBe("hello");
 });

@@ -39,6 +39,7 @@ export const profile: Profile = {
   title: "Ferret",
   tagline: "a sandboxed coding agent for your editor",
   defaultTransport: "acp",
+  permitFlag: "--full-auto",
   dialects: [ferretDialect, standardDialect, otterDialect],
   chain: openaiFirst,
   settings,

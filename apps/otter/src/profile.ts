@@ -9,6 +9,7 @@ export const profile: Profile = {
   title: "Otter",
   tagline: "a coding agent you drive over HTTP or from an editor",
   defaultTransport: "http",
+  permitFlag: "--mode auto",
   dialects: [otterDialect, standardDialect, ferretDialect],
   chain: anthropicFirst,
   settings: {},

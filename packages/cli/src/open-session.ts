@@ -52,7 +52,7 @@ export async function openSession(
 export async function lastSession({ sessions }: RunningCore, cwd: string): Promise<string> {
   const [found] = (await sessions.list({ order: "touched", cwd, limit: 1 })).sessions;
   if (found) return found.id;
-  throw new CliError("not_found", `there is no session of ${cwd} to continue`);
+  throw new CliError("not_found", `there is no session of ${cwd} yet`);
 }
 
 /** The flags of a run, for `-p` and for the conversation. The host package reads the settings among them. */

@@ -299,7 +299,11 @@ test("models, tools, agents, commands, config, doctor, audit", async () => {
   const tools = await shown("tools");
   expect(tools).toMatch(/^NAME +ALSO +DESCRIPTION\nRead +read_file +Read a text file/);
   expect(tools).toMatch(/\nEdit .* Replace a passage of a text file\.\n/);
-  expect(await person.type(["trust"])).toMatchObject({ code: 0, stderr: "no directory is trusted\n" });
+  expect(await person.type(["trust"])).toMatchObject({
+    code: 0,
+    stdout: "",
+    stderr: "no directory is trusted\n",
+  });
   expect(JSON.parse(await shown("tools", "--json"))[0]).toMatchObject({
     name: "Read",
     input_schema: { type: "object" },

@@ -10,6 +10,7 @@ const profile = {
   version: "9.9.9",
   tagline: "under test",
   defaultTransport: "http",
+  permitFlag: "--mode auto",
   dialects: [otterDialect, standardDialect],
   chain: anthropicFirst,
   settings: {},

@@ -19,6 +19,8 @@ export interface Profile {
   readonly version: string;
   readonly tagline: string;
   readonly defaultTransport: "http" | "acp";
+  /** The flag that permits writes and commands, for advice to a person. */
+  readonly permitFlag: string;
   /** The dialects of ACP that it speaks by name, its own first. */
   readonly dialects: readonly [Dialect, ...Dialect[]];
   /** The order in which model keys are looked for when no model is named. */

@@ -14,6 +14,7 @@ const profile: Profile = {
   version: "0.0.0",
   tagline: "",
   defaultTransport: "http",
+  permitFlag: "--mode auto",
   dialects: [standardDialect],
   chain: [],
   settings: {},

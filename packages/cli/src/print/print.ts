@@ -29,7 +29,7 @@ export async function print(invocation: Invocation): Promise<number> {
     const runId = client.persistent ? client.id : null;
     process.stdout.write(format.result(outcome, { model: client.model ?? "", runId }, turn));
     if (outcome.error && !outcome.cancelled) complain(invocation, outcome.error);
-    if (outcome.denied > 0) complain(invocation, deniedLine(outcome.denied));
+    if (outcome.denied > 0) complain(invocation, deniedLine(outcome.denied, profile.permitFlag));
     if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${core.pathOf(runId)}/\n`);
     return exitCodeOf(outcome);
   } finally {
@@ -54,9 +54,9 @@ function exitCodeOf(outcome: Outcome): number {
   return outcome.denied > 0 ? EXIT_DENIED : 0;
 }
 
-function deniedLine(denied: number): string {
+function deniedLine(denied: number, permitFlag: string): string {
   const calls = denied === 1 ? "1 call was" : `${denied} calls were`;
-  return `${calls} not permitted; --mode auto permits writes and commands, --allowed-tools names the tools there are`;
+  return `${calls} not permitted; ${permitFlag} permits writes and commands, --allowed-tools names the tools there are`;
 }
 
 /** Reads the prompt, with piped input as one more file. `-p -` reads the prompt itself from stdin. */

@@ -8,6 +8,7 @@ import { type AuditReport, auditFiles, verifyAudit } from "@chimera/policy";
 import { ROLES } from "@chimera/session";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
+import { isSet } from "../flags.js";
 import { printLines, printList, printReport } from "../output.js";
 import { withStore } from "../store.js";
 
@@ -15,7 +16,10 @@ export async function listTrusted(invocation: Invocation): Promise<number> {
   const rows = readConfig(invocation)
     .trust.list()
     .map((directory) => ({ directory }));
-  if (rows.length === 0) invocation.process.stderr.write("no directory is trusted\n");
+  if (rows.length === 0 && !isSet(invocation.flags, "json")) {
+    invocation.process.stderr.write("no directory is trusted\n");
+    return 0;
+  }
   return printList(invocation, [{ title: "DIRECTORY", cell: ({ directory }) => directory }], rows);
 }
 
