@@ -155,3 +155,38 @@ it("gives a reader no record twice that it saw elsewhere before it arrived at th
   await far.close();
   await near.close();
 });
+
+it("at durability event, readers get what was written while the sync before it was under way", async () => {
+  const backend = createExampleBackend<Note, object>(createExampleTable<object>());
+  let endSync = (): void => {};
+  const create: typeof backend.create = async (id, summary) => {
+    const held = await backend.create(id, summary);
+    let written = 0;
+    return {
+      ...held,
+      async write(batch) {
+        written = batch.at(-1)!.seq;
+        return held.write(batch);
+      },
+      async sync() {
+        const covered = written;
+        await new Promise<void>((resolve) => (endSync = resolve));
+        return covered;
+      },
+    };
+  };
+  const synced = createStore<Note, object>({ ...backend, create }, { durability: "event" });
+  const mine = await synced.create(ID, {});
+  const seen: number[] = [];
+  synced.subscribe(ID, { from: 0 }, (batch) => void seen.push(...batch.map((entry) => entry.seq)));
+  mine.append([note("a")]);
+  await mine.written();
+  await new Promise(setImmediate);
+  mine.append([note("b")]);
+  await mine.written();
+  expect(seen).toEqual([]);
+  for (const both of [[1], [1, 2]]) {
+    endSync();
+    await expect.poll(() => seen).toEqual(both);
+  }
+});

@@ -1,9 +1,9 @@
 import { isStoreError, StoreError, storageError } from "../errors.js";
-import { LIMITS } from "../limits.js";
 import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
 import type { Held } from "./backend.js";
 import { type AppendedEntry, createStamp, encodeBatch } from "./line.js";
 import { createWaiters, type Waiters } from "./waiters.js";
+import { createWriteQueue } from "./write-queue.js";
 
 /** A writer that the store can also end without writing: when the session is deleted under it. */
 export interface HeldWriter<E extends EventBody> extends LogWriter<E> {
@@ -29,13 +29,7 @@ export function createTick(): (job: () => void) => void {
   };
 }
 
-const DONE = Promise.resolve();
-
-/**
- * The write path. Entries queue up during a tick, go out in one write at its end, and only then reach the readers: whatever a reader
- * saw survives the process. While a write or a sync is under way, entries gather for the next one.
- */
-export function createLogWriter<E extends EventBody>(deps: {
+interface LogWriterDeps<E extends EventBody> {
   readonly id: string;
   readonly held: Held;
   readonly durability: Durability;
@@ -44,26 +38,39 @@ export function createLogWriter<E extends EventBody>(deps: {
   /** Hands written entries to the readers. */
   readonly publish: (batch: readonly Entry<E>[]) => void;
   readonly onClose: () => void;
-}): HeldWriter<E> {
-  const { id, held, atEndOfTick, publish } = deps;
+}
+
+/**
+ * The write path. Entries queue up during a tick, go out in one write at its end, and only then reach the readers: whatever a reader
+ * saw survives the process. While a write or a sync is under way, entries gather for the next one.
+ */
+export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): HeldWriter<E> {
+  const { id, held, atEndOfTick } = deps;
   // Without `sync`, every write is durable already: there is nothing more to wait for.
   const durability = held.sync === undefined ? "none" : deps.durability;
   const stamp = createStamp(deps.clock, held.lastTs);
-  let { lastSeq, durableSeq } = held;
-  let writtenSeq = lastSeq;
-  let queue: AppendedEntry<E>[] = [];
-  /** About how many characters are queued. */
-  let queued = 0;
-  let undelivered: Entry<E>[] = [];
-  let writing: Promise<void> | null = null;
-  /** An asynchronous write is under way, and its result is not known yet. */
-  let isInDoubt = false;
-  let syncing: Promise<void> | null = null;
   let state: "open" | "fenced" | "closing" | "closed" = "open";
-  /** The last write's error. Once a caller has received it (`reported`), append tries again. */
-  let failure: { readonly error: StoreError; reported: boolean } | null = null;
-  const writtenWaiters = createWaiters();
-  const durableWaiters = createWaiters();
+  const undelivered = createUndelivered(deps.publish);
+  const failure = createFailure();
+  const writes = createWriteQueue<E>({
+    id,
+    held,
+    onWritten(done) {
+      undelivered.add(done);
+      failure.clear();
+    },
+    onFailed: (error) => fail(error),
+    onIdle: () => endOfTick(),
+  });
+  const syncs = createSyncs({
+    id,
+    held,
+    onEnd(isSynced) {
+      deliver();
+      // What was written meanwhile. After a failed sync nobody tries again who does not wait for it.
+      if (isSynced ? isSyncDue() : syncs.waiters.anyUpTo(writes.writtenSeq())) startSync();
+    },
+  });
 
   const closedError = (): StoreError => new StoreError("closed", `session ${id} is closed`);
   const fencedError = (): StoreError =>
@@ -77,170 +84,84 @@ export function createLogWriter<E extends EventBody>(deps: {
 
   const fail = (error: StoreError): void => {
     // A write that was under way when the claim was lost fails a second time; its callers have had the error already.
-    const isKnown = state === "fenced" && failure !== null && failure.reported;
+    const isKnown = state === "fenced" && failure.isReported();
     if (error.code === "fenced" && state === "open") state = "fenced";
-    // No reader has seen the numbers that were not written, so they are given out again.
-    queue = [];
-    queued = 0;
-    lastSeq = writtenSeq;
-    const writeHeard = writtenWaiters.failAbove(lastSeq, error);
-    const syncHeard = durableWaiters.failAbove(lastSeq, error);
-    failure = { error, reported: isKnown || writeHeard || syncHeard };
+    writes.takeBack();
+    const writeHeard = writes.waiters.failAbove(writes.lastSeq(), error);
+    const syncHeard = syncs.waiters.failAbove(writes.lastSeq(), error);
+    failure.meet(error, isKnown || writeHeard || syncHeard);
   };
-
-  const finishWrite = (batch: readonly Entry<E>[], count: number, cause?: unknown): void => {
-    isInDoubt = false;
-    if (count > 0) {
-      const done = count === batch.length ? batch : batch.slice(0, count);
-      writtenSeq = done[count - 1]!.seq;
-      undelivered = undelivered.length === 0 ? (done as Entry<E>[]) : undelivered.concat(done);
-      writtenWaiters.reached(writtenSeq);
-      failure = null;
-    }
-    if (count === batch.length) return;
-    const full = new StoreError("storage_full", `session ${id}: short write, the disk is full`);
-    fail(cause === undefined ? full : storageError(cause, `session ${id} cannot be written`));
-  };
-
-  const flush = (): void => {
-    if (queue.length === 0 || writing !== null) return;
-    const batch = queue;
-    queue = [];
-    queued = 0;
-    let count: number | Promise<number>;
-    try {
-      count = held.write(batch);
-    } catch (cause) {
-      finishWrite(batch, 0, cause);
-      return;
-    }
-    if (typeof count === "number") {
-      finishWrite(batch, count);
-      return;
-    }
-    isInDoubt = true;
-    writing = count
-      .then(
-        (written) => finishWrite(batch, written),
-        (cause: unknown) => finishWrite(batch, 0, cause),
-      )
-      .then(() => {
-        writing = null;
-        endOfTick();
-      });
-  };
-
-  const deliver = (): void => {
-    if (undelivered.length === 0 || state === "closed") return;
-    let batch = undelivered;
-    undelivered = [];
-    if (durability === "event") {
-      undelivered = batch.filter((entry) => entry.seq > durableSeq);
-      batch = batch.filter((entry) => entry.seq <= durableSeq);
-    }
-    if (batch.length > 0) publish(batch);
-  };
-
-  const startSync = (): void => {
-    if (syncing !== null || state === "closed" || held.sync === undefined) return;
-    durableWaiters.seal();
-    syncing = held
-      .sync()
-      .then(
-        (seq) => {
-          durableSeq = seq;
-          durableWaiters.reached(seq);
-        },
-        (cause: unknown) => {
-          durableWaiters.failAbove(durableSeq, storageError(cause, `session ${id} cannot be synced`));
-        },
-      )
-      .then(() => {
-        syncing = null;
-        deliver();
-        if (durableWaiters.anyUpTo(writtenSeq)) startSync();
-      });
-  };
-
-  const endOfTick = (): void => {
-    flush();
-    deliver();
-    if (durableWaiters.anyUpTo(writtenSeq) || (durability === "event" && undelivered.length > 0)) startSync();
-  };
-
-  const enqueue = (batch: readonly AppendedEntry<E>[]): void => {
-    for (const entry of batch) {
-      queue.push(entry);
-      queued += entry.tail.length;
-    }
-    lastSeq += batch.length;
-    if (queued >= LIMITS.writeBytes || failure !== null) {
-      flush();
-      // One loop turn may append megabytes; readers need not wait for all of them. A microtask, because the caller is still inside `append`.
-      if (undelivered.length > 0) queueMicrotask(endOfTick);
-    }
-    atEndOfTick(endOfTick);
-  };
-
   const onLost = (): void => {
     if (state !== "open") return;
     state = "fenced";
     const text = `session ${id} was lost while this was written: look at the session before you ask again`;
-    fail(isInDoubt ? new StoreError("outcome_unknown", text) : fencedError());
+    fail(writes.isInDoubt() ? new StoreError("outcome_unknown", text) : fencedError());
   };
   held.lost.addEventListener("abort", onLost, { once: true });
+
+  const deliver = (): void => {
+    if (state === "closed") return;
+    undelivered.handOver(durability === "event" ? syncs.durableSeq() : writes.writtenSeq());
+  };
+  const isSyncDue = (): boolean =>
+    syncs.waiters.anyUpTo(writes.writtenSeq()) || (durability === "event" && undelivered.isAny());
+  const startSync = (): void => {
+    if (state !== "closed") syncs.start();
+  };
+  const endOfTick = (): void => {
+    writes.flush();
+    deliver();
+    if (isSyncDue()) startSync();
+  };
+
+  const enqueue = (batch: readonly AppendedEntry<E>[]): void => {
+    writes.add(batch);
+    if (writes.isLarge() || failure.isThere()) {
+      writes.flush();
+      // One loop turn may append megabytes; readers need not wait for all of them. A microtask, because the caller is still inside `append`.
+      if (undelivered.isAny()) queueMicrotask(endOfTick);
+    }
+    atEndOfTick(endOfTick);
+  };
 
   const abandon = (): void => {
     if (state === "closed") return;
     state = "closed";
     held.lost.removeEventListener("abort", onLost);
-    writtenWaiters.failAbove(-1, closedError());
-    durableWaiters.failAbove(-1, closedError());
+    writes.waiters.failAbove(-1, closedError());
+    syncs.waiters.failAbove(-1, closedError());
   };
 
   /** Resolves once every write has ended, and every sync that the durability level needs before readers may see the records. */
   const drain = async (): Promise<void> => {
     endOfTick();
-    for (let work = writing ?? syncing; work !== null; work = writing ?? syncing) await work;
-  };
-
-  /** True while a write is under way or queued: it may succeed where the last one failed. */
-  const isTrying = (): boolean => queue.length > 0 || writing !== null;
-
-  /** Throws a failure that no caller has received. */
-  const reportFailure = (): void => {
-    if (failure === null || failure.reported) return;
-    failure.reported = true;
-    throw failure.error;
+    for (let work = writes.underWay() ?? syncs.underWay(); work !== null; work = writes.underWay() ?? syncs.underWay())
+      await work;
   };
 
   /** Not an async function, which would cost more: every append of a stream may call it. */
   const waitFor = (seq: number, done: number, waiters: Waiters): Promise<void> => {
     try {
       // A caller that has received the failure may still wait for records written before it.
-      if (failure !== null && !isTrying() && (!failure.reported || seq > writtenSeq)) {
-        failure.reported = true;
-        throw failure.error;
-      }
+      if (!writes.isTrying()) failure.report(seq > writes.writtenSeq());
       if (seq <= done) return DONE;
       guard();
     } catch (error) {
       return Promise.reject(error);
     }
     atEndOfTick(endOfTick);
-    return waiters.wait(seq, seq > lastSeq);
+    return waiters.wait(seq, seq > writes.lastSeq());
   };
-
-  const written = (seq = lastSeq): Promise<void> => waitFor(seq, writtenSeq, writtenWaiters);
+  const written = (seq = writes.lastSeq()): Promise<void> => waitFor(seq, writes.writtenSeq(), writes.waiters);
 
   return {
     id,
     lost: held.lost,
     get lastSeq() {
-      return lastSeq;
+      return writes.lastSeq();
     },
     get writtenSeq() {
-      return writtenSeq;
+      return writes.writtenSeq();
     },
     requireHeld() {
       held.isHeld?.();
@@ -248,16 +169,16 @@ export function createLogWriter<E extends EventBody>(deps: {
     },
     append(events) {
       guard();
-      reportFailure();
-      const batch = encodeBatch(events, lastSeq, stamp);
+      failure.report();
+      const batch = encodeBatch(events, writes.lastSeq(), stamp);
       enqueue(batch);
-      if (!isTrying()) reportFailure();
+      if (!writes.isTrying()) failure.report();
       return batch;
     },
     written,
-    durable(seq = lastSeq) {
+    durable(seq = writes.lastSeq()) {
       if (durability === "none") return written(seq);
-      return waitFor(seq, durableSeq, durableWaiters);
+      return waitFor(seq, syncs.durableSeq(), syncs.waiters);
     },
     async close() {
       if (state === "closed" || state === "closing") return;
@@ -270,8 +191,88 @@ export function createLogWriter<E extends EventBody>(deps: {
         // Readers follow the next writer from here on, even when the release failed.
         deps.onClose();
       }
-      reportFailure();
+      failure.report();
     },
     abandon,
+  };
+}
+
+// --- internal ---
+
+const DONE = Promise.resolve();
+
+/** The last write's error. Once a caller has received it, append tries again. */
+function createFailure() {
+  let error: StoreError | null = null;
+  let isReported = false;
+  return {
+    isThere: () => error !== null,
+    isReported: () => error !== null && isReported,
+    meet(met: StoreError, isHeard: boolean): void {
+      error = met;
+      isReported = isHeard;
+    },
+    /** A write has succeeded since. */
+    clear(): void {
+      error = null;
+    },
+    /** Throws a failure that no caller has received, or any. */
+    report(any = false): void {
+      if (error === null || (isReported && !any)) return;
+      isReported = true;
+      throw error;
+    },
+  };
+}
+
+/** Written entries that readers do not have yet. */
+function createUndelivered<E extends EventBody>(publish: LogWriterDeps<E>["publish"]) {
+  let waiting: readonly Entry<E>[] = [];
+  return {
+    isAny: () => waiting.length > 0,
+    add(done: readonly Entry<E>[]): void {
+      waiting = waiting.length === 0 ? done : [...waiting, ...done];
+    },
+    /** Hands those up to this number to the readers. */
+    handOver(upTo: number): void {
+      const at = waiting.findLastIndex(({ seq }) => seq <= upTo) + 1;
+      if (at === 0) return;
+      const due = at === waiting.length ? waiting : waiting.slice(0, at);
+      waiting = at === waiting.length ? [] : waiting.slice(at);
+      publish(due);
+    },
+  };
+}
+
+/** Brings written records to the disk, one sync at a time. */
+function createSyncs({ id, held, onEnd }: { id: string; held: Held; onEnd: (isSynced: boolean) => void }) {
+  let { durableSeq } = held;
+  let underWay: Promise<void> | null = null;
+  const waiters = createWaiters();
+  return {
+    waiters,
+    durableSeq: () => durableSeq,
+    underWay: () => underWay,
+    start(): void {
+      if (underWay !== null || held.sync === undefined) return;
+      waiters.seal();
+      underWay = held
+        .sync()
+        .then(
+          (seq) => {
+            durableSeq = seq;
+            waiters.reached(seq);
+            return true;
+          },
+          (cause: unknown) => {
+            waiters.failAbove(durableSeq, storageError(cause, `session ${id} cannot be synced`));
+            return false;
+          },
+        )
+        .then((isSynced) => {
+          underWay = null;
+          onEnd(isSynced);
+        });
+    },
   };
 }
