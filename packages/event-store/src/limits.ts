@@ -34,6 +34,10 @@ export const LIMITS = {
   replacements: 8,
   /** How long the key of the request that made a session finds it again. */
   keyMs: 24 * 60 * 60 * 1000,
+  /** How long a hidden directory beside the sessions must be unchanged before it can be a leftover. */
+  leftoverMs: 60_000,
+  /** The time between two looks for leftovers of a process that holds sessions. */
+  sweepMs: 10 * 60_000,
   /** `fdatasync` calls in flight per process; more would take the threads that other work needs. */
   syncsInFlight: 2,
   /** The time between two looks at a session that another process writes. */

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   mkdirSync,
   mkdtempSync,
@@ -10,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createFileStore, type EventStore, LIMITS, type SummaryForm } from "../src/index.js";
 import { readLog } from "./read-log.js";
 
@@ -373,5 +375,88 @@ describe("a new session", () => {
     expect(await store.has(ID)).toBe(false);
     expect(await store.sweep()).toBe(1);
     expect(await textsOf(store, ID)).toEqual(["0", "1", "2"]);
+  });
+});
+
+describe("what a killed process left beside the sessions", () => {
+  const later = () => Date.now() + 120_000;
+  const note = (n: number) => ({ event: { type: "note", text: String(n) }, at: n });
+  const hidden = (root: string) => readdirSync(join(root, "eventlog")).filter((name) => name.startsWith("."));
+  const isDraft = (name: string) => name.startsWith(".new-");
+
+  /** Begins an import in a process of its own, and kills that once its draft holds records. */
+  const killImport = async (root: string): Promise<void> => {
+    const code = `
+      import { createFileStore } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)};
+      const store = createFileStore({ root: ${JSON.stringify(root)} });
+      const writer = await store.create(${JSON.stringify(OTHER)}, {});
+      writer.append([1, 2].map((n) => ({ type: "note", text: String(n).repeat(70_000) })));
+      await writer.close();
+      async function* records() {
+        yield* store.read(${JSON.stringify(OTHER)});
+        process.stdout.write("begun");
+        await new Promise(() => setInterval(() => {}, 1000));
+      }
+      await store.importLog(${JSON.stringify(ID)}, { summary: {}, records: records() });`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+
+  it("is removed when it is old and its maker is dead, and whatever is young, alive or not a session's stays", async () => {
+    const root = place();
+    await killImport(root);
+    const eventlog = join(root, "eventlog");
+    const [draft] = hidden(root);
+    expect(draft).toMatch(/^\.new-/);
+    expect(await openStore(root, countingForm().form).sweep()).toBe(0);
+    // One that no claim says whose it is, an empty one, a deletion that was cut short, and two that hold something else.
+    const unsigned = `.new-${ID}-aaaaaaaa`;
+    const others = [`.deleted-${ID}-aaaaaaaa`, `.new-${ID}-bbbbbbbb`];
+    for (const name of [unsigned, `.new-${ID}-cccccccc`, `.deleted-${ID}-bbbbbbbb`, ...others])
+      mkdirSync(join(eventlog, name));
+    writeFileSync(join(eventlog, unsigned, "summary.json"), "{}");
+    writeFileSync(join(eventlog, `.deleted-${ID}-bbbbbbbb`, "summary.json"), "{}");
+    for (const name of others) writeFileSync(join(eventlog, name, "dear.txt"), "");
+    const store = openStore(root, countingForm().form, later);
+    expect(await store.sweep()).toBe(3);
+    expect(hidden(root).sort()).toEqual([unsigned, ...others].sort());
+    await store.importLog(ID, { summary: UNASKED, events: [note(0)] });
+    expect(readdirSync(join(eventlog, ID)).filter((name) => name.startsWith("claim"))).toEqual([]);
+  });
+
+  it("is not an import that is under way, however old that is", async () => {
+    const root = place();
+    const [one, other] = [openStore(root, countingForm().form, later), openStore(root, countingForm().form, later)];
+    let goOn = () => {};
+    const waiting = new Promise<void>((resolve) => (goOn = resolve));
+    const records = async function* () {
+      await waiting;
+      yield* one.read(ID);
+    };
+    await one.importLog(ID, { summary: UNASKED, events: [note(0), note(1)] });
+    const importing = one.importLog("otter-20260425T120302-cccc3333", { summary: UNASKED, records: records() });
+    await vi.waitUntil(() => hidden(root).length === 1);
+    expect([await one.sweep(), await other.sweep()]).toEqual([0, 0]);
+    goOn();
+    await importing;
+    expect(await other.lastSeq("otter-20260425T120302-cccc3333")).toBe(2);
+  });
+
+  it("is removed by a process that holds sessions, without being asked", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const root = place();
+    await killImport(root);
+    const store = openStore(root, countingForm().form, later);
+    await store.list();
+    vi.advanceTimersByTime(LIMITS.sweepMs);
+    expect(hidden(root).filter(isDraft)).toHaveLength(1);
+    await (await store.create("otter-20260425T120302-cccc3333", UNASKED)).close();
+    vi.advanceTimersByTime(LIMITS.sweepMs);
+    await vi.waitUntil(() => hidden(root).length === 0);
   });
 });

@@ -5,7 +5,7 @@ import { isSessionError, namedError, notFound } from "./errors.js";
 import { createHouse, type House } from "./house.js";
 import { bodyOf } from "./journal.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
-import { create, fork } from "./new-session.js";
+import { create } from "./new-session.js";
 import { settleFiles } from "./recover.js";
 import type { OwnedSession } from "./session.js";
 import { createLogHold } from "./session-parts.js";
@@ -74,7 +74,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     async fork(id, options = {}) {
       await house.quota.ready();
-      return loaded.bringIn(id, () => fork(house, id, options));
+      return loaded.bringIn(id, async () => {
+        const { fork } = await import("./fork.js");
+        return fork(house, id, options);
+      });
     },
     close: (id) => loaded.inLane(id, () => close(house, id)),
     ...createRemovals(house),

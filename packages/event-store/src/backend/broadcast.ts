@@ -29,7 +29,7 @@ export function createBroadcast<E extends EventBody>(options: {
   /** Where the log ends in the store: another process may have written records that this one has not seen yet. */
   readonly storedHead: () => Promise<number>;
   /** Called when the last reader left. */
-  readonly onIdle: () => void;
+  readonly onIdle: () => unknown;
 }) {
   const { source, onIdle } = options;
   const followers = new Set<Follower<E>>();

@@ -1,27 +1,17 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError, storageError } from "../errors.js";
-import { LIMITS } from "../limits.js";
 import { assertStorableId } from "../session-id.js";
-import type { Durability, Entry, EventBody, EventStore, ImportedLog, LogEntry, LogWriter } from "../types.js";
-import type { Backend, Copy, Held } from "./backend.js";
-import { type Broadcast, createBroadcast, refused } from "./broadcast.js";
-import { createStamp, encodeBatch, withChecksum } from "./line.js";
-import { createLogWriter, createTick, type HeldWriter } from "./log-writer.js";
-import { batches, readEntries } from "./replay.js";
+import type { Durability, EventBody, EventStore } from "../types.js";
+import type { Backend, Copy } from "./backend.js";
+import { refused } from "./broadcast.js";
+import { createStamp, encodeBatch } from "./line.js";
+import { createLiveLogs } from "./live-logs.js";
+import { readEntries } from "./replay.js";
 
 export interface StoreOptions {
   /** @defaultValue "turn" */
   readonly durability?: Durability;
   /** @defaultValue Date.now */
   readonly clock?: () => number;
-}
-
-/** A log that this process writes or follows. */
-interface LiveLog<E extends EventBody> {
-  readonly broadcast: Broadcast<E>;
-  /** Set while this process writes the session; otherwise another one may, and the backend is watched. */
-  writer: HeldWriter<E> | null;
-  unwatch: (() => void) | null;
 }
 
 /**
@@ -35,118 +25,34 @@ export function createStore<E extends EventBody, S extends object>(
   backend: Backend<E, S>,
   { durability = "turn", clock = Date.now }: StoreOptions = {},
 ): EventStore<E, S> {
-  const logs = new Map<string, LiveLog<E>>();
-  const budget = { used: 0 };
-  const atEndOfTick = createTick();
-  let closed = false;
-
+  const live = createLiveLogs<E>(backend, { durability, clock });
+  const requireOpen = (): void => {
+    if (live.isClosed()) throw new StoreError("closed", "the store is closed");
+  };
   const usable = (id: string): void => {
-    if (closed) throw new StoreError("closed", "the store is closed");
+    requireOpen();
     // The id of a live log was checked when the log was opened.
-    if (!logs.has(id)) assertStorableId(id);
+    if (!live.has(id)) assertStorableId(id);
+  };
+  /** Waits for this process's own appends, so that it reads them before the tick is over. A failed write is not in the log. */
+  const written = async (id: string): Promise<void> => {
+    await live
+      .writer(id)
+      ?.written()
+      .catch(() => {});
   };
   const named = (what: string) => (error: unknown) => {
     throw storageError(error, what);
   };
 
-  /** Ends the readers and forgets the log. */
-  const end = (id: string, reason?: unknown): void => {
-    const log = logs.get(id);
-    logs.delete(id);
-    log?.unwatch?.();
-    log?.broadcast.end(reason);
-  };
-
-  /** Waits for this process's own appends, so that it reads them before the tick is over. A failed write is not in the log. */
-  const written = async (id: string): Promise<void> => {
-    await logs
-      .get(id)
-      ?.writer?.written()
-      .catch(() => {});
-  };
-
-  const add = (id: string): LiveLog<E> => {
-    const log: LiveLog<E> = {
-      writer: null,
-      unwatch: null,
-      broadcast: createBroadcast<E>({
-        budget,
-        source: (range, take) => backend.read(id, range, take),
-        lastSeq: () => log.writer?.lastSeq ?? 0,
-        // Records of this process's own writer reach its readers through `publish`, not from here. A stored head above them was written
-        // by another process: this one has lost the session and does not know it yet.
-        storedHead: async () => {
-          const stored = await backend.head(id);
-          return stored > (log.writer?.lastSeq ?? 0) ? stored : 0;
-        },
-        onIdle: () => {
-          if (log.writer === null && logs.get(id) === log) end(id);
-        },
-      }),
-    };
-    logs.set(id, log);
-    return log;
-  };
-
-  const watch = (id: string, log: LiveLog<E>): void => {
-    const { advance, publish } = log.broadcast;
-    log.unwatch = backend.watch(id, {
-      advance,
-      publish,
-      end: (reason) => {
-        if (logs.get(id) === log) end(id, reason);
-      },
-    });
-  };
-
-  const forReading = (id: string): LiveLog<E> => {
-    const known = logs.get(id);
-    if (known !== undefined) return known;
-    const log = add(id);
-    try {
-      watch(id, log);
-    } catch (error) {
-      logs.delete(id);
-      throw storageError(error, `cannot read session ${id}`);
-    }
-    return log;
-  };
-
-  const openWriter = (id: string, held: Held): LogWriter<E> => {
-    const log = logs.get(id) ?? add(id);
-    log.unwatch?.();
-    log.unwatch = null;
-    log.broadcast.advance(held.lastSeq);
-    log.writer = createLogWriter<E>({
-      id,
-      held,
-      durability,
-      clock,
-      atEndOfTick,
-      publish: log.broadcast.publish,
-      onClose() {
-        log.writer = null;
-        if (logs.get(id) !== log) return;
-        if (closed || log.broadcast.readers === 0) return end(id);
-        // The readers stay, and follow the next writer.
-        try {
-          watch(id, log);
-        } catch (error) {
-          end(id, storageError(error, `cannot read session ${id}`));
-        }
-      },
-    });
-    return log.writer;
-  };
-
   return {
     async create(id, summary) {
       usable(id);
-      return openWriter(id, await backend.create(id, summary).catch(named(`cannot create session ${id}`)));
+      return live.openWriter(id, await backend.create(id, summary).catch(named(`cannot create session ${id}`)));
     },
     async open(id) {
       usable(id);
-      return openWriter(id, await backend.claim(id).catch(named(`cannot open session ${id}`)));
+      return live.openWriter(id, await backend.claim(id).catch(named(`cannot open session ${id}`)));
     },
     async copy(from, to, { upTo, summary, added = [] }) {
       usable(from);
@@ -157,11 +63,12 @@ export function createStore<E extends EventBody, S extends object>(
         summary,
         added: (lastSeq, lastTs) => (added.length === 0 ? [] : encodeBatch(added, lastSeq, createStamp(clock, lastTs))),
       };
-      return openWriter(to, await backend.copy(from, to, copied).catch(named(`cannot copy session ${from}`)));
+      return live.openWriter(to, await backend.copy(from, to, copied).catch(named(`cannot copy session ${from}`)));
     },
     async importLog(id, { summary, events = [], records, replace = false, onProgress }) {
       usable(id);
-      const onReplace = replace ? () => end(id) : null;
+      const { copiedBatches, importedBatches } = await import("./imported-batches.js");
+      const onReplace = replace ? () => live.end(id) : null;
       const log = {
         summary,
         batches: records ? copiedBatches(records) : importedBatches(events, clock, onProgress),
@@ -188,7 +95,7 @@ export function createStore<E extends EventBody, S extends object>(
     subscribe(id, options, reader) {
       try {
         usable(id);
-        return forReading(id).broadcast.subscribe(options, reader);
+        return live.forReading(id).broadcast.subscribe(options, reader);
       } catch (error) {
         return refused(error);
       }
@@ -196,7 +103,7 @@ export function createStore<E extends EventBody, S extends object>(
     async lastSeq(id) {
       usable(id);
       await written(id);
-      return logs.get(id)?.writer?.writtenSeq ?? backend.head(id).catch(named(`cannot read session ${id}`));
+      return live.writer(id)?.writtenSeq ?? backend.head(id).catch(named(`cannot read session ${id}`));
     },
     async readSummary(id) {
       usable(id);
@@ -207,71 +114,24 @@ export function createStore<E extends EventBody, S extends object>(
       await backend.writeSummary(id, summary, sync);
     },
     async list(options = {}) {
-      if (closed) throw new StoreError("closed", "the store is closed");
+      requireOpen();
       return backend.list(options);
     },
     async delete(id) {
       usable(id);
-      const writer = logs.get(id)?.writer;
+      const writer = live.writer(id);
       writer?.abandon();
-      if (writer) end(id);
+      if (writer) live.end(id);
       // The backend refuses to delete a log that another process holds; its readers stay then.
       await backend.remove(id).catch(named(`cannot delete session ${id}`));
-      end(id);
+      live.end(id);
     },
     sweep: async () => (await backend.sweep?.()) ?? 0,
     async close() {
-      if (closed) return;
-      closed = true;
-      const results = await Promise.allSettled([...logs.values()].map((log) => log.writer?.close()));
-      for (const id of [...logs.keys()]) end(id);
+      if (live.isClosed()) return;
+      const failed = await live.close();
       await backend.close();
-      const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
     },
   };
-}
-
-// --- internal ---
-
-/** Events between two reports of progress. */
-const SLICE = 256;
-
-/** Backends keep a line verbatim, so a record of another layout gets this layout's line first. */
-async function* copiedBatches<E extends EventBody>(
-  records: AsyncIterable<LogEntry<E>>,
-): AsyncGenerator<readonly Entry<E>[]> {
-  let batch: Entry<E>[] = [];
-  let size = 0;
-  for await (const entry of records) {
-    if (!("line" in entry)) continue;
-    batch.push(withChecksum(entry));
-    size += entry.line.length;
-    if (size < LIMITS.pageBytes) continue;
-    yield batch;
-    batch = [];
-    size = 0;
-  }
-  if (batch.length > 0) yield batch;
-}
-
-async function* importedBatches<E extends EventBody>(
-  events: NonNullable<ImportedLog<E, object>["events"]>,
-  clock: () => number,
-  onProgress?: (written: number) => void,
-): AsyncGenerator<readonly Entry<E>[]> {
-  let time = clock();
-  const stamp = createStamp(() => time);
-  function* encoded(): Generator<Entry<E>> {
-    for (const [index, { event, at }] of events.entries()) {
-      if (index > 0 && index % SLICE === 0) onProgress?.(index);
-      time = at ?? time;
-      yield* encodeBatch([event], index, stamp);
-    }
-  }
-  for (const batch of batches(encoded())) {
-    yield batch;
-    // Other work gets its turn in between, however many events there are.
-    await nextTurn();
-  }
 }

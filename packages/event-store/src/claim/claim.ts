@@ -60,6 +60,11 @@ export function claimUnseen(unseen: string, path: string, heartbeat: Heartbeat):
   return createClaim(path, 1, false);
 }
 
+/** Takes a claim back that was made with `claimUnseen`, before the draft has its name. */
+export function withdrawUnseen(unseen: string): void {
+  unlinkSync(`${unseen}.1`);
+}
+
 /**
  * The holder of the path, or null. That process may be dead.
  *

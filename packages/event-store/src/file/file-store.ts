@@ -11,13 +11,8 @@ import type { EventBody, EventStore, ListedSession, SummaryForm } from "../types
 import { createDiskSync, createOpenFiles } from "./disk.js";
 import { createFollowing } from "./follow.js";
 import { createHeldLog, type HeldLog, type OpenLog } from "./held-log.js";
-import {
-  isSessionDirectory,
-  refuseForeign,
-  removeSessionDirectory,
-  restoreReplaced,
-} from "./index/session-directory.js";
-import { createSessionIndex, type ListWork } from "./index/session-index.js";
+import { isSessionDirectory, refuseForeign, removeSessionDirectory } from "./index/session-directory.js";
+import { createSessionIndex, type ListWork, type SessionIndex } from "./index/session-index.js";
 import { createSummaries, shapedBy } from "./index/summaries.js";
 import type { Chain } from "./segment/chain.js";
 import { inspectLog, type LogEnd } from "./segment/log-end.js";
@@ -69,6 +64,10 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
   const follow = createFollowing<E>();
   const summaries = createSummaries<S>(openFiles, disk);
   const makers = createSessionMakers<E, S>({ openFiles, disk, heartbeat, form });
+  const leftovers = createSweep(async () => {
+    const { sweepHidden } = await import("./sweep.js");
+    return sweepHidden(eventlog, clock(), heartbeat);
+  });
   const holds = new Map<string, HeldLog>();
 
   const existing = (id: string): string => {
@@ -80,6 +79,8 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
   const take = (directory: string): Claim => openFiles.withRoom(() => claim(join(directory, "claim"), { heartbeat }));
 
   const hold = (id: string, log: OpenLog): Held => {
+    // A process that only reads changes nothing.
+    leftovers.start();
     const deps = { id, directory: directoryOf(id), heartbeat, openFiles, disk, clock, onSynced: makers.onSynced };
     const held = createHeldLog(log, { ...deps, onEnd: () => holds.delete(id) });
     holds.set(id, held);
@@ -93,16 +94,15 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     chain.segments.findLast((segment) => segment.header?.birth)?.header?.birth ??
     birthOf(form, shaped(id, summaries.read(directory)));
 
-  /** The summary to list: if its process died during a turn, it still says that the turn runs. */
-  const shown = ({ id, summary }: ListedSession<S>): S => {
-    const unheld = form?.unheld(summary) ?? summary;
-    if (unheld === summary || holds.has(id)) return summary;
+  const maybeHeld = (id: string): boolean => {
     try {
-      return isHeld(join(directoryOf(id), "claim"), heartbeat) ? summary : unheld;
+      return holds.has(id) || isHeld(join(directoryOf(id), "claim"), heartbeat);
     } catch {
-      return summary;
+      return true;
     }
   };
+  const latest = (id: string, time: number): number => Math.max(time, holds.get(id)?.touched ?? 0);
+  const list = createList<S>({ index, maybeHeld, latest, unheld: (summary) => form?.unheld(summary) ?? summary });
 
   /** Throws when the log of a session that had prompts is gone: an empty log would give the same numbers out again. */
   const requireLog = (id: string, { segments, files }: Chain): void => {
@@ -188,32 +188,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       // A session that this process holds exists, so the check is skipped; if it was removed by force, the write fails.
       await summaries.write(holds.has(id) ? directoryOf(id) : existing(id), summary, sync);
     },
-    async list(listOptions) {
-      const ids = index.ids();
-      const { limit, order, after, onUnreadable } = listOptions;
-      // A page ordered by id needs to check only its own rows.
-      const checked = limit === undefined || order === "touched";
-      const start = order === "touched" && after !== undefined ? parsePageEnd(after)[0] : Number.POSITIVE_INFINITY;
-      // Whatever was written since the last refresh stands before this page, which checks its own rows one by one.
-      const isSettled = index.isSettled(start);
-      if (checked && !isSettled) await index.refresh(ids);
-      const latest = (id: string, time: number): number => Math.max(time, holds.get(id)?.touched ?? 0);
-      const work: ListWork = { checked, logBytes: LIMITS.derivedBytes, onUnreadable };
-      const listed = (row: ListedSession<S> | null): ListedSession<S> | null =>
-        row && { id: row.id, summary: shown(row), touched: latest(row.id, row.touched) };
-      const source: RowSource<S> = {
-        touched(id) {
-          const time = index.touched(id, checked);
-          return time === null ? null : latest(id, time);
-        },
-        row(id) {
-          if (isSettled && (index.touched(id, false) ?? Number.POSITIVE_INFINITY) > start) return null;
-          const row = index.row(id, work);
-          return row instanceof Promise ? row.then(listed) : listed(row);
-        },
-      };
-      return pageOf(ids, source, listOptions);
-    },
+    list,
     async remove(id) {
       const directory = directoryOf(id);
       const held = holds.get(id);
@@ -233,7 +208,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       }
     },
     async sweep() {
-      let swept = restoreReplaced(eventlog, clock());
+      let swept = await leftovers.sweep();
       for (const id of index.ids()) {
         try {
           const left = summaries.drafts(directoryOf(id)).length;
@@ -247,8 +222,62 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       return swept;
     },
     async close() {
+      leftovers.stop();
       await summaries.settled();
       heartbeat.stop();
     },
+  };
+}
+
+/** Returns the list of an index. `latest` knows of this process's own writes, `maybeHeld` whether a live process may hold a session. */
+function createList<S extends object>(deps: {
+  readonly index: SessionIndex<S>;
+  readonly latest: (id: string, touched: number) => number;
+  readonly maybeHeld: (id: string) => boolean;
+  readonly unheld: (summary: S) => S;
+}): Backend<EventBody, S>["list"] {
+  const { index, latest, maybeHeld, unheld } = deps;
+  const listed = (row: ListedSession<S> | null): ListedSession<S> | null => {
+    if (row === null) return null;
+    const { id, summary, touched } = row;
+    // If its process died during a turn, the summary still says that the turn runs.
+    const ended = unheld(summary);
+    const shown = ended === summary || maybeHeld(id) ? summary : ended;
+    return { id, summary: shown, touched: latest(id, touched) };
+  };
+  return async (options) => {
+    const ids = index.ids();
+    const { limit, order, after, onUnreadable } = options;
+    // A page ordered by id needs to check only its own rows.
+    const checked = limit === undefined || order === "touched";
+    const start = order === "touched" && after !== undefined ? parsePageEnd(after)[0] : Number.POSITIVE_INFINITY;
+    // Whatever was written since the last refresh stands before this page, which checks its own rows one by one.
+    const isSettled = index.isSettled(start);
+    if (checked && !isSettled) await index.refresh(ids);
+    const work: ListWork = { checked, logBytes: LIMITS.derivedBytes, onUnreadable };
+    const source: RowSource<S> = {
+      touched(id) {
+        const time = index.touched(id, checked);
+        return time === null ? null : latest(id, time);
+      },
+      row(id) {
+        if (isSettled && (index.touched(id, false) ?? Number.POSITIVE_INFINITY) > start) return null;
+        const row = index.row(id, work);
+        return row instanceof Promise ? row.then(listed) : listed(row);
+      },
+    };
+    return pageOf(ids, source, options);
+  };
+}
+
+/** Sweeps now and then, from the start on, besides when it is asked to. */
+function createSweep(sweep: () => Promise<number>) {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    sweep,
+    start(): void {
+      timer ??= setInterval(() => sweep().catch(() => {}), LIMITS.sweepMs).unref();
+    },
+    stop: () => clearInterval(timer),
   };
 }

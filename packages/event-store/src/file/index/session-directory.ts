@@ -45,7 +45,7 @@ export function draftSessionDirectory(directory: string, { replaces = false } = 
     changed,
     /** Renames the draft in one step, after which the session exists. Throws `exists`. */
     publish,
-    /** Replaces a session. The old one is put back when this fails, and by `restoreReplaced` after a crash. */
+    /** Replaces a session. The old one is put back when this fails, and by `sweepHidden` after a crash. */
     async replace() {
       if (entryAt(directory) === undefined) return publish();
       const aside = unseenName(directory, "replaced");
@@ -65,26 +65,10 @@ export function draftSessionDirectory(directory: string, { replaces = false } = 
   };
 }
 
-/** Finishes replacements that a crash interrupted: renames the old session back, or removes it when the new one has its name. Counts both. */
-export function restoreReplaced(eventlog: string, now: number): number {
-  if (entryAt(eventlog) === undefined) return 0;
-  let found = 0;
-  for (const name of readdirSync(eventlog)) {
-    const id = /^\.replaced-(.+)-[0-9a-f]{8}$/.exec(name)?.[1];
-    const aside = join(eventlog, name);
-    // A young one may be in the middle of its replacement.
-    if (id === undefined || now - (entryAt(aside)?.ctimeMs ?? 0) < SETTLED_MS) continue;
-    found++;
-    if (entryAt(join(eventlog, id)) === undefined) renameSync(aside, join(eventlog, id));
-    else discard(aside);
-  }
-  return found;
-}
-
-/** Removes a session in one step: it renames the directory to a hidden name, then deletes the files, which takes longer. */
-export async function removeSessionDirectory(directory: string): Promise<void> {
+/** Removes a session, which may have another path than its own, in one step: renames it to a hidden name, then deletes the files. */
+export async function removeSessionDirectory(path: string, directory = path): Promise<void> {
   const doomed = unseenName(directory, "deleted");
-  renameSync(directory, doomed);
+  renameSync(path, doomed);
   await rm(doomed, { recursive: true, force: true });
 }
 
@@ -98,7 +82,6 @@ export function refuseForeign(directory: string): void {
 
 // --- internal ---
 
-const SETTLED_MS = 60_000;
 const OWN_NAME =
   /^(?:event-\d+-[0-9a-f]{8}\.(?:nd)?json|(?:summary\.json|claim)(?:\.tmp-[0-9a-f]+)?|claim\.\d+|\.DS_Store|\.nfs\w+)$/;
 
@@ -112,7 +95,7 @@ function entryAt(path: string): Stats | undefined {
   }
 }
 
-/** A hidden name that no list shows. */
+/** A hidden name that no list shows; `sweepHidden` knows what to do with each. */
 function unseenName(directory: string, why: "new" | "deleted" | "replaced"): string {
   return join(dirname(directory), `.${why}-${basename(directory)}-${randomUUID().slice(-8)}`);
 }

@@ -13,6 +13,8 @@ import { replayOf } from "../segment/replay-log.js";
 import { readIndexFile, writeIndexFile } from "./index-file.js";
 import { asObject, parseSummary, shapedBy } from "./summaries.js";
 
+export type SessionIndex<S extends object> = ReturnType<typeof createSessionIndex<EventBody, S>>;
+
 /** The work that one list may do. */
 export interface ListWork {
   /** True when the rows were refreshed, so that none is checked again. */
