@@ -6,6 +6,7 @@ import {
   change,
   Decision,
   EngineOption,
+  FileChange,
   type Json,
   json,
   Location,
@@ -120,7 +121,7 @@ export const metadata = {
     size: count,
   }),
   /** A tool changed a file. */
-  file_edit: v.object({ path: text, diff: text, change: v.picklist(["add", "update", "delete"]) }),
+  file_edit: v.object({ path: text, diff: text, change: FileChange }),
   /** A tool opened a file, so that an editor can follow. */
   file_open: v.object({ path: text, line: v.optional(count) }),
   /** A call's output is in a terminal of the client. */

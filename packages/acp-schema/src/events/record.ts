@@ -1,5 +1,6 @@
 /** Defines the record, which is the same in memory, on disk and in the `data:` of a session's event stream. */
 import * as v from "valibot";
+import { count, ordinal } from "../define/scalar.js";
 import { type Metadata, metadata, type RecordType } from "./metadata.js";
 
 /** An event of an agent: a type and its metadata. The session adds the other fields of a record. */
@@ -17,10 +18,10 @@ export type RecordOf<T extends RecordType> = Extract<SessionRecord, { type: T }>
 // @__NO_SIDE_EFFECTS__
 export function recordEntries<T extends RecordType>(type: T) {
   return {
-    seq: v.pipe(v.number(), v.integer(), v.minValue(1)),
+    seq: ordinal,
     id: v.pipe(v.string(), v.regex(/^evt-[0-9a-f]{8}$/)),
     type: v.literal(type),
-    turn: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+    turn: v.nullable(count),
     origin: v.optional(v.string()),
     metadata: metadata[type],
     ts: v.pipe(v.string(), v.isoTimestamp()),

@@ -63,6 +63,8 @@ export type EngineOption = v.InferOutput<typeof EngineOption>;
 export const ResolvedBy = v.picklist(["client", "rule", "timeout", "cancel", "eviction"]);
 export type ResolvedBy = v.InferOutput<typeof ResolvedBy>;
 
+export const FileChange = v.picklist(["add", "update", "delete"]);
+
 export const FileOutcome = v.object({
   path: text,
   outcome: v.picklist(["restored", "deleted", "created", "conflict", "skipped", "unchanged"]),

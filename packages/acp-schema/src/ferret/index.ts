@@ -1,12 +1,12 @@
 /** `@chimera/acp-schema/ferret`: ferret's native dialect. Has only definitions that differ from otter's; the method tables are complete. */
 import * as v from "valibot";
 import { methodsOf } from "../define/method.js";
+import { count, ordinal, text } from "../define/scalar.js";
 import { json, type ObjectOf, plain, variant } from "../define/shape.js";
 import { metadata } from "../events/metadata.js";
 import { Decision, Risk, StopReason } from "../events/value.js";
 import * as otter from "../otter/index.js";
 
-const text = v.string();
 const sessionId = v.string();
 
 // The handshake of ferret: otter's with more capabilities, for which an editor can show controls.
@@ -61,7 +61,7 @@ export const BridgeStatusResponse = v.variant("attached", [
     state: v.string(),
     remoteUrl: v.string(),
     uiUrl: v.nullable(v.string()),
-    lastEventId: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+    lastEventId: v.nullable(count),
   })),
 ]);
 export type BridgeStatusResponse = v.InferOutput<typeof BridgeStatusResponse>;
@@ -156,7 +156,7 @@ export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
 
 const frame = {
   sessionId: text,
-  eventId: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  eventId: ordinal,
   update: SessionUpdate,
 };
 

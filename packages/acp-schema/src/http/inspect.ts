@@ -1,9 +1,8 @@
 /** Reads of a session besides its records: files of its workspace, changes of each turn, attached clients, and search. */
 import * as v from "valibot";
-import { count, text } from "../define/scalar.js";
+import { count, moment, text } from "../define/scalar.js";
 import { plain, variant } from "../define/shape.js";
-
-const moment = v.string();
+import { FileChange } from "../events/value.js";
 
 /** The query of `GET /sessions/{id}/files`: a path in the session's directory, by default the directory itself. */
 export const FilesQuery = plain(() => ({ path: v.optional(text) }));
@@ -49,9 +48,7 @@ export const ChangesReply = plain(() => ({
       turn: count,
       snap_id: text,
       changed: moment,
-      files: v.array(
-        plain(() => ({ path: text, change: v.picklist(["add", "update", "delete"]), diff: v.optional(text) })),
-      ),
+      files: v.array(plain(() => ({ path: text, change: FileChange, diff: v.optional(text) }))),
     })),
   ),
 }));

@@ -1,14 +1,12 @@
 /** Sessions over HTTP: `/sessions` and `/session`, which share handlers but have different bodies. */
 import * as v from "valibot";
-import { count, text } from "../define/scalar.js";
+import { count, moment, ordinal, text } from "../define/scalar.js";
 import { json, plain, record, variant } from "../define/shape.js";
-import { Decision, FileOutcome, PermissionRequest, QuestionAsked } from "../events/value.js";
+import { Decision, FileChange, FileOutcome, PermissionRequest, QuestionAsked } from "../events/value.js";
 import { Content, settings } from "./settings.js";
 
 /** Seconds since 1970, as a fraction. */
 const epochSeconds = v.number();
-/** ISO 8601 in UTC. */
-const moment = v.string();
 const running = v.picklist(["running", "queued"]);
 const flag = v.picklist(["true", "false"]);
 /** An integer in a query. */
@@ -20,7 +18,7 @@ export const CreateRunningSessionBody = plain(() => ({
   content: v.optional(Content),
   ...settings(),
   effort: v.optional(v.picklist(["default", "off", "low", "medium", "high"])),
-  max_steps: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  max_steps: v.optional(ordinal),
   cwd: v.optional(text),
   allowed_tools: v.optional(v.array(text)),
   persist: v.optional(v.boolean()),
@@ -205,11 +203,9 @@ export const ToolApproveBody = plain(() => ({
 export const ToolApproveReply = plain(() => ({ resolved: v.literal(true), approved: v.boolean() }));
 export type ToolApproveReply = v.InferOutput<typeof ToolApproveReply>;
 
-const FileChangeKind = v.picklist(["add", "update", "delete"]);
-
 /** `POST /sessions/{id}/undo` and `/redo`: one turn by default. `force` also overwrites files in conflict. */
 export const RewindBody = plain(() => ({
-  steps: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  steps: v.optional(ordinal),
   force: v.optional(v.boolean()),
   dry_run: v.optional(v.boolean()),
 }));
@@ -229,7 +225,7 @@ export const Snapshot = plain(() => ({
   snap_id: text,
   turn: v.nullable(count),
   timestamp: text,
-  files: v.array(plain(() => ({ path: text, change: FileChangeKind }))),
+  files: v.array(plain(() => ({ path: text, change: FileChange }))),
   skipped: record(text),
 }));
 export type Snapshot = v.InferOutput<typeof Snapshot>;
@@ -241,7 +237,7 @@ export type SnapshotsReply = v.InferOutput<typeof SnapshotsReply>;
 /** `GET /sessions/{id}/snapshots/{snap}/diff`: unified diffs of the turn's changes. */
 export const SnapshotDiffReply = plain(() => ({
   snap_id: text,
-  files: v.array(plain(() => ({ path: text, change: FileChangeKind, diff: text }))),
+  files: v.array(plain(() => ({ path: text, change: FileChange, diff: text }))),
 }));
 export type SnapshotDiffReply = v.InferOutput<typeof SnapshotDiffReply>;
 

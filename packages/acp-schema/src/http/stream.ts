@@ -1,11 +1,9 @@
 /** The `data:` of server-sent events. `/sessions/{id}/events` sends log records (see `../events`) and one `end`. */
 import * as v from "valibot";
-import { text } from "../define/scalar.js";
+import { count, ordinal, text } from "../define/scalar.js";
 import { json, plain } from "../define/shape.js";
 import { Notice, Risk, ToolContent } from "../events/value.js";
 import { SessionRow } from "./session.js";
-
-const seq = v.pipe(v.number(), v.integer(), v.minValue(1));
 
 /**
  * The query of `/sessions/{id}/events`. `turn` begins with the prompt of that turn, unless `Last-Event-ID` names a place. `until` says when
@@ -47,7 +45,7 @@ export const Loss = plain(() => ({
   turn: v.null(),
   metadata: Notice,
   /** The numbers of the records. */
-  missing: plain(() => ({ first: seq, last: seq })),
+  missing: plain(() => ({ first: ordinal, last: ordinal })),
 }));
 export type Loss = v.InferOutput<typeof Loss>;
 
@@ -59,7 +57,7 @@ export const sessionStream = {
     message_id: v.nullable(text),
     type: text,
     data: json(),
-    turn: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+    turn: v.nullable(count),
     /** Seconds since 1970. */
     timestamp: v.number(),
     /** The same time as text. */

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { ContentBlock } from "../acp/content.js";
 import { jsonRpcCodes } from "../acp/error.js";
 import { methodsOf } from "../define/method.js";
+import { count, ordinal, text } from "../define/scalar.js";
 import { json, lenient, plain, variant } from "../define/shape.js";
 import type { RecordType } from "../events/metadata.js";
 import { recordEntries } from "../events/record.js";
@@ -11,9 +12,7 @@ import { SessionDetail } from "../http/session.js";
 
 export { strict } from "../define/mode.js";
 
-const text = v.string();
 const sessionId = v.string();
-const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 // Errors of the native dialects.
 
@@ -271,7 +270,7 @@ export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
 /** `eventId` counts this dialect's updates of a session from 1 without gaps. */
 export const SessionNotification = plain(() => ({
   sessionId: text,
-  eventId: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  eventId: ordinal,
   update: SessionUpdate,
 }));
 
