@@ -45,7 +45,7 @@ export function acpRoutes({ deps, streams, onClose }: RouteDeps) {
           throw new HttpError(400, "already_initialized", "initialize begins a connection, so it may not name one");
         const { id, channel } = require().create(c.get("caller"));
         const answer = channel.next();
-        channel.receive(text);
+        channel.receive(text, message);
         c.header(CONNECTION, id);
         return c.body(await answer, 200, { "Content-Type": "application/json" });
       }
@@ -56,7 +56,7 @@ export function acpRoutes({ deps, streams, onClose }: RouteDeps) {
       );
       const key = keyOf(c);
       const id = message.kind === "request" ? message.idText : "";
-      if (connection.isNew(key, id)) connection.channel.receive(keyed(text, message, key));
+      if (connection.isNew(key, id)) connection.channel.receive(keyed(text, message, key), message);
       return c.body(null, 202);
     },
     "GET /acp": async (c) => {

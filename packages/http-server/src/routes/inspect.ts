@@ -45,7 +45,6 @@ export function inspectRoutes({ deps, openSession, streams, clock }: RouteDeps) 
     },
     "GET /search": async (c) => {
       const { q, limit, since } = readQuery(c, "GET /search");
-      if (q.trim() === "") throw new HttpError(400, "invalid_query", "q: say what to look for");
       return withReports(async ({ parseLimit, parseSince, searchSessions }) => {
         const from = parseSince(since, clock());
         const { sessions: rows } = await sessions.list({
