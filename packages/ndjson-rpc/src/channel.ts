@@ -87,6 +87,23 @@ export function streamChannel(
   };
 }
 
+/**
+ * Back-pressure for a channel: those who want to send wait in `drained` until there is room. Call `settle` when that may be so.
+ *
+ * @example
+ * const { drained, settle } = createBackPressure(() => buffered < 1024 * 1024);
+ */
+export function createBackPressure(hasRoom: () => boolean) {
+  const waiting: (() => void)[] = [];
+  return {
+    drained: (): Promise<void> =>
+      hasRoom() ? Promise.resolve() : new Promise((resolve) => void waiting.push(resolve)),
+    settle(): void {
+      if (hasRoom()) for (const resolve of waiting.splice(0)) resolve();
+    },
+  };
+}
+
 // --- internal ---
 
 const WRITE_AT = 64 * 1024;
@@ -102,7 +119,7 @@ function createOutbox(
   let scheduled = false;
   let inFlight = 0;
   let ended = false;
-  let waiting: Array<() => void> = [];
+  const { drained, settle } = createBackPressure(() => ended || queued + inFlight < highWaterBytes);
 
   function flush(): void {
     scheduled = false;
@@ -117,14 +134,6 @@ function createOutbox(
       if (error) fail();
       else settle();
     });
-  }
-
-  function settle(): void {
-    if (waiting.length > 0 && (ended || queued + inFlight < highWaterBytes)) {
-      const ready = waiting;
-      waiting = [];
-      for (const resolve of ready) resolve();
-    }
   }
 
   function fail(): void {
@@ -158,12 +167,7 @@ function createOutbox(
       return queued + inFlight;
     },
     /** Resolves once the buffer is below the high-water mark, or the output is gone. */
-    drained(): Promise<void> {
-      if (ended || queued + inFlight < highWaterBytes) return Promise.resolve();
-      return new Promise((resolve) => {
-        waiting.push(resolve);
-      });
-    },
+    drained,
     /** Writes the queued lines, ends the output, and resolves when the output has taken them all or failed. */
     close(): Promise<void> {
       if (ended) return Promise.resolve();

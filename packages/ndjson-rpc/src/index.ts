@@ -1,6 +1,13 @@
 // The public API: JSON-RPC 2.0 over newline-delimited streams.
 
-export { type InputStream, type LineChannel, type LineSubject, type OutputStream, streamChannel } from "./channel.js";
+export {
+  createBackPressure,
+  type InputStream,
+  type LineChannel,
+  type LineSubject,
+  type OutputStream,
+  streamChannel,
+} from "./channel.js";
 export {
   type CloseReason,
   type Connection,

@@ -11,7 +11,7 @@ import {
   type MessageReader,
   type MessageWriter,
 } from "vscode-jsonrpc/node";
-import { type InputStream, type LineChannel, type OutputStream, streamChannel } from "./channel.js";
+import { createBackPressure, type InputStream, type LineChannel, type OutputStream, streamChannel } from "./channel.js";
 import { encodeError, type Frame, type InvalidFrame } from "./frame.js";
 import { frameOf, type Line } from "./frame-reader.js";
 import { defaultLimits, type Limits } from "./limits.js";
@@ -30,15 +30,11 @@ export function messageChannel(
 ): LineChannel {
   let buffered = 0;
   let last: Promise<unknown> = Promise.resolve();
-  const waiting: (() => void)[] = [];
   let held: string[] | null = null;
   let isClosed = false;
   let take: (line: Line) => void = () => {};
   let done: Parameters<LineChannel["onClose"]>[0] = () => {};
-  const settle = () => {
-    if (!isClosed && buffered >= highWaterBytes) return;
-    for (const resolve of waiting.splice(0)) resolve();
-  };
+  const { drained, settle } = createBackPressure(() => isClosed || buffered < highWaterBytes);
   const fail = () => {
     isClosed = true;
     buffered = 0;
@@ -57,8 +53,7 @@ export function messageChannel(
     get bufferedBytes() {
       return buffered;
     },
-    drained: () =>
-      isClosed || buffered < highWaterBytes ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
+    drained,
     pause(on) {
       if (on) {
         held ??= [];

@@ -1,19 +1,17 @@
 /** A channel over a WebSocket: one message a text frame. */
-import { frameOf, type Line, type LineChannel } from "@chimera/ndjson-rpc";
+import { createBackPressure, frameOf, type Line, type LineChannel } from "@chimera/ndjson-rpc";
 import type { WebSocket } from "ws";
 import { LIMITS } from "../limits.js";
 
 export function socketChannel(socket: WebSocket): LineChannel {
   let inFlight = 0;
-  const waiting: (() => void)[] = [];
   let take: (line: Line) => void = () => {};
   let done: Parameters<LineChannel["onClose"]>[0] = () => {};
   let isGreeted = false;
   let isHeard = true;
-  const settle = () => {
-    if (socket.readyState === socket.OPEN && inFlight >= LIMITS.acpHighBytes) return;
-    for (const resolve of waiting.splice(0)) resolve();
-  };
+  const { drained, settle } = createBackPressure(
+    () => socket.readyState !== socket.OPEN || inFlight < LIMITS.acpHighBytes,
+  );
   const watch = setInterval(() => {
     if (!isHeard) return socket.terminate();
     isHeard = false;
@@ -53,10 +51,7 @@ export function socketChannel(socket: WebSocket): LineChannel {
     get bufferedBytes() {
       return inFlight;
     },
-    drained() {
-      if (socket.readyState !== socket.OPEN || inFlight < LIMITS.acpHighBytes) return Promise.resolve();
-      return new Promise((resolve) => waiting.push(resolve));
-    },
+    drained,
     pause: (on) => (on ? socket.pause() : socket.resume()),
     onLine(given) {
       take = given;

@@ -2,7 +2,7 @@
  * A channel over HTTP: what the client posts comes in, what it is sent leaves on event streams, one for each session and one for the rest.
  * A stream that ends loses nothing: frames of a record carry its number, and a stream that names one has the log read again from there.
  */
-import { frameOf, type LineChannel, type Frame as Message } from "@chimera/ndjson-rpc";
+import { createBackPressure, frameOf, type LineChannel, type Frame as Message } from "@chimera/ndjson-rpc";
 import { LIMITS } from "../limits.js";
 import type { Sink } from "../stream/sink.js";
 
@@ -185,16 +185,12 @@ function createQueue(onOverflow: () => void) {
   let sink: Sink | null = null;
   /** The stream that is written to now. A stream that was replaced may still finish a write. */
   let writing: Sink | null = null;
-  const waiting: (() => void)[] = [];
   let isClosed = false;
+  const { drained, settle } = createBackPressure(() => isClosed || bytes < LIMITS.acpHighBytes);
 
   const hold = (given: Frame[]): void => {
     frames = given;
     bytes = given.reduce((sum, { line }) => sum + line.length, 0);
-  };
-  const settle = (): void => {
-    if (!isClosed && bytes >= LIMITS.acpHighBytes) return;
-    for (const resolve of waiting.splice(0)) resolve();
   };
   /** What was sent in one tick leaves in one piece. */
   const pump = async (): Promise<void> => {
@@ -235,10 +231,7 @@ function createQueue(onOverflow: () => void) {
       sink = null;
       return true;
     },
-    drained(): Promise<void> {
-      if (isClosed || bytes < LIMITS.acpHighBytes) return Promise.resolve();
-      return new Promise((resolve) => waiting.push(resolve));
-    },
+    drained,
     async close(): Promise<void> {
       isClosed = true;
       await pump();
