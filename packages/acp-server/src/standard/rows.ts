@@ -99,6 +99,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     await clientSessions.close(sessionId, how);
     commands.forget(sessionId);
     shows.forget(sessionId);
+    return {};
   };
 
   return rowsOf(SHAPES, METHODS, {
@@ -167,14 +168,8 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       answerOpened(request, child, { sessionId: child.id });
       return deferred;
     },
-    "session/close": async ({ sessionId }) => {
-      await close(sessionId, "close");
-      return {};
-    },
-    "session/delete": async ({ sessionId }) => {
-      await close(sessionId, "delete");
-      return {};
-    },
+    "session/close": ({ sessionId }) => close(sessionId, "close"),
+    "session/delete": ({ sessionId }) => close(sessionId, "delete"),
     "session/prompt": ({ sessionId, prompt, _meta }, request) => {
       const asked = _meta?.[REQUEST_ID];
       const key = typeof asked === "string" && asked.length <= LONGEST_KEY ? asked : undefined;
