@@ -1,29 +1,26 @@
 /** The engines of a program: the built-in one, and every ACP agent that the person has configured or that is installed here. */
 
-import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter } from "node:path";
 import type { AcpEngine } from "@chimera/acp-engine";
 import type { Agent } from "@chimera/acp-schema/agent";
 import { ENGINE_OPTION } from "@chimera/acp-schema/conversation";
 import type { EnginesReply } from "@chimera/acp-schema/http";
 import { opening } from "@chimera/acp-schema/outbox";
-import { quoteWord } from "@chimera/acp-schema/text";
 import type { SessionOption } from "@chimera/acp-server";
-import type { Confine } from "@chimera/agent";
 import { SessionError } from "@chimera/session";
 import { UsageError } from "./command/usage-error.js";
 import type { ConfigValues } from "./config/keys.js";
 import type { EngineSetting } from "./config/kind.js";
-import type { Log } from "./log/log.js";
-import type { Profile } from "./profile.js";
+import type { EngineRow, EngineSurroundings } from "./open-engine.js";
 
 /** The name of the built-in engine. */
 export const BUILT_IN = "chimera";
 /** The name of the engine that `--engine-command` gives. */
 const UNNAMED = "command";
 
-/** A row with a command, and the npm package that installs the command. */
-type Preset = EngineSetting & { readonly command: string; readonly package?: string };
+/** A row with a command, and the npm package that installs it. */
+type Preset = EngineSetting & { readonly command: string; readonly package: string };
 
 /** How to start well-known agents where they are installed. */
 const PRESETS: Readonly<Record<string, Preset>> = {
@@ -76,15 +73,12 @@ export interface Engines {
   close(): Promise<void>;
 }
 
-export function createEngines(options: {
+export interface EnginesOptions extends EngineSurroundings {
   readonly values: Pick<ConfigValues, "engine" | "engine_command" | "engines">;
-  readonly env: NodeJS.ProcessEnv;
   readonly home: string;
-  readonly profile: Profile;
-  readonly log: Log;
-  /** The confinement of a program's extensions, loaded with the first engine. */
-  readonly confine: () => Promise<Confine | undefined>;
-}): Engines {
+}
+
+export function createEngines(options: EnginesOptions): Engines {
   const { values, env, home, profile, log } = options;
   const rows = engineRows(values, env, home);
   const opened = new Map<string, Promise<AcpEngine>>();
@@ -92,7 +86,7 @@ export function createEngines(options: {
   const open = async (name: string): Promise<AcpEngine> => {
     const row = rows.find((one) => one.name === name);
     if (!row) throw new UsageError(`there is no engine ${JSON.stringify(name)}; ${namesOf(rows)}`);
-    const engine = opened.get(name) ?? openEngine(row, options);
+    const engine = opened.get(name) ?? import("./open-engine.js").then(({ openEngine }) => openEngine(row, options));
     opened.set(name, engine);
     // After a failure, the next turn tries again.
     engine.catch(() => opened.delete(name));
@@ -159,24 +153,12 @@ export function engineNames(values: Pick<ConfigValues, "engines" | "engine_comma
 
 // --- internal ---
 
-/** An ACP agent as a program to start. */
-interface EngineRow extends Required<Omit<EngineSetting, "auth" | "state">> {
-  readonly name: string;
-  readonly auth: string | null;
-  readonly state: string | null;
-  /** Whether its program can be found here. */
-  readonly installed: boolean;
-}
-
 /** The programs that can run turns: the presets with what a person's rows change, the other rows, and the command without a name. */
 function programsOf({ engines, engine_command }: Pick<ConfigValues, "engines" | "engine_command">) {
-  const named = new Map<string, Preset>(Object.entries(PRESETS));
+  const named = new Map<string, EngineSetting & { readonly command: string }>(Object.entries(PRESETS));
   for (const [name, row] of Object.entries(engines)) {
     const command = row.command ?? named.get(name)?.command;
-    if (command === undefined)
-      throw new UsageError(
-        `the engine ${name} of the configuration needs a command, because it is not a well-known one`,
-      );
+    if (command === undefined) throw new UsageError(`the engine ${name} needs a command, as no well-known one does`);
     named.set(name, { ...named.get(name), ...row, command });
   }
   if (engine_command !== null) {
@@ -196,6 +178,7 @@ function engineRows(values: Parameters<typeof programsOf>[0], env: NodeJS.Proces
     auth: row.auth ?? null,
     state: row.state?.replace(/^~(?=\/)/, home) ?? null,
     installed: isInstalled(row.command, env["PATH"] ?? ""),
+    package: PRESETS[name]?.command === row.command ? PRESETS[name].package : null,
   }));
 }
 
@@ -216,65 +199,4 @@ function isInstalled(command: string, path: string): boolean {
       return false;
     }
   });
-}
-
-async function openEngine(
-  row: EngineRow,
-  { env, profile, log, confine }: Parameters<typeof createEngines>[0],
-): Promise<AcpEngine> {
-  if (!row.installed) throw new UsageError(whyMissing(row));
-  const [{ createAcpEngine }, { cleanEnvironment, spawnGroup }, bounds] = await Promise.all([
-    import("@chimera/acp-engine"),
-    import("@chimera/agent/tools"),
-    confine(),
-  ]);
-  const passed = row.passEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
-  return createAcpEngine({
-    name: row.name,
-    command: row.command,
-    args: row.args,
-    env: { ...cleanEnvironment(env), ...Object.fromEntries(passed), ...row.env },
-    ...(row.auth !== null && { auth: row.auth }),
-    client: { name: profile.name, title: profile.title, version: profile.version },
-    onTrouble: (text) => log.info("an engine says", { engine: row.name, text }),
-    async start(program) {
-      const line = [program.command, ...program.args].map(quoteWord).join(" ");
-      // A sandbox can open only an existing directory to the agent.
-      if (bounds && row.state !== null) mkdirSync(row.state, { recursive: true, mode: 0o700 });
-      const workspace = { cwd: program.cwd, directories: [], ...(row.state !== null && { own: row.state }) };
-      const within = await bounds?.({
-        command: `exec ${line}`,
-        cwd: program.cwd,
-        workspace,
-        env: program.env,
-        network: true,
-      });
-      if (within && "refused" in within) throw new Error(within.refused);
-      const target = within ?? { file: program.command, args: program.args, env: program.env };
-      const group = spawnGroup(target.file, target.args, { cwd: program.cwd, ...target, input: true, lifeline: true });
-      const { child } = group;
-      const gone = new Promise<string>((resolve) => {
-        child.once("error", (error) => resolve(error.message));
-        child.once("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
-      }).finally(() => within?.release?.());
-      child.stdin?.on("error", () => {});
-      return {
-        pid: child.pid,
-        stdin: child.stdin!,
-        stdout: child.stdout!,
-        stderr: child.stderr!,
-        gone,
-        end: group.end,
-      };
-    },
-  });
-}
-
-function whyMissing({ name, command }: EngineRow): string {
-  const preset = PRESETS[name];
-  const how =
-    preset?.command === command
-      ? `npm install -g ${preset.package}`
-      : "install it, or name another command in the configuration";
-  return `the engine ${name} runs ${command}, which is not installed: ${how}`;
 }
