@@ -63,7 +63,7 @@ export async function listen(
       typeof app === "function" ? app(server) : app,
       import("./serve-app.js"),
     ]);
-    const served = await serveApp(server, loaded, { isPrivate: options.path !== undefined, unanswered });
+    const served = serveApp(server, loaded, { isPrivate: options.path !== undefined, unanswered });
     answer = served.answer;
     return served;
   };

@@ -1,5 +1,6 @@
 /** Has a Node server answer with an app. Loaded with the app, after the port is bound. */
 import type { RequestListener, Server, ServerResponse } from "node:http";
+import { getRequestListener, RequestError } from "@hono/node-server";
 import { serveOtherProtocols } from "./other-protocols.js";
 import { headersFor, refuse } from "./outside-app.js";
 import { answerMalformed, refusalOf } from "./unreadable.js";
@@ -8,12 +9,11 @@ export interface Servable {
   fetch(request: Request, env: never): Response | Promise<Response>;
 }
 
-export async function serveApp(
+export function serveApp(
   server: Server,
   app: Servable,
   { isPrivate, unanswered }: { readonly isPrivate: boolean; readonly unanswered: ReadonlySet<ServerResponse> },
 ) {
-  const { getRequestListener, RequestError } = await import("@hono/node-server");
   const fetch = (request: Request, env: object) =>
     app.fetch(request, (isPrivate ? { ...env, isPrivate } : env) as never);
   const serve = getRequestListener(fetch, {
