@@ -190,3 +190,23 @@ test("a conversation stays at its end through new turns and questions, until the
   await page.locator(".turn").getByText("Written.").nth(2).waitFor();
   expect(await toEnd()).toBeGreaterThan(300);
 });
+
+test("a prompt keeps its lines, and the menu closes by Escape and by a press elsewhere", browser, async () => {
+  const { signIn } = await servePage([{ steps: [{ reply: [{ text: "Seen." }] }] }]);
+  const window = await open(signIn);
+  const { page } = window;
+  await startSession(window, "one line\nand another");
+  await page.locator(".turn").getByText("Seen.").waitFor();
+  expect((await page.locator(".item.prompt").innerText()).trim()).toBe("one line\nand another");
+  const more = page.getByLabel("More");
+  const rename = page.getByRole("button", { name: "Rename" });
+  await more.click();
+  await rename.waitFor();
+  await page.keyboard.press("Escape");
+  await rename.waitFor({ state: "hidden" });
+  await more.click();
+  await rename.waitFor();
+  await page.locator(".turn").getByText("Seen.").click();
+  await rename.waitFor({ state: "hidden" });
+  expect(await window.problems()).toEqual([]);
+});

@@ -1,12 +1,12 @@
 /** The actions on a session besides prompts: name it, fork it, save its transcript, delete it. */
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { attempt, client } from "../server/client.js";
 import { go } from "./route.js";
 
 const FORMATS = [
-  ["html", "text/html"],
-  ["md", "text/markdown"],
-  ["json", "application/json"],
+  ["html", "HTML", "text/html"],
+  ["md", "Markdown", "text/markdown"],
+  ["json", "JSON", "application/json"],
 ] as const;
 
 export function SessionMenu({
@@ -23,6 +23,13 @@ export function SessionMenu({
   const close = () => {
     if (menu.current) menu.current.open = false;
   };
+  useEffect(() => {
+    const pressed = ({ target }: Event) => {
+      if (!menu.current?.contains(target as Node)) close();
+    };
+    document.addEventListener("pointerdown", pressed);
+    return () => document.removeEventListener("pointerdown", pressed);
+  }, []);
   const save = async (format: (typeof FORMATS)[number][0], type: string) => {
     close();
     // A link would not send the token.
@@ -46,7 +53,15 @@ export function SessionMenu({
     if (gone) go({ view: "sessions" });
   };
   return (
-    <details class="menu" ref={menu}>
+    <details
+      class="menu"
+      ref={menu}
+      onKeyDown={({ key }) => {
+        if (key !== "Escape") return;
+        close();
+        menu.current?.querySelector("summary")?.focus();
+      }}
+    >
       <summary aria-label="More">⋯</summary>
       <div class="inside">
         <form
@@ -64,9 +79,9 @@ export function SessionMenu({
         <button type="button" onClick={() => void fork()}>
           Fork
         </button>
-        {FORMATS.map(([format, type]) => (
+        {FORMATS.map(([format, name, type]) => (
           <button type="button" key={format} onClick={() => void save(format, type)}>
-            Transcript as {format}
+            Transcript as {name}
           </button>
         ))}
         <button type="button" class="danger" onClick={() => void remove()}>
