@@ -1,4 +1,5 @@
 /** A request's JSON body: bounded, of the right type, and what the route's schema says. */
+import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { type ErrorCode, type RouteName, routes } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
@@ -131,8 +132,9 @@ function textOf(bytes: ArrayBuffer | Uint8Array): string {
 async function readWhole(c: Context<AppEnv>, limit: number): Promise<ArrayBuffer | Uint8Array> {
   const declared = c.req.header("content-length");
   if (declared !== undefined) {
-    if (Number(declared) > limit) throw tooLarge(limit);
-    return c.req.arrayBuffer();
+    const length = Number(declared);
+    if (length > limit) throw tooLarge(limit);
+    return arrived(c.env?.incoming, length) ?? c.req.arrayBuffer();
   }
   const body = c.req.raw.body;
   if (!body) return new Uint8Array();
@@ -144,6 +146,11 @@ async function readWhole(c: Context<AppEnv>, limit: number): Promise<ArrayBuffer
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** A short body that came with its headers, taken at once: a stream takes longer to begin and to end than to read. Null for any other. */
+function arrived(incoming: IncomingMessage | undefined, length: number): Buffer | null {
+  return incoming?.complete && length > 0 && incoming.readableLength === length ? incoming.read() : null;
 }
 
 function tooLarge(limit: number): HttpError {
