@@ -124,7 +124,9 @@ function parseArgs(text: string): { args: Record<string, unknown>; problem?: str
   }
   if (text.trim() === "") return { args: {} };
   try {
-    const value: unknown = JSON.parse(text);
+    const said: unknown = JSON.parse(text);
+    // Some models encode the arguments twice.
+    const value = typeof said === "string" ? (parseObject(said) ?? said) : said;
     if (!isJsonObject(value)) return { args: {}, problem: "The arguments must be a JSON object." };
     const problem = excessIn(value);
     return problem === undefined ? { args: value } : { args: {}, problem };

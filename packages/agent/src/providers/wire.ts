@@ -125,8 +125,7 @@ async function* readReply(
       return;
     }
     const before = reply.count;
-    const event = parse(data);
-    if (typeof event === "object" && event !== null) exchange.read(event, reply);
+    for (const event of eventsIn(data)) if (typeof event === "object" && event !== null) exchange.read(event, reply);
     if (shortcut.hopeful) shortcut.learn(data, reply.onlySince(before));
   };
   const row = FRAMINGS[framing];
@@ -141,6 +140,8 @@ async function* readReply(
       if (events.done) break;
     }
     if (!reply.closed && !events.done) events.end();
+    // The vendor says that the reply is complete, and has given no reason for its end.
+    if (events.done && events.count > 0 && !reply.whole) reply.stop("end");
   } catch (error) {
     // Ignore a lost connection after the stop event, because the reply is complete.
     if (!reply.whole || !isAgentError(error) || !LOST.has(error.code)) throw error;
@@ -149,10 +150,13 @@ async function* readReply(
   yield reply.takeLast();
 }
 
-function parse(data: string): unknown {
+/** The value of an event; several if a server put no empty line between them. */
+function eventsIn(data: string): unknown[] {
   try {
-    return JSON.parse(data);
+    return [JSON.parse(data)];
   } catch (cause) {
+    const values = data.includes("\n") ? data.split("\n").map(parseJson) : [undefined];
+    if (!values.includes(undefined)) return values;
     throw badReply(`the model sent an event that is not JSON: ${startOf(data, 200)}`, cause);
   }
 }
@@ -196,12 +200,13 @@ async function streamed(post: Post, request: PostRequest, { isStream }: FramingR
 function createCutter({ begins, endMark, open }: FramingRow, take: (data: string) => void) {
   let opening = "";
   let length = 0;
-  let isHeard = false;
+  let count = 0;
   let isDone = false;
   const parser = open((data) => {
-    isHeard = true;
-    isDone ||= data === endMark;
-    if (isDone) return;
+    isDone ||= data.trim() === endMark;
+    // Some servers send an event without data to keep the connection alive.
+    if (isDone || data.trim() === "") return;
+    count += 1;
     try {
       take(data);
     } catch (error) {
@@ -225,11 +230,15 @@ function createCutter({ begins, endMark, open }: FramingRow, take: (data: string
     get done() {
       return isDone;
     },
+    /** How many other events it has sent. */
+    get count() {
+      return count;
+    },
     /** Called at the end of the reply. */
     end() {
       parser.end();
       // A stream that broke off before its first event may succeed when asked again. Text that is not a stream will not.
-      if (!isHeard && !begins.test(opening)) throw notStreamed(opening);
+      if (count === 0 && !isDone && !begins.test(opening)) throw notStreamed(opening);
     },
   };
 }
@@ -250,11 +259,13 @@ interface Parser {
   end(): void;
 }
 
+const END_MARK = "[DONE]";
+
 const FRAMINGS: Readonly<Record<Framing, FramingRow>> = {
   events: {
     // A field, or a comment that keeps the connection alive.
     begins: /^\uFEFF?\s*(?:$|:|(?:data|event|id|retry):)/,
-    endMark: "[DONE]",
+    endMark: END_MARK,
     isStream: (contentType) => !contentType.startsWith("application/json"),
     open: openEvents,
   },
@@ -262,14 +273,24 @@ const FRAMINGS: Readonly<Record<Framing, FramingRow>> = {
 };
 
 function openEvents(onData: (data: string) => void): Parser {
+  let isEnding = false;
   const { feed } = createParser({
     maxBufferSize: LONGEST_EVENT,
-    onEvent: ({ data }) => onData(data),
+    onEvent: ({ data }) => {
+      if (!isEnding || data.trim() === END_MARK || parseJson(data) !== undefined) onData(data);
+    },
     onError: (cause) => {
       if (cause.type === "max-buffer-size-exceeded") throw badReply(ENDLESS_EVENT, cause);
     },
   });
-  return { feed, end: () => {} };
+  return {
+    feed,
+    // Some servers do not end their last event. One that was cut off is not JSON.
+    end() {
+      isEnding = true;
+      feed("\n\n");
+    },
+  };
 }
 
 function openLines(onData: (data: string) => void): Parser {

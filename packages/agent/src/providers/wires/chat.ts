@@ -4,7 +4,7 @@
  */
 import type { Json } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
-import { asText, isJsonObject, type JsonObject } from "../../json.js";
+import { asText, isJsonObject, type JsonObject, parseObject } from "../../json.js";
 import { oddEnding, type PromptPart, promptContent, type Reply, withPictures, writtenCall } from "../exchange.js";
 import type { Efforts, ModelMessage, ModelRequest, ModelStop, ModelUsage } from "../model.js";
 import { effortOf, usageFrom } from "../model.js";
@@ -154,7 +154,7 @@ function wirePart(part: PromptPart) {
 // --- the reply ---
 
 interface WireDelta {
-  content?: string | null;
+  content?: string | readonly unknown[] | null;
   refusal?: string | null;
   reasoning_content?: string | null;
   reasoning?: string | null;
@@ -164,15 +164,16 @@ interface WireDelta {
 }
 
 interface WireChunk {
-  choices?: readonly { delta?: WireDelta; finish_reason?: string | null }[];
+  choices?: readonly { delta?: WireDelta; message?: WireDelta; finish_reason?: string | null }[];
   usage?: WireUsage | null;
+  object?: string;
   error?: { message?: string; type?: string; code?: string | number | null } | string;
 }
 
 interface WireCall {
   index?: number;
   id?: string | null;
-  function?: { name?: string | null; arguments?: string | null };
+  function?: { name?: string | null; arguments?: unknown };
   extra_content?: unknown;
 }
 
@@ -208,21 +209,24 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
 
   const addCall = (fragment: WireCall, position: number): void => {
     const index = fragment.index ?? position;
+    const { name, arguments: written } = fragment.function ?? {};
+    const args = isJsonObject(written) ? JSON.stringify(written) : asText(written);
     let call = open.get(index);
-    // Some servers send whole calls, all with the same index. A second id then means a second call.
-    if (!call || (call.id && fragment.id && fragment.id !== call.id)) {
+    if (call && isRepeated(call, fragment, args)) return;
+    if (!call || isNext(call, fragment, args)) {
       call = { id: "", name: "", args: "", extra: undefined };
       calls.push(call);
       open.set(index, call);
     }
     call.id ||= asText(fragment.id);
-    call.name ||= asText(fragment.function?.name);
-    call.args += asText(fragment.function?.arguments);
+    call.name ||= asText(name);
+    call.args += args;
     call.extra ??= signed(fragment.extra_content);
   };
 
   const addDelta = (delta: WireDelta, reply: Reply): void => {
-    if (delta.content) reply.text(asText(delta.content));
+    if (Array.isArray(delta.content)) addParts(delta.content, reply);
+    else if (delta.content) reply.text(asText(delta.content));
     if (delta.reasoning_content || delta.reasoning) {
       const name = asText(delta.reasoning_content) ? "reasoning_content" : "reasoning";
       field ??= name;
@@ -239,11 +243,12 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
 
   return {
     read(chunk, reply) {
-      const { choices, usage, error } = chunk as WireChunk;
-      if (error) throw reported(error);
+      const { choices, usage, error, object } = chunk as WireChunk;
+      if (error || object === "error") throw reported(error ?? (chunk as Exclude<WireChunk["error"], undefined>));
       const choice = choices?.[0];
       if (choice) {
-        if (choice.delta) addDelta(choice.delta, reply);
+        const delta = choice.delta ?? choice.message;
+        if (delta) addDelta(delta, reply);
         const reason = choice.finish_reason;
         if (reason) reply.stop(refused ? "refusal" : (STOPS.get(reason) ?? oddEnding(reason)));
       }
@@ -258,6 +263,35 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
         reply.call({ id, name, args, seal: extra === undefined ? extra : { extra_content: extra } });
     },
   };
+}
+
+/** Whether a fragment is a whole call that has arrived already: some servers repeat it at the end. */
+function isRepeated(call: Call, { id }: WireCall, args: string): boolean {
+  return id === call.id && id !== "" && args === call.args && isWhole(args);
+}
+
+/**
+ * Whether a fragment with the index of a call begins another one. Some servers send whole calls that all have the same index, with or
+ * without ids; others give each fragment of a call another id, and then only the first has the name.
+ */
+function isNext(call: Call, { id, function: called }: WireCall, args: string): boolean {
+  if (!asText(called?.name)) return false;
+  return id ? call.id !== "" && id !== call.id : args !== "" && isWhole(call.args);
+}
+
+/** Whether the arguments are complete. The last character is looked at first, because fragments may be many. */
+function isWhole(args: string): boolean {
+  return args.endsWith("}") && parseObject(args) !== null;
+}
+
+/** Adds content that is a list of parts, as Mistral's thinking models send it: https://docs.mistral.ai/capabilities/reasoning. */
+function addParts(parts: readonly unknown[], reply: Reply): void {
+  for (const part of parts) {
+    if (!isJsonObject(part)) continue;
+    if (part["type"] === "text") reply.text(asText(part["text"]));
+    const thoughts = part["type"] === "thinking" && Array.isArray(part["thinking"]) ? part["thinking"] : [];
+    for (const thought of thoughts) if (isJsonObject(thought)) reply.reasoning(asText(thought["text"]));
+  }
 }
 
 /** Joins the pieces of OpenRouter's `reasoning_details` by their index. */

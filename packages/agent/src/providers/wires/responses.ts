@@ -152,6 +152,8 @@ function isReasoning(item: unknown): item is ReasoningItem {
 interface WireEvent {
   type?: string;
   delta?: unknown;
+  item_id?: unknown;
+  arguments?: unknown;
   summary_index?: number;
   item?: JsonObject;
   response?: {
@@ -178,6 +180,7 @@ function createReader(): Pick<Exchange, "read"> {
   let items = 0;
   /** Whether the current item arrived in pieces. A server may also send items whole. */
   let streamed = false;
+  const pieces = createPieces();
 
   const close = (reply: Reply, { response }: WireEvent, stop: ModelStop | null): void => {
     // Some servers send only the whole output at the end.
@@ -190,12 +193,12 @@ function createReader(): Pick<Exchange, "read"> {
 
   const endItem = (item: JsonObject, reply: Reply): void => {
     const { type, content, summary } = item;
+    if (pieces.isRepeated(item)) return;
     items++;
     if (type === "function_call") {
       called = true;
-      const own = asText(item["id"]);
-      const args = asText(item["arguments"]);
-      reply.call({ id: asText(item["call_id"]), name: asText(item["name"]), args, ...(own && { seal: { id: own } }) });
+      const [own, id, name] = [item["id"], item["call_id"], item["name"]].map(asText) as [string, string, string];
+      reply.call({ id, name, args: pieces.argsOf(item), ...(own && { seal: { id: own } }) });
     } else if (type === "message") {
       if (!streamed) reply.text(textsOf(content, ["text", "refusal"]).join(""));
       refused ||= textsOf(content, ["refusal"]).length > 0;
@@ -220,6 +223,10 @@ function createReader(): Pick<Exchange, "read"> {
       case "response.reasoning_text.delta":
         streamed = true;
         reply.reasoning(asText(event.delta));
+        break;
+      case "response.function_call_arguments.delta":
+      case "response.function_call_arguments.done":
+        pieces.add(event);
         break;
       case "response.reasoning_summary_part.added":
         if ((event.summary_index ?? 0) > 0) reply.reasoning("\n\n");
@@ -246,6 +253,28 @@ function createReader(): Pick<Exchange, "read"> {
   };
 
   return { read };
+}
+
+/** Keeps what some servers leave out of an item, or send twice. */
+function createPieces() {
+  const args = new Map<unknown, string>();
+  const ended = new Set<string>();
+  return {
+    add({ item_id: id, delta, arguments: whole }: WireEvent): void {
+      args.set(id, asText(whole) || (args.get(id) ?? "") + asText(delta));
+    },
+    argsOf({ id, arguments: written }: JsonObject): string {
+      if (isJsonObject(written)) return JSON.stringify(written);
+      return asText(written) || (args.get(id) ?? "");
+    },
+    /** Whether the item has ended before. */
+    isRepeated({ id, call_id }: JsonObject): boolean {
+      const key = `${asText(id)} ${asText(call_id)}`;
+      const isKnown = key !== " " && ended.has(key);
+      ended.add(key);
+      return isKnown;
+    },
+  };
 }
 
 function messageSeal({ id, phase, status, content }: JsonObject): Json | undefined {

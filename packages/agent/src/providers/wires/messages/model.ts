@@ -26,11 +26,18 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
   const open = new Map<number, OpenBlock>();
   let usage: ModelUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
 
-  const close = ({ type, id, name, json, signature, data }: OpenBlock, reply: Reply): void => {
-    if (type === "tool_use") reply.call({ id, name, args: json });
+  const close = ({ type, id, name, input, json, signature, data }: OpenBlock, reply: Reply): void => {
+    // Some compatible servers send the input at once, others in pieces, and some both.
+    if (type === "tool_use") reply.call({ id, name, args: json || input });
     else if (type === "text") reply.end("text");
     else if (type === "thinking") reply.end("reasoning", { type, signature, after });
     else if (type === "redacted_thinking") reply.end("reasoning", { type, data, after });
+  };
+
+  const end = (index: number, reply: Reply): void => {
+    const block = open.get(index);
+    open.delete(index);
+    if (block) close(block, reply);
   };
 
   /** Closes the blocks whose end was not reported: some compatible servers leave it out, although blocks follow each other. */
@@ -48,12 +55,15 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
     else if (delta.type === "signature_delta") block.signature += asText(delta.signature);
   };
   const openBlock = ({ index = 0, content_block: block = {} }: WireEvent, reply: Reply): void => {
-    closeAll(reply);
     const type = asText(block.type);
+    // Compatible servers may stream the calls of a reply side by side. One with the index of another follows it.
+    for (const [at, other] of [...open])
+      if (at === index || other.type !== "tool_use" || type !== "tool_use") end(at, reply);
     if (type === "text") reply.text(asText(block.text));
-    const json = type === "tool_use" && hasKeys(block.input) ? JSON.stringify(block.input) : "";
-    const [id, name, data] = [asText(block.id), asText(block.name), asText(block.data)];
-    open.set(index, { type, id, name, data, json, signature: "" });
+    if (type === "thinking") reply.reasoning(asText(block.thinking));
+    const input = type === "tool_use" && hasKeys(block.input) ? JSON.stringify(block.input) : "";
+    const [id, name, data, signature] = [block.id, block.name, block.data, block.signature].map(asText) as FourTexts;
+    open.set(index, { type, id, name, data, input, json: "", signature });
   };
   const count = (news: WireUsage | undefined, reply: Reply): void => {
     usage = merge(usage, news);
@@ -68,12 +78,9 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
       case "content_block_start":
         openBlock(event, reply);
         break;
-      case "content_block_stop": {
-        const block = open.get(event.index ?? 0);
-        open.delete(event.index ?? 0);
-        if (block) close(block, reply);
+      case "content_block_stop":
+        end(event.index ?? 0, reply);
         break;
-      }
       case "message_start":
         count(event.message?.usage, reply);
         break;
@@ -122,7 +129,16 @@ interface WireEvent {
   type?: string;
   index?: number;
   message?: { usage?: WireUsage };
-  content_block?: { type?: string; id?: string; name?: string; text?: string; input?: unknown; data?: string };
+  content_block?: {
+    type?: string;
+    id?: string;
+    name?: string;
+    text?: string;
+    thinking?: string;
+    signature?: string;
+    input?: unknown;
+    data?: string;
+  };
   delta?: {
     type?: string;
     text?: string;
@@ -143,11 +159,15 @@ interface WireUsage {
   output_tokens_details?: { thinking_tokens?: number | null } | null;
 }
 
+type FourTexts = [string, string, string, string];
+
 interface OpenBlock {
   readonly type: string;
   readonly id: string;
   readonly name: string;
   readonly data: string;
+  /** The input with which a call began. */
+  readonly input: string;
   json: string;
   signature: string;
 }
