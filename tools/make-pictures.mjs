@@ -3,6 +3,7 @@
 // transcript, and one in the page while it asks. Needs tmux and chromium, which is why no test runs it.
 //   npm run build && node tools/make-pictures.mjs
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -194,6 +195,9 @@ async function photographPage(picture) {
     await page.screenshot({ path: picture });
   } finally {
     await browser.close();
+    const gone = once(server, "exit");
     server.kill();
+    // Until then it writes into the folder that is removed next.
+    await gone;
   }
 }
