@@ -70,15 +70,19 @@ interface FileChange {
 /** Computes all changes before any file is written, so that a patch that does not fit changes nothing. */
 async function changesOf(input: string, { workspace, signal }: Whereabouts, find: (path: string) => RealPath) {
   const changes: FileChange[] = [];
+  const take = (path: string): RealPath => {
+    const file = find(path);
+    const isTaken = changes.some((other) => other.file.path === file.path);
+    if (isTaken) throw refusal(`${file.shown} is in the patch twice: put all of its hunks together.`);
+    return file;
+  };
   const add = async (file: RealPath, after: string, advice: string) => {
     const before = await currentText(file.path, workspace);
     if (before !== null) throw refusal(`${file.shown} exists: ${advice}.`);
     changes.push({ file, change: { before, after } });
   };
   for (const { path, kind, to, text, hunks } of parsePatch(input)) {
-    const file = find(path);
-    const isTaken = changes.some((other) => other.file.path === file.path);
-    if (isTaken) throw refusal(`${file.shown} is in the patch twice: put all of its hunks together.`);
+    const file = take(path);
     if (kind === "add") {
       await add(file, text, "update it instead");
       continue;
@@ -87,7 +91,7 @@ async function changesOf(input: string, { workspace, signal }: Whereabouts, find
     const mark = before.startsWith("\ufeff") ? "\ufeff" : "";
     const patched = async () => mark + (await applyHunks(before.slice(mark.length), hunks, file.shown, signal));
     const after = kind === "delete" ? null : await patched();
-    if (after !== null && to !== null) await add(find(to), after, "nothing is moved over it");
+    if (after !== null && to !== null) await add(take(to), after, "nothing is moved over it");
     changes.push({ file, change: { before, after: to === null ? after : null } });
   }
   for (const { file, change } of changes) requireWhole(file, change);

@@ -109,7 +109,7 @@ function createOutput() {
     },
     fence(isOpen: boolean): void {
       isPre = isOpen;
-      result.push(isOpen ? "```\n" : "```\n");
+      result.push("```\n");
     },
     openLink(target: () => string | null): void {
       links += 1;

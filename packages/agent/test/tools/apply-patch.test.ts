@@ -92,6 +92,7 @@ describe("apply_patch", () => {
     ["a file that exists", ["*** Add File: f.txt", "+x"], /exists/],
     ["a file that is missing", ["*** Update File: none.txt", "@@", "-x", "+z"], /No such file/],
     ["the same file twice", ["*** Update File: f.txt", "@@", " y", "-x", "+z", "*** Delete File: f.txt"], /twice/],
+    ["two contents of a file", ["*** Update File: f.txt", "*** Move to: made.txt", "@@", " y", "-x", "+z"], /twice/],
     ["a file outside", ["*** Delete File: ../work-outside/canary"], /outside the workspace/],
   ])("changes nothing for %s", async (_, lines, message) => {
     const { run, file, cwd, outside } = await bench();
