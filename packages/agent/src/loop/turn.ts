@@ -130,8 +130,12 @@ async function act(run: RunningTurn, draft: Draft): Promise<void> {
 
 /** The limits of a turn together with its tasks, in steps and in dollars. A task also has limits of its own. */
 function createLimits(run: RunningTurn): Limits {
-  const { maxSteps } = run.turn.settings;
-  const pauses = run.shared ? [unpricedPause(run)] : [stepPause(run), unpricedPause(run), costPause(run)];
+  const { maxSteps, maxCostUsd } = run.turn.settings;
+  const pauses = [
+    ...(run.shared || maxSteps !== null ? [] : [stepPause(run)]),
+    ...(maxCostUsd === null ? [] : [unpricedPause(run, maxCostUsd)]),
+    ...(run.shared || maxCostUsd === null ? [] : [costPause(run, maxCostUsd)]),
+  ];
   let taken = 0;
   const firstOf = async () => {
     for (const pause of pauses) {
@@ -164,7 +168,6 @@ const STEPS_BETWEEN = 100;
 type Pause = (steps: number) => Promise<Reached | null>;
 
 function stepPause(run: RunningTurn): Pause {
-  if (run.turn.settings.maxSteps !== null) return async () => null;
   let next = STEPS_BETWEEN;
   return async (steps) => {
     if (steps < next) return null;
@@ -183,12 +186,11 @@ function stepPause(run: RunningTurn): Pause {
   };
 }
 
-function unpricedPause(run: RunningTurn): Pause {
+function unpricedPause(run: RunningTurn, limit: number): Pause {
   const { model, spending } = run;
-  const { maxCostUsd: limit } = run.turn.settings;
-  let isAccepted = limit === null || model.price !== null;
+  let isAccepted = model.price !== null;
   return async () => {
-    if (isAccepted || limit === null) return null;
+    if (isAccepted) return null;
     const why = `the price of ${model.id} is not known, so the cost limit of ${dollars(limit)} cannot be kept`;
     const args = { spent_usd: spending.total, limit_usd: limit, priced: false };
     const title = `Go on? ${why.charAt(0).toUpperCase()}${why.slice(1)}`;
@@ -197,11 +199,9 @@ function unpricedPause(run: RunningTurn): Pause {
   };
 }
 
-function costPause(run: RunningTurn): Pause {
-  const { maxCostUsd } = run.turn.settings;
-  if (maxCostUsd === null) return async () => null;
+function costPause(run: RunningTurn, budget: number): Pause {
   const { spending } = run;
-  let limit = maxCostUsd;
+  let limit = budget;
   return async () => {
     if (spending.total < limit) return null;
     const args = { spent_usd: spending.total, limit_usd: limit };
@@ -209,7 +209,7 @@ function costPause(run: RunningTurn): Pause {
     if (!(await ask(run, { tool: "continue_over_budget", args, title, unanswered: false })))
       return { reason: "max_tokens", error: "the cost limit is reached" };
     // Raise the limit by one more budget, and ask again when that is spent.
-    limit = spending.total + Math.max(maxCostUsd, 0.01);
+    limit = spending.total + Math.max(budget, 0.01);
     return null;
   };
 }
