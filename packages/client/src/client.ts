@@ -61,7 +61,7 @@ export function createClient(options: ClientOptions): Client {
     call,
     sessions: {
       async start(prompt, { signal, idempotencyKey, retries, timeoutMs, ...body } = {}) {
-        const given = { signal, idempotencyKey, retries, timeoutMs } as CallOptions;
+        const given = { signal, idempotencyKey, retries, timeoutMs };
         const made = await call("POST /sessions", { body: { prompt, ...body } }, given);
         return own(made.session_id, made.session_token);
       },

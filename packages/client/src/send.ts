@@ -30,9 +30,9 @@ export interface ClientOptions {
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Each prompt gets a new key. Pass your own to repeat a prompt in another process. */
-  readonly idempotencyKey?: string;
-  readonly retries?: number;
-  readonly timeoutMs?: number;
+  readonly idempotencyKey?: string | undefined;
+  readonly retries?: number | undefined;
+  readonly timeoutMs?: number | undefined;
 }
 
 export type CallRoute = <N extends Exclude<RouteName, StreamName>>(

@@ -62,7 +62,7 @@ export function createSession(sender: Sender, id: string, token: string | null):
     id,
     token,
     async prompt(prompt, { signal, idempotencyKey, retries, timeoutMs, ...body } = {}) {
-      const options = { signal, ...defined({ idempotencyKey, retries, timeoutMs }) };
+      const options = { signal, idempotencyKey, retries, timeoutMs };
       const reply = await call("POST /sessions/{id}/turns", { id, body: { prompt, ...body } }, options);
       return session.turn(Number(reply.message_id.slice(4)));
     },
@@ -72,8 +72,11 @@ export function createSession(sender: Sender, id: string, token: string | null):
       await call("POST /sessions/{id}/cancel", { id }, options);
     },
     async answer(pid, decision, { shown, choice, reason, ...options } = {}) {
-      const body = { decision, ...defined({ shown, choice, reason }) };
-      await call("POST /sessions/{id}/permissions/{pid}", { id, pid, body }, options);
+      await call(
+        "POST /sessions/{id}/permissions/{pid}",
+        { id, pid, body: { decision, shown, choice, reason } },
+        options,
+      );
     },
     undo: (body = {}, options) => call("POST /sessions/{id}/undo", { id, body }, options),
     redo: (body = {}, options) => call("POST /sessions/{id}/redo", { id, body }, options),
@@ -85,7 +88,7 @@ export function createSession(sender: Sender, id: string, token: string | null):
       return typeof text === "string" ? text : JSON.stringify(text);
     },
     async fork(turn) {
-      const made = await call("POST /sessions/{id}/fork", { id, body: turn === undefined ? {} : { turn } });
+      const made = await call("POST /sessions/{id}/fork", { id, body: { turn } });
       return createSession(sender, made.session_id, made.session_token);
     },
     delete: () => call("DELETE /sessions/{id}", { id }),
@@ -135,8 +138,4 @@ function createTurn(call: CallRoute, { id, follow, answer }: Session, number: nu
     },
   };
   return turn;
-}
-
-function defined<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }

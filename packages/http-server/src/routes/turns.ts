@@ -10,7 +10,7 @@ import type {
   TurnBody,
   TurnReply,
 } from "@chimera/acp-schema/http";
-import { type PromptInput, promptOf } from "@chimera/session";
+import { promptOf } from "@chimera/session";
 import type { Context } from "hono";
 import { keyOf } from "../creations.js";
 import type { AppEnv } from "../deps.js";
@@ -19,6 +19,14 @@ import { readBody } from "../request/body.js";
 import { type Handler, type Handlers, isGuest, pathPart, type RouteDeps } from "./route.js";
 
 export function turnRoutes({ openSession }: RouteDeps) {
+  /** Sends a prompt: its text, then its pictures and files, under the key that its sender may repeat it with. */
+  const send = async (c: Context<AppEnv>, text: string, content: TurnBody["content"] = []) => {
+    const session = await openSession(pathPart(c, "id"));
+    const input = { ...promptOf([{ type: "text", text }, ...content]), key: keyOf(c), isGuest: isGuest(c) };
+    const { status, messageId, durable } = session.prompt(input);
+    await durable;
+    return { session_id: session.id, status, message_id: messageId };
+  };
   const cancel: Handler = async (c) => {
     // Opened, because a turn that runs in another process is not ended here.
     await (await openSession(pathPart(c, "id"))).cancel();
@@ -44,17 +52,12 @@ export function turnRoutes({ openSession }: RouteDeps) {
   return {
     "POST /sessions/{id}/turns": async (c) => {
       const { prompt, content } = await readBody(c, "POST /sessions/{id}/turns", { prompt: "missing_prompt" });
-      const session = await openSession(pathPart(c, "id"));
-      const { status, messageId, durable } = session.prompt(inputOf(c, prompt, content));
-      await durable;
-      return c.json({ session_id: session.id, status, message_id: messageId } satisfies TurnReply, 202);
+      return c.json((await send(c, prompt, content)) satisfies TurnReply, 202);
     },
     "POST /session/{id}/message": async (c) => {
       const { text, content } = await readBody(c, "POST /session/{id}/message", { text: "missing_text" });
-      const session = await openSession(pathPart(c, "id"));
-      const { messageId, durable } = session.prompt(inputOf(c, text, content));
-      await durable;
-      return c.json({ message_id: messageId } satisfies MessageReply, 202);
+      const { message_id } = await send(c, text, content);
+      return c.json({ message_id } satisfies MessageReply, 202);
     },
     "POST /sessions/{id}/cancel": cancel,
     "POST /session/{id}/cancel": cancel,
@@ -91,11 +94,4 @@ export function turnRoutes({ openSession }: RouteDeps) {
       return c.json({ resolved: true, approved } satisfies ToolApproveReply);
     },
   } satisfies Handlers;
-}
-
-// --- internal ---
-
-/** The prompt of a request: its text, then its pictures and files, under the key that its sender may repeat it with. */
-function inputOf(c: Context<AppEnv>, text: string, content: TurnBody["content"] = []): PromptInput {
-  return { ...promptOf([{ type: "text", text }, ...content]), key: keyOf(c), isGuest: isGuest(c) };
 }
