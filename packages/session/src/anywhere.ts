@@ -163,11 +163,11 @@ function createAway(sessions: Sessions, send: (call: Call) => Promise<CallDone>)
   return {
     find: (id: string) => followed.get(id),
     all: () => [...followed.values()],
-    watch(id: string, told: Settings | null): Promise<AwaySession> {
+    watch(id: string, made: Settings | null): Promise<AwaySession> {
       const known = opening.get(id);
       if (known) return known;
       const command: SendCall = (method, args) => send({ session: id, method, args: args.map((value) => ({ value })) });
-      const opened = watchAway(sessions, id, told, command).then((session) => {
+      const opened = watchAway(sessions, id, made, command).then((session) => {
         followed.set(id, session);
         void session.ended.then(() => forget(id, opened));
         if (isGone) session.leave();

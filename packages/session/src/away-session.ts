@@ -20,16 +20,16 @@ export interface AwaySession extends Session {
   leave(): void;
 }
 
-/** @param told what it was made with, as the node says that has it; null where none has it, and what is stored has to say it. */
+/** @param madeWith what it was made with, as the node says that has it; null where none has it, and what is stored has to say it. */
 export async function watchAway(
   { logs, prefix, defaults }: Pick<Sessions, "logs" | "prefix" | "defaults">,
   id: string,
-  told: Settings | null,
+  madeWith: Settings | null,
   send: SendCall,
 ): Promise<AwaySession> {
-  const stored = rememberedBirth(readSummary(id, (await logs.readSummary(id)) ?? {}), told ?? defaults);
+  const stored = rememberedBirth(readSummary(id, (await logs.readSummary(id)) ?? {}), madeWith ?? defaults);
   const { endedAt, owner, cwd, directories, createdAt, persistent } = stored;
-  const made = told ?? stored.made;
+  const made = madeWith ?? stored.made;
   const log = await followFold(logs, id, { endedAt, touchedAt: endedAt ?? createdAt });
   const { conversation, until } = log;
   const { openPermissions, openQuestions } = conversation;

@@ -4,7 +4,7 @@ import type { Flags, JoinedRecord } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, Lost, SessionEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
-import type { EventStore, Holder, ListOptions } from "@chimera/event-store";
+import type { EventStore, Holder, ListedSession, ListOptions } from "@chimera/event-store";
 import type { RecoveryReport, SnapshotReading, SnapshotStore } from "@chimera/snapshot-store";
 import type { SessionLogs } from "./logs.js";
 import type { Elsewhere, Quota, Quotas } from "./quota.js";
@@ -114,11 +114,7 @@ export interface LoadedVisible<S extends Session = OwnedSession> {
   readonly visible: AsyncIterable<JoinedRecord | Lost>;
 }
 
-export interface ListedSummary {
-  readonly id: string;
-  readonly summary: Summary;
-  readonly touched: number;
-}
+export type ListedSummary = ListedSession<Summary>;
 
 export interface CommandResolver {
   /** Undefined when the text is not a known command: the agent then gets it as it is. */

@@ -84,6 +84,18 @@ export async function readStored(
   const { facts, openPermissions, openQuestions } = conversation;
   const { title, isShared } = facts;
   const snapshots = house.deps.snapshots?.reading(id, { cwd, directories }) ?? null;
-  const told = { title, isShared, openPermissions, openQuestions, mode: modeOf(settings), snapshots };
-  return { id, cwd, directories, createdAt, owner, persistent: true, conversation, settings, bounds, lastSeq, ...told };
+  const shown = { title, isShared, openPermissions, openQuestions, mode: modeOf(settings), snapshots };
+  return {
+    id,
+    cwd,
+    directories,
+    createdAt,
+    owner,
+    persistent: true,
+    conversation,
+    settings,
+    bounds,
+    lastSeq,
+    ...shown,
+  };
 }

@@ -1,6 +1,6 @@
 /** The state of one root, shared by its sessions: an index and the content of every file, so that any command can be undone. */
 import { createBlobs, sha256 } from "../content/blobs.js";
-import { type SkipReason, type StoredState, sameStamp, statIfAny } from "../content/file-state.js";
+import { hasContent, type SkipReason, type StoredState, sameStamp, statIfAny } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
 import { createPacer, createSerial, paced } from "../pacer.js";
 import { createFacts, type Fact } from "./facts.js";
@@ -177,7 +177,7 @@ export function createBaseline(options: {
     /** The state of a file, if the index is up to date for it. */
     current(path: string): StoredState | null {
       const node = find(path);
-      if (node === null || node.racy || (node.state.kind !== "file" && node.state.kind !== "link")) return null;
+      if (node === null || node.racy || !hasContent(node.state)) return null;
       const stat = statIfAny(node.address);
       return stat !== null && sameStamp(node, stat) ? node.state : null;
     },
@@ -189,7 +189,7 @@ export function createBaseline(options: {
         const removed = { blobs: 0, bytes: 0 };
         if (runs.size > 0) return removed;
         for (const fact of [...(unmet ?? (await paced(facts.loading(), pacer))).values(), ...allFacts()]) {
-          if (fact.state.kind === "file" || fact.state.kind === "link") needed.add(fact.state.sha);
+          if (hasContent(fact.state)) needed.add(fact.state.sha);
         }
         const youngest = Date.now() - PRUNE_AGE_MS;
         for (const [sha, stat] of await paced(blobs.listing(), pacer)) {

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { readTextIfAny, replacingFile } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
-import { ABSENT, type FileState } from "../content/file-state.js";
+import { ABSENT, type FileState, hasContent } from "../content/file-state.js";
 import { errnoOf } from "../errors.js";
 import type { Steps } from "../pacer.js";
 
@@ -98,7 +98,7 @@ function* encoding(facts: Iterable<Fact>): Steps<{ readonly pieces: string[]; re
 
 function encode(fact: Fact): string {
   const { path, size, mtimeMs, ctimeMs, ino, binary, state } = fact;
-  if (state.kind !== "file" && state.kind !== "link") return JSON.stringify([path]);
+  if (!hasContent(state)) return JSON.stringify([path]);
   const row = [path, size, mtimeMs, ctimeMs, ino, state.sha, state.mode, binary ? 1 : 0];
   return JSON.stringify(state.kind === "link" ? [...row, state.target] : row);
 }

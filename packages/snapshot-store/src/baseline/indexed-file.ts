@@ -2,11 +2,11 @@
 import type { Stats } from "node:fs";
 import {
   contentOf,
-  type FileState,
+  hasContent,
   observing,
   type SkipReason,
-  sameContent,
   sameStamp,
+  sameState,
   statIfAny,
 } from "../content/file-state.js";
 import { paced } from "../pacer.js";
@@ -143,7 +143,7 @@ function isKnownInode({ root, usage, facts, found }: ScanContext, ino: number): 
 function takeFact(context: ScanContext, node: FileNode, fact: Fact, stat: Stats): boolean {
   const { state, size, mtimeMs, ctimeMs, ino, binary } = fact;
   if (!sameStamp(fact, stat) || isRacy(stat.ctimeMs, context.now())) return false;
-  if ((state.kind !== "file" && state.kind !== "link") || context.blobs.size(state.sha) !== size) return false;
+  if (!hasContent(state) || context.blobs.size(state.sha) !== size) return false;
   const stored = state.kind === "file" ? size : 0;
   if (context.usage.bytes + stored > context.limits.baselineBytes) return false;
   context.usage.bytes += stored;
@@ -176,11 +176,5 @@ async function refresh(context: ScanContext, node: FileNode, quietly: boolean): 
     usage.bytes += node.stored;
     found.learned.push(factOf(node));
   }
-  if (!quietly && !(sameContent(before, node.state) && modeOf(before) === modeOf(node.state))) {
-    noteFile(runs, node.path, before);
-  }
-}
-
-function modeOf(state: FileState): number | null {
-  return state.kind === "file" ? state.mode : null;
+  if (!quietly && !sameState(before, node.state)) noteFile(runs, node.path, before);
 }

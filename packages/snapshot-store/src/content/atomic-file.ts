@@ -14,7 +14,7 @@ import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { unless } from "../errors.js";
 import { atOnce, createPacer, paced, type Steps } from "../pacer.js";
-import { writingAll } from "./pieces.js";
+import { fillingNew } from "./pieces.js";
 
 const syncToDisk = promisify(fsync);
 let counter = 0;
@@ -71,16 +71,12 @@ function* writingTemporary(path: string, pieces: Iterable<string>): Steps<string
   const directory = dirname(path);
   const temporary = `${directory}/${temporaryName()}`;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const fd = openSync(temporary, "wx", 0o600);
-  let written = false;
-  try {
-    for (const piece of pieces) yield* writingAll(fd, Buffer.from(piece));
-    written = true;
-    return temporary;
-  } finally {
-    closeSync(fd);
-    if (!written) rmSync(temporary, { force: true });
-  }
+  yield* fillingNew(temporary, openSync(temporary, "wx", 0o600), encoded(pieces));
+  return temporary;
+}
+
+function* encoded(pieces: Iterable<string>): Iterable<Buffer> {
+  for (const piece of pieces) yield Buffer.from(piece);
 }
 
 function rename(temporary: string, path: string): void {

@@ -10,14 +10,12 @@ import {
   renameSync,
   rmSync,
   statSync,
-  unlinkSync,
-  writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { errnoOf, unless } from "../errors.js";
 import { atOnce, type Steps } from "../pacer.js";
 import { namesIn, temporaryName } from "./atomic-file.js";
-import { PIECE_BYTES, readingAtMost, writingAll } from "./pieces.js";
+import { fillingNew, PIECE_BYTES, readingAtMost } from "./pieces.js";
 
 export type Blobs = ReturnType<typeof createBlobs>;
 
@@ -91,14 +89,7 @@ export function createBlobs(directory: string) {
   function* writingDraft(bytes: Buffer): Steps<string> {
     const draft = `${directory}/${temporaryName()}`;
     const fd = retrying(() => openSync(draft, "wx", 0o600));
-    let written = false;
-    try {
-      yield* writingAll(fd, bytes);
-      written = true;
-    } finally {
-      closeSync(fd);
-      if (!written) rmSync(draft, { force: true });
-    }
+    yield* fillingNew(draft, fd, [bytes]);
     return draft;
   }
 
@@ -159,15 +150,7 @@ function take(path: string, draft: string, length: number): boolean {
 }
 
 function create(path: string, bytes: Buffer): void {
-  const fd = openSync(path, "wx", 0o600);
-  let written = false;
-  try {
-    writeFileSync(fd, bytes);
-    written = true;
-  } finally {
-    closeSync(fd);
-    if (!written) unlinkSync(path);
-  }
+  atOnce(fillingNew(path, openSync(path, "wx", 0o600), [bytes]));
 }
 
 function linkOrCopy(source: string, path: string): void {

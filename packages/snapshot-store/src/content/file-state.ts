@@ -60,7 +60,7 @@ export function* observing(address: string | Buffer, maxBytes: number): Steps<Ob
 
 /** The content to store; null when there is none. */
 export function contentOf({ state, bytes }: Pick<Observed, "state" | "bytes">): { sha: string; bytes: Buffer } | null {
-  return (state.kind === "file" || state.kind === "link") && bytes !== null ? { sha: state.sha, bytes } : null;
+  return hasContent(state) && bytes !== null ? { sha: state.sha, bytes } : null;
 }
 
 /** The result of `lstat`; null when the path does not exist or cannot be checked. */
@@ -84,6 +84,21 @@ export function sameContent(a: FileState, b: FileState): boolean {
   if (isAbsentAsFile(a) && isAbsentAsFile(b)) return true;
   if (a.kind === "file" && b.kind === "file") return a.sha === b.sha;
   return a.kind === "link" && b.kind === "link" && a.sha === b.sha;
+}
+
+/** True when both states have the same content and mode. */
+export function sameState(a: FileState, b: FileState): boolean {
+  return sameContent(a, b) && modeOf(a) === modeOf(b);
+}
+
+/** The mode of a file; null for anything else, whose mode is not restored. */
+export function modeOf(state: FileState): number | null {
+  return state.kind === "file" ? state.mode : null;
+}
+
+/** True for a state whose content is stored: a file, or the target of a link. */
+export function hasContent(state: FileState): state is Extract<FileState, { readonly sha: string }> {
+  return state.kind === "file" || state.kind === "link";
 }
 
 /** True when there is no file at the path. An empty directory counts, because undo may replace it with a file. */

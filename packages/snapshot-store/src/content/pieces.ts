@@ -1,6 +1,6 @@
 /** Reads, hashes, encodes and writes files piece by piece, because each of these blocks the process for a large file. */
 import { createHash } from "node:crypto";
-import { readSync, writeSync } from "node:fs";
+import { closeSync, readSync, rmSync, writeSync } from "node:fs";
 import type { Steps } from "../pacer.js";
 
 export const PIECE_BYTES = 1024 * 1024;
@@ -30,6 +30,18 @@ export function* writingAll(fd: number, bytes: Buffer): Steps<void> {
   for (let at = 0; at < bytes.length; ) {
     at += writeSync(fd, bytes, at, Math.min(bytes.length - at, PIECE_BYTES));
     yield;
+  }
+}
+
+/** Writes a file that was just created, and closes it. Nothing of it stays when that fails. */
+export function* fillingNew(path: string, fd: number, pieces: Iterable<Buffer>): Steps<void> {
+  let written = false;
+  try {
+    for (const piece of pieces) yield* writingAll(fd, piece);
+    written = true;
+  } finally {
+    closeSync(fd);
+    if (!written) rmSync(path, { force: true });
   }
 }
 

@@ -5,11 +5,12 @@ import {
   ABSENT,
   contentOf,
   type FileState,
+  hasContent,
   isAbsentAsFile,
   observing,
   type StoredState,
-  sameContent,
   sameStamp,
+  sameState,
   statIfAny,
 } from "../content/file-state.js";
 import { errnoOf, unless } from "../errors.js";
@@ -63,7 +64,7 @@ export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Prom
 
 /** The plan that undoes another plan. */
 export function reversed(plan: Plan): Plan {
-  const storedOf = (state: FileState): StoredState => (state.kind === "file" || state.kind === "link" ? state : ABSENT);
+  const storedOf = (state: FileState): StoredState => (hasContent(state) ? state : ABSENT);
   return {
     files: plan.files.map(({ path, from, to }) => ({ path, from: to, to: storedOf(from) })),
     dirs: plan.dirs.map(({ path, from, to }) => ({ path, from: to, to: from })),
@@ -92,7 +93,7 @@ function* standing(op: FileOp, address: string | Buffer, place: Workplace): Step
 
 function equal(a: FileState, b: FileState): boolean {
   if (a.kind === "skipped" || b.kind === "skipped") return a.kind === b.kind;
-  return sameContent(a, b) && (a.kind !== "file" || b.kind !== "file" || a.mode === b.mode);
+  return sameState(a, b);
 }
 
 function* deletingFile(op: FileOp, place: Workplace): Steps<string | null> {

@@ -1,6 +1,13 @@
 /** Decides, file by file, what undo or redo will do, without changing anything. */
 import { dirname } from "node:path";
-import { type FileState, isAbsentAsFile, type StoredState, sameContent } from "../content/file-state.js";
+import {
+  type FileState,
+  isAbsentAsFile,
+  modeOf,
+  type StoredState,
+  sameContent,
+  sameState,
+} from "../content/file-state.js";
 import type { Steps } from "../pacer.js";
 import { type Manifest, stepOf } from "../turn/manifest.js";
 import type { Direction, FileOutcome } from "../types.js";
@@ -111,7 +118,7 @@ function follow(
     }
     state = withModeKept(state, move);
   }
-  const stays = state === current || (sameContent(state, current) && modeOf(state) === modeOf(current));
+  const stays = state === current || sameState(state, current);
   return { to: stays ? null : (state as StoredState), kept };
 }
 
@@ -125,10 +132,6 @@ function withModeKept(state: FileState, move: { from: StoredState; to: StoredSta
   const current = modeOf(state);
   if (move.to.kind !== "file" || current === null || modeOf(move.from) !== move.to.mode) return move.to;
   return { ...move.to, mode: current };
-}
-
-function modeOf(state: FileState): number | null {
-  return state.kind === "file" ? state.mode : null;
 }
 
 function outcomeOf(from: FileState, to: StoredState | null): FileOutcome["outcome"] {

@@ -10,7 +10,7 @@ import {
   type FileState,
   observing,
   type StoredState,
-  sameContent,
+  sameState,
   statIfAny,
 } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
@@ -70,12 +70,7 @@ export async function captureAfter(turn: OpenTurn, context: CaptureContext): Pro
     await pacer.pause();
     const after = await currentState(path, context, pacer);
     if (after.kind === "skipped") skipped.set(path, after.reason);
-    else if (
-      !sameContent(before, after) ||
-      (before.kind === "file" && after.kind === "file" && before.mode !== after.mode)
-    ) {
-      steps.set(path, { before, after });
-    }
+    else if (!sameState(before, after)) steps.set(path, { before, after });
   }
   const dirs = new Map<string, DirectoryChange>();
   for (const [path, before] of turn.dirs) {
