@@ -52,7 +52,13 @@ export function findRepository(cwd: string): Repository | null {
   }
 }
 
-/** Whether the settings of a git directory hold a password, which some git commands print: in an address, or in a header. */
+/**
+ * Whether the settings of a git directory hold a password, which some git commands print: in an address, or in a header.
+ *
+ * @example
+ * const found = findRepository(process.cwd());
+ * if (found && holdsCredentials(found.directory)) console.log(`git remote -v shows a password of ${found.worktree}`);
+ */
 export function holdsCredentials(directory: string): boolean {
   return settingsFiles(directory).some((file) => AUTHORIZED.test(readSmall(file) ?? ""));
 }
