@@ -104,7 +104,8 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     onRecords(records) {
       activity.touch();
       settings();
-      deps.onSpent(journal.conversation.facts.usage?.total_usd ?? 0);
+      const usage = records.findLast((record) => record.type === "usage");
+      if (usage) deps.onSpent(usage.metadata.total_usd);
       if (!records.some(changesSummary)) return;
       if (!records.some(({ type }) => endsTurn(type))) return saver.soon();
       life.endedAt = deps.clock();

@@ -100,7 +100,7 @@ export function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
           unsynced.push(...paths);
           throw failed.reason;
         }
-        deps.onSynced(paths);
+        if (paths.length > 0) deps.onSynced(paths);
         segments.synced(point);
         return point.seq;
       } catch (error) {
