@@ -9,17 +9,11 @@ const FORMATS = [
   ["json", "JSON", "application/json"],
 ] as const;
 
-export function SessionMenu({
-  id,
-  title,
-  rename,
-}: {
-  readonly id: string;
-  readonly title: string;
-  readonly rename: (title: string) => void;
-}) {
+type Format = (typeof FORMATS)[number];
+
+/** A menu that closes by Escape, by a press elsewhere, and by `close`. */
+function useMenu() {
   const menu = useRef<HTMLDetailsElement>(null);
-  const session = client.sessions.open(id);
   const close = () => {
     if (menu.current) menu.current.open = false;
   };
@@ -30,16 +24,39 @@ export function SessionMenu({
     document.addEventListener("pointerdown", pressed);
     return () => document.removeEventListener("pointerdown", pressed);
   }, []);
-  const save = async (format: (typeof FORMATS)[number][0], type: string) => {
+  const onKeyDown = ({ key }: KeyboardEvent) => {
+    if (key !== "Escape") return;
     close();
-    // A link would not send the token.
-    const text = await attempt(() => session.transcript(format));
-    if (text === null) return;
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type }));
-    link.download = `${id}.${format}`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    menu.current?.querySelector("summary")?.focus();
+  };
+  return { close, attributes: { ref: menu, onKeyDown } };
+}
+
+/** Has the browser save the transcript of session `id`; a link to it would not send the token. */
+async function saveTranscript(id: string, [format, , type]: Format) {
+  const text = await attempt(() => client.sessions.open(id).transcript(format));
+  if (text === null) return;
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = `${id}.${format}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export function SessionMenu({
+  id,
+  title,
+  rename,
+}: {
+  readonly id: string;
+  readonly title: string;
+  readonly rename: (title: string) => void;
+}) {
+  const { close, attributes } = useMenu();
+  const session = client.sessions.open(id);
+  const save = (format: Format) => {
+    close();
+    void saveTranscript(id, format);
   };
   const fork = async () => {
     close();
@@ -53,15 +70,7 @@ export function SessionMenu({
     if (gone) go({ view: "sessions" });
   };
   return (
-    <details
-      class="menu"
-      ref={menu}
-      onKeyDown={({ key }) => {
-        if (key !== "Escape") return;
-        close();
-        menu.current?.querySelector("summary")?.focus();
-      }}
-    >
+    <details class="menu" {...attributes}>
       <summary aria-label="More">⋯</summary>
       <div class="inside">
         <form
@@ -79,9 +88,9 @@ export function SessionMenu({
         <button type="button" onClick={() => void fork()}>
           Fork
         </button>
-        {FORMATS.map(([format, name, type]) => (
-          <button type="button" key={format} onClick={() => void save(format, type)}>
-            Transcript as {name}
+        {FORMATS.map((format) => (
+          <button type="button" key={format[0]} onClick={() => save(format)}>
+            Transcript as {format[1]}
           </button>
         ))}
         <button type="button" class="danger" onClick={() => void remove()}>
