@@ -203,11 +203,14 @@ test("a row with the name of a well-known agent changes only the keys that it ha
 });
 
 test.each([
-  ["codex", 0, /codex +no +Runs codex-acp/],
-  ["mine", 2, /the engine mine needs a command/],
-])("the row %s without a command ends the list of engines with exit code %i", async (name, code, said) => {
+  ["codex", "engines", 0, /codex +no +Runs codex-acp/],
+  ["codex", "config", 0, /"codex":"codex-acp"/],
+  ["mine", "engines", 2, /config\.json: engines takes .*; the row "mine" is not valid/],
+  ["mine", "config", 2, /config\.json: engines takes .*; the row "mine" is not valid/],
+  ["mine", "doctor", 1, /config\.json: engines takes .*; the row "mine" is not valid/],
+])("with a row %s without a command, otter %s exits with %i", async (name, command, code, said) => {
   const home = scratchTree({ "config.json": { engines: { [name]: { auth: "chatgpt" } } } });
-  const { child, exited, stderr } = startProgram("otter", ["engines"], {}, { home });
+  const { child, exited, stderr } = startProgram("otter", [command], {}, { home });
   let stdout = "";
   child.stdout.setEncoding("utf8").on("data", (chunk) => {
     stdout += chunk;

@@ -10,54 +10,14 @@ import { opening } from "@chimera/acp-schema/outbox";
 import type { SessionOption } from "@chimera/acp-server";
 import { SessionError } from "@chimera/session";
 import { UsageError } from "./command/usage-error.js";
+import { PRESETS } from "./config/engine-setting.js";
 import type { ConfigValues } from "./config/keys.js";
-import type { EngineSetting } from "./config/kind.js";
 import type { EngineRow, EngineSurroundings } from "./open-engine.js";
 
 /** The name of the built-in engine. */
 export const BUILT_IN = "chimera";
 /** The name of the engine that `--engine-command` gives. */
 const UNNAMED = "command";
-
-/** A row with a command, and the npm package that installs it. */
-type Preset = EngineSetting & { readonly command: string; readonly package: string };
-
-/** How to start well-known agents where they are installed. */
-const PRESETS: Readonly<Record<string, Preset>> = {
-  codex: {
-    package: "@zed-industries/codex-acp",
-    command: "codex-acp",
-    passEnv: ["OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"],
-    state: "~/.codex",
-  },
-  claude: {
-    package: "@agentclientprotocol/claude-agent-acp",
-    command: "claude-agent-acp",
-    passEnv: ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"],
-    state: "~/.claude",
-  },
-  gemini: {
-    package: "@google/gemini-cli",
-    command: "gemini",
-    args: ["--acp"],
-    passEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"],
-    state: "~/.gemini",
-  },
-  qwen: {
-    package: "@qwen-code/qwen-code",
-    command: "qwen",
-    args: ["--acp"],
-    passEnv: ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
-    state: "~/.qwen",
-  },
-  opencode: {
-    package: "opencode-ai",
-    command: "opencode",
-    args: ["acp"],
-    passEnv: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
-    state: "~/.local/share/opencode",
-  },
-};
 
 export interface Engines {
   /** The engines for clients and people, the built-in one first. */
@@ -153,14 +113,9 @@ export function engineNames(values: Pick<ConfigValues, "engines" | "engine_comma
 
 // --- internal ---
 
-/** The programs that can run turns: the presets with what a person's rows change, the other rows, and the command without a name. */
+/** The programs that can run turns: the well-known ones and the person's rows, and the command without a name. */
 function programsOf({ engines, engine_command }: Pick<ConfigValues, "engines" | "engine_command">) {
-  const named = new Map<string, EngineSetting & { readonly command: string }>(Object.entries(PRESETS));
-  for (const [name, row] of Object.entries(engines)) {
-    const command = row.command ?? named.get(name)?.command;
-    if (command === undefined) throw new UsageError(`the engine ${name} needs a command, as no well-known one does`);
-    named.set(name, { ...named.get(name), ...row, command });
-  }
+  const named = new Map([...PRESETS, ...Object.entries(engines)]);
   if (engine_command !== null) {
     const [command = "", ...args] = engine_command;
     named.set(UNNAMED, { command, args });
@@ -178,7 +133,7 @@ function engineRows(values: Parameters<typeof programsOf>[0], env: NodeJS.Proces
     auth: row.auth ?? null,
     state: row.state?.replace(/^~(?=\/)/, home) ?? null,
     installed: isInstalled(row.command, env["PATH"] ?? ""),
-    package: PRESETS[name]?.command === row.command ? PRESETS[name].package : null,
+    package: row.command === PRESETS.get(name)?.command ? (row.package ?? null) : null,
   }));
 }
 

@@ -4,12 +4,12 @@ import { type AcpEngine, createAcpEngine } from "@chimera/acp-engine";
 import { quoteWord } from "@chimera/acp-schema/text";
 import type { Confine } from "@chimera/agent";
 import { UsageError } from "./command/usage-error.js";
-import type { EngineSetting } from "./config/kind.js";
+import type { EngineSetting } from "./config/engine-setting.js";
 import type { Log } from "./log/log.js";
 import type { Profile } from "./profile.js";
 
 /** An ACP agent as a program to start. */
-export interface EngineRow extends Required<Omit<EngineSetting, "auth" | "state">> {
+export interface EngineRow extends Required<Omit<EngineSetting, "auth" | "state" | "package">> {
   readonly name: string;
   readonly auth: string | null;
   readonly state: string | null;

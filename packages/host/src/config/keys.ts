@@ -5,9 +5,9 @@ import type { Durability } from "@chimera/event-store";
 import type { Quotas } from "@chimera/session";
 import { EFFORT_LEVELS, type EffortLevel } from "../effort.js";
 import { LOG_LEVELS, type LogLevel } from "../log/log.js";
+import type { EngineSetting } from "./engine-setting.js";
 import {
   choice,
-  type EngineSetting,
   either,
   engines,
   intersect,
@@ -170,7 +170,7 @@ export const CONFIG_KEYS = complete({
     kind: engines,
     default: {},
     flag: null,
-    show: (rows) => Object.fromEntries(Object.entries(rows).map(([name, { command = "" }]) => [name, command])),
+    show: (rows) => Object.fromEntries(Object.entries(rows).map(([name, { command }]) => [name, command])),
     help: "ACP agents that can run turns, by name",
   }),
   providers: key<Readonly<Record<string, ProviderPackage>>>({

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Limits, Quotas } from "@chimera/session";
 import { orElse } from "../or-else.js";
+import { type EngineSetting, PRESETS } from "./engine-setting.js";
 
 export interface Kind<T> {
   /** A description of valid values, for messages: `a whole number of at least 1`. */
@@ -10,6 +11,8 @@ export interface Kind<T> {
   /** @param base the directory that relative paths start from. */
   fromText(text: string, base: string): T | undefined;
   fromJson(value: unknown, base: string): T | undefined;
+  /** The first row that is not valid, by its name, where a value is made of rows. */
+  wrongRow?(value: unknown): string | undefined;
 }
 
 export const text = written("a text that is not empty", (value) => value.trim() || undefined);
@@ -67,23 +70,9 @@ export const packages = byName(
   toPackage,
 );
 
-/** An ACP agent in a config file. A row with the name of a well-known agent changes the fields that it has, and leaves the others. */
-export interface EngineSetting {
-  /** Only a well-known agent has one already. */
-  readonly command?: string;
-  readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  /** Variables of this process that the agent gets besides those that every command gets, such as its model's key. */
-  readonly passEnv?: readonly string[];
-  /** The one to use of the ways to log in that it offers. */
-  readonly auth?: string;
-  /** The directory of its own state, which a sandbox lets it write. */
-  readonly state?: string;
-}
-
 /** `{"inner": {"command": "otter", "args": ["acp"]}, "codex": {"auth": "chatgpt"}}`. */
 export const engines = byName(
-  'agents by name, each {"command": …} with "args", "env", "pass_env", "auth" and "state" where wanted',
+  `agents by name, each {"command": …} with "args", "env", "pass_env", "auth" and "state" where wanted; only ${[...PRESETS.keys()].join(", ")} have a command already`,
   toEngine,
 );
 
@@ -153,15 +142,21 @@ function structured<T>(takes: string, fromJson: (value: unknown) => T | undefine
 }
 
 /** A kind for rows by name. One invalid row makes the whole value invalid. */
-function byName<T extends object>(takes: string, toRow: (row: unknown) => T | null): Kind<Readonly<Record<string, T>>> {
-  return structured(takes, (value) => {
+function byName<T extends object>(
+  takes: string,
+  toRow: (row: unknown, name: string) => T | null,
+): Kind<Readonly<Record<string, T>>> {
+  const read = (name: string, row: unknown) => (/^[\w.-]+$/.test(name) ? toRow(row, name) : null);
+  const kind = structured(takes, (value) => {
     if (!isObject(value)) return undefined;
-    const rows = Object.entries(value).map(([name, row]) => [name, /^[\w.-]+$/.test(name) && toRow(row)]);
+    const rows = Object.entries(value).map(([name, row]) => [name, read(name, row)]);
     return rows.every(([, row]) => row) ? Object.fromEntries(rows) : undefined;
   });
+  const wrongRow = (value: unknown) => Object.entries(isObject(value) ? value : {}).find((row) => !read(...row))?.[0];
+  return { ...kind, wrongRow };
 }
 
-function toEngine(row: unknown): EngineSetting | null {
+function toEngine(row: unknown, name: string): EngineSetting | null {
   if (!isObject(row)) return null;
   const { command, args, env, pass_env: passEnv, auth, state, ...rest } = row;
   const isText = (one: unknown) => typeof one === "string" && one !== "" && !one.includes("\0");
@@ -171,10 +166,11 @@ function toEngine(row: unknown): EngineSetting | null {
     [args ?? [], passEnv ?? []].every(isTexts) &&
     [command, auth, state].every((one) => one === undefined || isText(one)) &&
     isTextMap &&
+    (command !== undefined || PRESETS.has(name)) &&
     Object.keys(rest).length === 0;
   if (!fits) return null;
   const given = Object.entries({ command, args, env, passEnv, auth, state }).filter(([, one]) => one !== undefined);
-  return Object.fromEntries(given);
+  return { ...PRESETS.get(name), ...Object.fromEntries(given) } as EngineSetting;
 }
 
 function toWords(line: string): readonly string[] | undefined {

@@ -145,7 +145,9 @@ function readJson(name: string, row: ConfigKey<unknown>, file: ConfigFile | null
 }
 
 function refusal(where: string, { kind, show }: ConfigKey<unknown>, given: unknown): UsageError {
-  return new UsageError(`${where} takes ${kind.takes}${show ? "" : `, not ${shown(given)}`}`);
+  const wrong = kind.wrongRow?.(given);
+  const row = wrong === undefined ? "" : `; the row ${JSON.stringify(wrong)} is not valid`;
+  return new UsageError(`${where} takes ${kind.takes}${show ? row : `, not ${shown(given)}`}`);
 }
 
 function kindOf(given: object): string {
