@@ -52,7 +52,7 @@ export function bridgeCommand(name: string): Command {
   return {
     name: "bridge",
     summary: "Let a remote console drive a session here",
-    operands: "[session]",
+    operands: "[<session>]",
     maxOperands: 1,
     flags: SESSION_FLAGS,
     startsSessions: true,

@@ -355,6 +355,18 @@ test("completions know every command and its flags", async () => {
   }
 });
 
+test.each([
+  ["acp --url", "--help lists them"],
+  ["import --new-id", "--help lists them"],
+  ["engines --way", "--help lists them"],
+  ["engines --login", "did you mean engines login?"],
+  ["export --html", "did you mean export <id> html?"],
+])("otter %s, which is no option: %s", async (typed, advice) => {
+  const person = await createPerson();
+  const { code, stderr } = await person.type(typed.split(" "));
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`; ${advice}\n`) });
+});
+
 test("every command has help with an example", async () => {
   const person = await createPerson();
   const rows = /Commands:\n([\s\S]*?)\n\n/.exec(ok(await person.type(["--help"])))?.[1]?.split("\n") ?? [];

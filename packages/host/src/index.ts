@@ -1,5 +1,5 @@
 /** `@chimera/host`: from a profile to a process. */
-export type { Command, Invocation, Program, RunCommand } from "./command/command.js";
+export { actionsOf, type Command, type Invocation, type Program, type RunCommand } from "./command/command.js";
 export type { Flag, Flags, FlagValues } from "./command/flag.js";
 export { completeCommands } from "./command/help.js";
 export { isUsageError, nearest, UsageError } from "./command/usage-error.js";

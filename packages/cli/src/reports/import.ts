@@ -14,7 +14,7 @@ import { type Bundle, readBundle } from "./bundle.js";
 
 export async function importSession(invocation: Invocation): Promise<number> {
   const { flags, operands, process } = invocation;
-  const source = requireOperand(invocation, "a file or directory: import <file> [new-id]");
+  const source = requireOperand(invocation, "a file or directory: import <file> [<new-id>]");
   const bundle = await readBundle(resolve(process.cwd(), source));
   const id = operands[1] ?? idOf(bundle);
   const read = createEventReader();

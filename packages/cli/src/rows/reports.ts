@@ -72,7 +72,7 @@ export function reportCommands(name: string): Command[] {
     {
       name: "import",
       summary: "Import an exported session",
-      operands: "<file | directory> [new-id]",
+      operands: "<file | directory> [<new-id>]",
       maxOperands: 2,
       flags: {
         overwrite: { type: "boolean", help: "Replace a session of that id" },

@@ -44,7 +44,7 @@ export function setupCommands(name: string): Command[] {
     {
       name: "engines",
       summary: "List the programs that can run turns, probe one, or log in to one",
-      operands: "[list | probe <name> | login <name> [way]]",
+      operands: "[list | probe <name> | login <name> [<way>]]",
       flags: { ...CWD, ...configFlags("engine_command"), ...JSON_FLAG },
       example: `${name} engines probe codex`,
       ...actionsOf(ENGINES, "list"),

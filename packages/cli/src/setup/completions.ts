@@ -1,6 +1,6 @@
 /** `completions`: a script for the shell, made from the rows that also parse the command line. */
 import { quoteWord } from "@chimera/acp-schema/text";
-import { type Command, completeCommands, type Invocation, UsageError } from "@chimera/host";
+import { actionsOf, type Command, completeCommands, type Invocation, UsageError } from "@chimera/host";
 import { printLines } from "../output.js";
 
 export async function printCompletions(invocation: Invocation): Promise<number> {
@@ -16,17 +16,13 @@ export async function printCompletions(invocation: Invocation): Promise<number> 
 
 type Words = ReturnType<typeof wordsOf>;
 
-function wordsOf({ name, summary, operands = "", flags }: Command) {
-  const actions = operands
-    .replace(/<[^>]*>|[[\]]/g, "")
-    .split("|")
-    .map((word) => /^\s*([a-z]+)\b/.exec(word)?.[1])
-    .filter((word) => word !== undefined);
+function wordsOf(command: Command) {
+  const { name, summary, flags } = command;
   const rows = Object.entries(flags).map(([flag, { short, help, type }]) => {
     return { name: flag, short, help, takes: type === "string" };
   });
   const help = { name: "help", short: "h", help: "Show this help", takes: false };
-  return { name, summary, actions, flags: [...rows, help] };
+  return { name, summary, actions: actionsOf(command), flags: [...rows, help] };
 }
 
 const SHELLS: Readonly<Record<string, (program: string, all: readonly Words[]) => string[]>> = { bash, zsh, fish };

@@ -7,7 +7,7 @@ export interface Command {
   /** The word to type; empty for the command that runs when none is named. */
   readonly name: string;
   readonly summary: string;
-  /** Words after the name, for the usage line: `[status | stop]`. */
+  /** Words after the name, for the usage line: actions as they are typed, in angle brackets what a person puts in: `[list | show <id>]`. */
   readonly operands?: string;
   readonly flags: Flags;
   /** True when the command starts sessions, so that it also takes the flags of the program's extensions. */
@@ -47,6 +47,12 @@ export interface Invocation {
 export async function wholeProgram({ others, ...program }: Program): Promise<Program> {
   const more = await others?.();
   return more ? { ...program, ...more, commands: [...program.commands, ...more.commands] } : program;
+}
+
+/** The words of `operands` that are typed as they are, as `list` and `show` of `[list | show <id>]`. */
+export function actionsOf({ operands = "" }: Command): string[] {
+  const choices = operands.replace(/<[^>]*>|[[\]]/g, "").split("|");
+  return choices.flatMap((choice) => /^\s*([a-z]+)\b/.exec(choice)?.[1] ?? []);
 }
 
 /** A command with the flags of the program's extensions, if it starts sessions. */

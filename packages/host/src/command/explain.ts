@@ -1,5 +1,5 @@
 /** Explains what is wrong with a command line: an unknown option names the nearest known one. */
-import type { Command } from "./command.js";
+import { actionsOf, type Command } from "./command.js";
 import type { Flags } from "./flag.js";
 import { nearest, UsageError } from "./usage-error.js";
 
@@ -9,9 +9,10 @@ export function explain(error: unknown, command: Command, flags: Flags): unknown
   const typed = /'(?:-\w, )?(-[^' ]*)/.exec(message)?.[1] ?? "option";
   if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
     const word = typed.replace(/^-+/, "");
-    const actions = (command.operands ?? "").replace(/<[^>]*>/g, "").split(/[^\w-]+/);
+    // What a person must type before the action, as in `export <id> html`.
+    const [before] = /^(<[^>]*> )*/.exec(command.operands ?? "") ?? [];
     const near = nearest(word, Object.keys(flags));
-    const meant = actions.includes(word) ? `${command.name} ${word}` : near && `--${near}`;
+    const meant = actionsOf(command).includes(word) ? `${command.name} ${before}${word}` : near && `--${near}`;
     return new UsageError(`unknown option ${typed}; ${meant ? `did you mean ${meant}?` : "--help lists them"}`);
   }
   if (code !== "ERR_PARSE_ARGS_INVALID_OPTION_VALUE") return error;

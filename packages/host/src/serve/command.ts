@@ -69,7 +69,7 @@ export function serveCommands(name: string): Command[] {
     {
       name: "acp",
       summary: "The same as serve --acp, for editors; with --http, HTTP instead; with --connect, for a running server",
-      operands: "[url]",
+      operands: "[<url>]",
       maxOperands: 1,
       flags: {
         ...LISTEN_FLAG,
@@ -78,7 +78,7 @@ export function serveCommands(name: string): Command[] {
         http: { type: "boolean", help: "Serve HTTP in place of stdin and stdout" },
         connect: {
           type: "boolean",
-          help: "Speak for the server at [url] (or unix:/path), or for the one that runs here",
+          help: "Speak for the server at <url> (or unix:/path), or for the one that runs here",
         },
         "token-file": {
           type: "string",
