@@ -1,5 +1,6 @@
 /** `@chimera/event-store`: an append-only, numbered, crash-proof event log per session. */
 
+export { wellFormed } from "./backend/line.js";
 export { comparePlaces, formatPageEnd, type PageEnd, parsePageEnd } from "./backend/list.js";
 export { describeHolder, type Holder } from "./claim/identity.js";
 export { PAST_THE_END, parseCursor } from "./cursor.js";
@@ -10,6 +11,7 @@ export { LIMITS } from "./limits.js";
 export { createMemoryStore, type MemoryStoreOptions } from "./memory-store.js";
 export { isSessionId, makeSessionId, sessionPrefix, sessionTime } from "./session-id.js";
 export type {
+  Appended,
   Durability,
   Entry,
   EventBody,

@@ -19,6 +19,12 @@ export interface Entry<E extends EventBody> {
   readonly event: Stored<E>;
 }
 
+/** An entry that this process appended. */
+export interface Appended<E extends EventBody> extends Entry<E> {
+  /** The event as it was given, but with U+FFFD for each half of a surrogate pair. */
+  readonly body: E;
+}
+
 /** Takes the place of consecutive records that cannot be given back, so that numbers never shift. No log stores one. */
 export interface Lost {
   readonly type: "lost";
@@ -45,10 +51,10 @@ export interface LogWriter<E extends EventBody> {
   /** Throws `fenced` when another process has taken over. Call it before you change anything besides the log. */
   requireHeld(): void;
   /**
-   * Numbers the events at once and queues them for the write at the end of this tick; readers get them after that. Returns the
-   * entries. Throws StoreError `fenced`, `closed`, or the error of an earlier failed write (`storage_full`, `io`) until one succeeds.
+   * Numbers the events at once and queues them for the write at the end of this tick; readers get them after that. Half of a surrogate
+   * pair in a text or name is recorded as U+FFFD. Returns the entries. Throws StoreError `fenced`, `closed`, or the error of an earlier failed write (`storage_full`, `io`) until one succeeds.
    */
-  append(events: readonly E[]): readonly Entry<E>[];
+  append(events: readonly E[]): readonly Appended<E>[];
   /** Resolves when everything up to `seq` (default: all appended) is written, and so survives the process. */
   written(seq?: number): Promise<void>;
   /** Resolves when everything up to `seq` is on disk, and so survives the machine. At durability `none`: when written. */

@@ -6,13 +6,13 @@
 import type { Conversation } from "@chimera/acp-schema/conversation";
 import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { type Entry, type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
+import { type Appended, type Entry, type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import type { Attachments } from "./attachments.js";
+import { isCut, piecesOf } from "./cut-text.js";
 import { namedError } from "./errors.js";
 import { limits } from "./limits.js";
 import { foldLog } from "./logs.js";
 import { interruptedTurn } from "./turn-run.js";
-import { isCut, piecesOf, wellFormed } from "./well-formed.js";
 import type { WorkQueue } from "./work-queue.js";
 
 export interface Journal {
@@ -203,58 +203,62 @@ type DeltaBody = Extract<SessionEvent, { type: "text_delta" | "thought_delta" }>
 /** Text deltas that wait for the end of their tick. */
 function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coalesce: boolean) {
   let waiting: DeltaBody[] = [];
+  /** The first half of a character at the end of the text so far: the other half may come with the next piece, in a later tick. */
+  let half: DeltaBody | null = null;
   let scheduled = false;
-  const flush = (): void => {
+  const writeWaiting = (): void => {
     if (waiting.length === 0) return;
     const bodies = waiting;
     waiting = [];
     append(bodies);
   };
-  const gather = (type: DeltaBody["type"], text: string, attribution: Attribution): void => {
+  const gather = (body: DeltaBody): void => {
     const last = waiting.at(-1);
-    const fits = coalesce && last !== undefined && last.metadata.text.length + text.length <= limits.deltaChars;
-    if (last?.type === type && (fits || isCut(last.metadata.text))) {
+    const { text } = body.metadata;
+    if (coalesce && last?.type === body.type && last.metadata.text.length + text.length <= limits.deltaChars) {
       last.metadata.text += text;
       return;
     }
-    if (waiting.length >= limits.deltasPerWrite) flush();
-    waiting.push(bodyOf({ type, metadata: { text } }, attribution) as DeltaBody);
+    if (waiting.length >= limits.deltasPerWrite) writeWaiting();
+    waiting.push(body);
   };
-  const flushAtEndOfTick = (): void => {
+  const gatherHalf = (): void => {
+    if (half) gather(half);
+    half = null;
+  };
+  const writeAtEndOfTick = (): void => {
     scheduled = false;
-    // The other half of a character that was cut may come with the next piece.
-    const held = isCut(waiting.at(-1)?.metadata.text ?? "") ? waiting.pop() : undefined;
     try {
-      flush();
+      writeWaiting();
     } catch {
       // Reported already; the turn's next record meets the same error.
     }
-    if (held) waiting = [held];
   };
   return {
-    flush,
+    flush(): void {
+      gatherHalf();
+      writeWaiting();
+    },
     reset() {
       waiting = [];
+      half = null;
     },
     add(
       { type, metadata }: Extract<AgentEvent, { type: "text_delta" | "thought_delta" }>,
       attribution: Attribution,
     ): void {
-      for (const text of piecesOf(metadata.text, limits.recordChars)) gather(type, text, attribution);
+      const deltaOf = (text: string): DeltaBody => bodyOf({ type, metadata: { text } }, attribution) as DeltaBody;
+      if (half?.type !== type) gatherHalf();
+      const given = half ? half.metadata.text + metadata.text : metadata.text;
+      half = isCut(given) ? deltaOf(given.slice(-1)) : null;
+      const text = half ? given.slice(0, -1) : given;
+      if (text !== "" || !half) for (const piece of piecesOf(text, limits.recordChars)) gather(deltaOf(piece));
       if (scheduled) return;
       scheduled = true;
       // Runs after the agent has handled one chunk from the network, and before the event loop continues.
-      process.nextTick(flushAtEndOfTick);
+      process.nextTick(writeAtEndOfTick);
     },
   };
-}
-
-/** Most records are deltas, so these are looked at in the cheapest way. */
-function isPlainDelta(body: SessionEvent): boolean {
-  return (
-    (body.type === "text_delta" || body.type === "thought_delta") &&
-    body.metadata.text === wellFormed(body.metadata.text)
-  );
 }
 
 /** How much each running call has streamed. Output beyond the bound is counted, not logged. */
@@ -294,10 +298,9 @@ function createRecorder(deps: {
   /** Joins the gathered deltas into as few records as they fit in. */
   readonly coalesce: boolean;
 }): Recorder {
-  const append = (given: readonly SessionEvent[]): readonly Entry<SessionEvent>[] => {
+  const append = (bodies: readonly SessionEvent[]): readonly Entry<SessionEvent>[] => {
     deps.guard();
-    const bodies = given.every(isPlainDelta) ? given : wellFormed(given);
-    let entries: readonly Entry<SessionEvent>[];
+    let entries: readonly Appended<SessionEvent>[];
     try {
       entries = deps.writer.append(bodies);
     } catch (error) {
@@ -305,7 +308,7 @@ function createRecorder(deps: {
       throw error;
     }
     // Not every `entry.event`: it would be put together for each delta, and the fold reads only when turns begin and end.
-    deps.onRecords(bodies.map((body, at) => (boundsTurn(body.type) ? entries[at]!.event : body)));
+    deps.onRecords(entries.map((entry) => (boundsTurn(entry.type) ? entry.event : entry.body)));
     return entries;
   };
   const deltas = createDeltas(append, deps.coalesce);

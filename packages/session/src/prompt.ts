@@ -6,6 +6,7 @@ import type { ContentBlock } from "@chimera/acp-schema";
 import type { Agent, EngineMemory, McpServer, Turn, TurnSettings } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "@chimera/acp-schema/policy";
+import { wellFormed } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Broker } from "./broker.js";
 import { SessionError } from "./errors.js";
@@ -17,7 +18,6 @@ import type { Accepted, PromptInput, ResolvedCommand } from "./session.js";
 import type { Settings } from "./settings.js";
 import { titleFrom } from "./summary.js";
 import { type Heard, hear, resultsForOpenCalls, type TurnRun } from "./turn-run.js";
-import { wellFormed } from "./well-formed.js";
 import type { WorkQueue } from "./work-queue.js";
 import type { SessionWorkspace } from "./workspace.js";
 

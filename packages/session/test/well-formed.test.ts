@@ -1,5 +1,5 @@
 // Half of a surrogate pair anywhere in a line makes strict parsers refuse all of it, and with it a whole list of sessions.
-import type { AgentEvent } from "@chimera/acp-schema/events";
+import { type AgentEvent, isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import { expect, test } from "vitest";
 import type { Agent } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking } from "./fixture.js";
@@ -16,6 +16,8 @@ async function seenOf(agent: Agent, text = "go"): Promise<string> {
   return JSON.stringify([await recordsOf(sessions, id), session.summary(), session.conversation.turns, session.title]);
 }
 
+const textsOf = (records: readonly SessionEvent[]): readonly string[] =>
+  records.flatMap((record) => (record.type === "text_delta" ? [record.metadata.text] : []));
 const one = (event: AgentEvent): Agent =>
   async function* () {
     yield event;
@@ -71,8 +73,50 @@ test.each([true, false])("a character that comes in halves is whole again, coale
   );
   const { id } = await sessions.create({ cwd: "/" });
   const records = await runPrompt(sessions, id, "go");
-  const texts = records.flatMap((record) => (record.type === "text_delta" ? [record.metadata.text] : []));
+  const texts = textsOf(records);
   expect(texts.join("")).toBe("say 😀 and 🚀\ufffd");
   expect(texts).not.toContain("");
   expect(records.at(-1)?.metadata).toMatchObject({ output: "say 😀 and 🚀\ufffd" });
+});
+
+test("text that always ends inside a character is recorded in every tick, in records of bounded length", async () => {
+  const text = `a${"😀".repeat(60_000)}`;
+  const held: number[] = [];
+  let given = 0;
+  const sessions = makeSessions(async function* () {
+    while (given < text.length) {
+      yield { type: "text_delta", metadata: { text: text.slice(given, given + 16) } } satisfies AgentEvent;
+      given += 16;
+      await new Promise((resolve) => setImmediate(resolve));
+      held.push(Math.min(given, text.length) - recorded);
+    }
+  });
+  const { id } = await sessions.create({ cwd: "/" });
+  let recorded = 0;
+  sessions.logs.follow(id, { from: 0 }, (batch) => {
+    for (const text of textsOf(batch.flatMap((entry) => (isLost(entry) ? [] : [entry.event])))) recorded += text.length;
+  });
+  const texts = textsOf(await runPrompt(sessions, id, "go"));
+  expect(texts.join("")).toBe(text);
+  expect(Math.max(...held)).toBeLessThan(100);
+});
+
+test("long text that begins in the middle of a character fits the bound of a record too", async () => {
+  const sessions = makeSessions(async function* () {
+    for (const text of ["\ud83d", `\ude00${"😀".repeat(50_000)}\ud83d`, `\ude00${"x".repeat(66_000)}`])
+      yield { type: "text_delta", metadata: { text } } satisfies AgentEvent;
+  });
+  const { id } = await sessions.create({ cwd: "/" });
+  const texts = textsOf(await runPrompt(sessions, id, "go"));
+  expect(texts.join("")).toBe(`${"😀".repeat(50_002)}${"x".repeat(66_000)}`);
+  expect(Math.max(...texts.map(({ length }) => length))).toBeLessThanOrEqual(64 * 1024);
+});
+
+test("a call whose arguments are nested as deep as JSON can be written is on record", async () => {
+  let args: object = { text: "\ud800" };
+  for (let depth = 0; depth < 3000; depth++) args = { args };
+  const seen = await seenOf(
+    one({ type: "tool_call", metadata: { ...call, tool: "X", args, title: "" } } as AgentEvent),
+  );
+  expect(seen).toContain('{"text":"\ufffd"}');
 });

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { StoreError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import type { Entry, EventBody, LogEntry, Stored } from "../types.js";
+import type { Appended, Entry, EventBody, LogEntry, Stored } from "../types.js";
 
 /**
  * The text of a record, in memory, on disk and on the wire:
@@ -77,23 +77,25 @@ export function lineTs(line: string): string {
  * A class, here and below: streams and replays make hundreds of thousands of entries, and objects that get their getters without
  * a class cost six times as much.
  */
-export class AppendedEntry<E extends EventBody> implements Entry<E> {
+export class AppendedEntry<E extends EventBody> implements Appended<E> {
   readonly seq: number;
   readonly type: string;
+  readonly body: E;
   /** The text after the checksum in the line. */
   readonly tail: string;
   checksum = -1;
   readonly #ts: string;
-  readonly #body: E;
   #line: string | undefined = undefined;
   #event: Stored<E> | undefined = undefined;
 
-  constructor(seq: number, ts: string, body: E) {
+  constructor(seq: number, ts: string, given: E) {
+    const encoded = encodeBody(given);
+    const whole = wholeCharacters(encoded);
     this.seq = seq;
-    this.type = body.type;
-    this.tail = lineTail(encodeBody(body), ts);
+    this.body = whole === encoded ? given : (JSON.parse(whole) as E);
+    this.type = this.body.type;
+    this.tail = lineTail(whole, ts);
     this.#ts = ts;
-    this.#body = body;
   }
 
   get line(): string {
@@ -103,7 +105,7 @@ export class AppendedEntry<E extends EventBody> implements Entry<E> {
 
   /** The given body with its number, id and time. Made without the line, because slicing a long line copies it. */
   get event(): Stored<E> {
-    this.#event ??= stamped(this.#body, this.seq, this.#digits(), this.#ts);
+    this.#event ??= stamped(this.body, this.seq, this.#digits(), this.#ts);
     return this.#event;
   }
 
@@ -218,7 +220,28 @@ export function createStamp(clock: () => number, last = ""): () => string {
   };
 }
 
+/**
+ * The value with U+FFFD for each half of a surrogate pair in its texts and names; the value itself where there is none.
+ *
+ * @example
+ * wellFormed({ title: "a\ud83d" }); // { title: "a\ufffd" }
+ */
+export function wellFormed<T>(value: T): T {
+  const encoded = JSON.stringify(value);
+  const whole = wholeCharacters(encoded);
+  return whole === encoded ? value : (JSON.parse(whole) as T);
+}
+
 // --- internal ---
+
+/**
+ * JSON text with U+FFFD in the place of each half of a surrogate pair, which JSON names by its escape. Strict parsers refuse a whole line
+ * for one, and with it the session and any list that holds it. Clients and models send halves where they cut a text by UTF-16 units.
+ */
+function wholeCharacters(json: string): string {
+  if (!json.includes("\\ud")) return json;
+  return json.replace(/\\(?:\\|ud[89a-f]..)/g, (found) => (found === "\\\\" ? found : "\ufffd"));
+}
 
 const COMMA = 44;
 const ZERO = 48;

@@ -43,7 +43,10 @@ export const appendCases: Cases = {
   async "data is read back as it was appended"({ store }) {
     const writer = await store.create(ID, {});
     const events: SuiteEvent[] = [
-      { type: "odd", metadata: { z: 1, a: "\u0000", m: "\ud800", "\u2028": "\u2029", nested: { seq: 5, id: "x" } } },
+      {
+        type: "odd",
+        metadata: { z: 1, a: "\u0000", m: "\ud83d\ude00", "\u2028": "\u2029", nested: { seq: 5, id: "x" } },
+      },
       { type: "big", metadata: { text: "é".repeat(1024 * 1024) } },
       { type: 'quo"ted\n', metadata: { list: [1, null, "😀"] } },
       { metadata: { first: true }, type: "late_type" },
@@ -58,6 +61,17 @@ export const appendCases: Cases = {
       assert.equal(JSON.stringify(body), JSON.stringify(events[i]));
       assert.deepEqual([seq, /^evt-[0-9a-f]{8}$/.test(id), Number.isNaN(Date.parse(ts))], [i + 1, true, false]);
     }
+  },
+  async "half of a surrogate pair is on record as U+FFFD, in texts and in names"({ store }) {
+    const writer = await store.create(ID, {});
+    const half = { type: "odd", metadata: { "\ud800": ["\\ud800", "\\\udfff", { a: "😀\ud83d" }] } };
+    const whole = { type: "odd", metadata: { "\ufffd": ["\\ud800", "\\\ufffd", { a: "😀\ufffd" }] } };
+    const [entry] = writer.append([half]);
+    await writer.written();
+    const [back] = await readAll(store, ID);
+    assert.deepEqual([entry!.body, back!.line], [whole, entry!.line]);
+    for (const { event } of [entry!, back!]) assert.deepEqual(event.metadata, whole.metadata);
+    assert.doesNotMatch(back!.line, /[^\\]\\ud/);
   },
   async "a line starts with seq and id and ends with ts"({ store }) {
     const writer = await store.create(ID, {});
