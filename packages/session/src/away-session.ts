@@ -1,6 +1,6 @@
 /** A session that another node has: what it is comes from its log, and what it does is done there. */
 import { modeOf } from "@chimera/acp-schema/conversation";
-import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import { readSummary } from "@chimera/acp-schema/summary";
 import type { LogEntry } from "@chimera/event-store";
 import { type CallDone, plainCalls } from "./calls.js";
@@ -28,9 +28,9 @@ export async function watchAway(
   send: SendCall,
 ): Promise<AwaySession> {
   const stored = rememberedBirth(readSummary(id, (await logs.readSummary(id)) ?? {}), madeWith ?? defaults);
-  const { endedAt, owner, cwd, directories, createdAt, persistent } = stored;
+  const { owner, cwd, directories, createdAt, persistent } = stored;
   const made = madeWith ?? stored.made;
-  const log = await followFold(logs, id, { endedAt, touchedAt: endedAt ?? createdAt });
+  const log = await followFold(logs, id, createdAt);
   const { conversation, until } = log;
   const { openPermissions, openQuestions } = conversation;
   const settings = () => settingsOf(made, conversation.settings);
@@ -77,11 +77,7 @@ export async function watchAway(
       return log.lastSeq;
     },
     summary: () =>
-      summarize(
-        { ...stored, id, program: stored.program ?? prefix, model: settings().model },
-        conversation,
-        log.endedAt,
-      ),
+      summarize({ ...stored, id, program: stored.program ?? prefix, model: settings().model }, conversation),
     async prompt(input) {
       return { ...(await command<Accepted>("prompt", [input])), durable: Promise.resolve() };
     },
@@ -96,19 +92,15 @@ export async function watchAway(
 
 // --- internal ---
 
-/** The fold of a log that goes on. @param times until a record says others */
-async function followFold(
-  logs: Sessions["logs"],
-  id: string,
-  times: { readonly endedAt: number | null; readonly touchedAt: number },
-) {
-  let { endedAt, touchedAt } = times;
+/** The fold of a log that goes on. */
+async function followFold(logs: Sessions["logs"], id: string, createdAt: number) {
   let lastSeq = 0;
   const conversation = await foldLog(logs, id, {
     take: (entry) => {
       lastSeq = isLost(entry) ? entry.last : entry.seq;
     },
   });
+  let touchedAt = Date.parse(conversation.facts.endedAt ?? "") || createdAt;
   let isOver = false;
   const readers = new Set<() => void>();
   const lookAgain = () => {
@@ -118,9 +110,7 @@ async function followFold(
     for (const entry of batch) {
       conversation.apply(isLost(entry) ? entry : entry.event);
       lastSeq = isLost(entry) ? entry.last : entry.seq;
-      if (isLost(entry)) continue;
-      touchedAt = Date.parse(entry.event.ts);
-      if (endsTurn(entry.type)) endedAt = touchedAt;
+      if (!isLost(entry)) touchedAt = Date.parse(entry.event.ts);
     }
     lookAgain();
   });
@@ -149,10 +139,6 @@ async function followFold(
     /** When the last record was written. */
     get touchedAt() {
       return touchedAt;
-    },
-    /** When the last turn ended. */
-    get endedAt() {
-      return endedAt;
     },
     until,
     reached: (seq: number) => until(() => lastSeq >= seq),

@@ -1,6 +1,6 @@
 /** Sessions with the log of another one up to the end of a turn. Loaded with the first of them: no start needs it. */
 import { foldConversation } from "@chimera/acp-schema/conversation";
-import { endsTurn, isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
+import { type AgentEvent, endsTurn, isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import { SessionError } from "./errors.js";
 import type { House } from "./house.js";
 import { bodyOf } from "./journal.js";
@@ -29,12 +29,14 @@ export async function fork(house: House, id: string, { turn, owner, request }: F
   // Made with the settings of its parent, so that closing the child resets it to no more than closing the parent would.
   const made = madeWith(house.start(admitted.cwd), { ...bounds, maxSteps, maxCostUsd, allowedTools });
   // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything, whenever it is cut off.
-  const added = [
-    { type: "forked", metadata: { from: id, at } } as const,
+  const events: (AgentEvent & { readonly origin?: string })[] = [
+    { type: "forked", metadata: { from: id, at } },
+    ...cut.later,
     ...changesBetween(settingsOf(made, conversation.settings), settings),
     // Being allowed to read the parent does not allow reading the child.
     ...(conversation.facts.isShared ? [{ type: "sharing_changed", metadata: { shared: false } } as const] : []),
-  ].map((event) => bodyOf(event, { turn: null }));
+  ];
+  const added = events.map((event) => bodyOf(event, { turn: null, origin: event.origin }));
   for (const event of added) conversation.apply(event);
   const name = newName(house);
   const asked = { ...admitted, settings: made, parentId: id };
@@ -70,6 +72,9 @@ async function readParent(house: House, id: string, turn: number | undefined) {
   return { parent: here, bounds: here.summary().bounds, cut };
 }
 
+/** Settings are not among them: the child gets all of its parent's. */
+const LATER: ReadonlySet<string> = new Set(["undo", "redo", "cleared", "title_changed"]);
+
 /** Folds a log up to the end of a turn: of the one that is named, or else of the last. */
 function createCut(turn: number | undefined) {
   const conversation = foldConversation();
@@ -82,6 +87,12 @@ function createCut(turn: number | undefined) {
     /** The number of the record that ends the turn; 0 when there is none. */
     get at() {
       return turn === undefined || isDone ? end : 0;
+    },
+    /** What was done to the whole conversation since that end. It holds in the child, unless the child ends at a turn of the past. */
+    get later() {
+      const isLater = (entry: SessionRecord | Lost): entry is SessionRecord =>
+        !isLost(entry) && entry.turn === null && LATER.has(entry.type);
+      return turn === undefined ? since.filter(isLater) : [];
     },
     /** Nothing that follows counts. */
     get isDone() {

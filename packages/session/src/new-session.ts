@@ -62,8 +62,8 @@ export async function make(
   };
   const { model } = settingsOf(made, conversation.settings);
   const leave = house.quota.requireSession(options.owner, id, parentId);
-  const birth = { ...facts, conversation, made, persistent: persist, endedAt: null };
-  const opening = open(store, summarize({ ...facts, id, model }, conversation, null));
+  const birth = { ...facts, conversation, made, persistent: persist };
+  const opening = open(store, summarize({ ...facts, id, model }, conversation));
   return opening
     .then((writer) => house.open(store, { ...birth, writer: createLogHold(writer) }))
     .finally(async () => {

@@ -67,8 +67,6 @@ export interface SessionBirth extends Omit<SummaryFacts, "id" | "model"> {
   /** What it was made with; its log says what was changed since. */
   readonly made: Settings;
   readonly persistent: boolean;
-  /** When its last turn ended; null for a session that had none. */
-  readonly endedAt: number | null;
 }
 
 /** The parts that the views of a session (client's, program's) are made from. */
@@ -85,7 +83,7 @@ export interface Parts extends SessionDeps {
   readonly saveSummary: SummarySaver["save"];
   /** Records something that belongs to no turn, once turns that were cut short have ended. */
   readonly change: (events: AgentEvent | readonly AgentEvent[], origin?: string) => Promise<void>;
-  readonly life: { closing: Promise<void> | null; endedAt: number | null };
+  readonly life: { closing: Promise<void> | null };
 }
 
 export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
@@ -108,7 +106,6 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
       if (usage) deps.onSpent(usage.metadata.total_usd);
       if (!records.some(changesSummary)) return;
       if (!records.some(({ type }) => endsTurn(type))) return saver.soon();
-      life.endedAt = deps.clock();
       // Nobody waits for a summary, and the clients wait for the turn's last records.
       void ended().then(saver.save).then(deps.onSaved);
     },
@@ -128,9 +125,8 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     journal.endInterrupted(queue.busy());
     return journal.accept(events, { turn: null, origin });
   };
-  const life: Parts["life"] = { closing: null, endedAt: birth.endedAt };
-  const summary = () =>
-    summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation, life.endedAt);
+  const life: Parts["life"] = { closing: null };
+  const summary = () => summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation);
   const saver = createSummarySaver(async () => {
     // A process that took the session over writes its own.
     if (!birth.persistent || writer.lost.aborted || writer.isLetGo) return;

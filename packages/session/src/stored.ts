@@ -53,7 +53,6 @@ export function rememberedBirth(summary: Summary, start: Settings): Omit<Session
     cwd: summary.cwd,
     directories: summary.directories ?? [],
     createdAt: Date.parse(summary.started_at ?? "") || sessionTime(summary.session_id) || 0,
-    endedAt: summary.ended_at === null ? null : Date.parse(summary.ended_at),
     persistent: true,
     ...(summary.owner !== undefined && { owner: summary.owner }),
     ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),

@@ -51,20 +51,18 @@ export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
   unheld,
   async derive(id, known, entries) {
     const conversation = foldConversation({ keep: "state" });
-    let endedAt: number | null = null;
     for await (const entry of entries) {
       if (isLost(entry)) conversation.apply(entry);
       else if (!SAYS_NOTHING.has(entry.type)) conversation.apply(entry.event);
-      if (endsTurn(entry.type) && !isLost(entry)) endedAt = Date.parse(entry.event.ts);
     }
     const before = readSummary(id, known);
     const birth = { ...birthOf(before), model: conversation.settings.model ?? before.model };
     // In version 0.1 no record says that a session was torn down.
-    return { ...summaryOf(id, birth, conversation, endedAt), ...(before.closed && { closed: true }) };
+    return { ...summaryOf(id, birth, conversation), ...(before.closed && { closed: true }) };
   },
 };
 
-export function summarize(facts: SummaryFacts, conversation: Conversation, endedAt: number | null): Summary {
+export function summarize(facts: SummaryFacts, conversation: Conversation): Summary {
   const { id, program, cwd, directories, createdAt, model, bounds, owner, parentId, request } = facts;
   const created = isoSeconds(createdAt);
   const birth: Birth = {
@@ -78,7 +76,7 @@ export function summarize(facts: SummaryFacts, conversation: Conversation, ended
     ...(Object.keys(bounds).length > 0 && { bounds }),
     ...(request && { key: request.key, request: request.digest }),
   };
-  return summaryOf(id, birth, conversation, endedAt);
+  return summaryOf(id, birth, conversation);
 }
 
 /**
@@ -185,19 +183,20 @@ const SAYS_NOTHING: ReadonlySet<string> = new Set([
   "tool_result",
 ]);
 
-function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt: number | null): Summary {
+function summaryOf(id: string, birth: Birth, conversation: Conversation): Summary {
   const { usage, lastResult, title, isShared, isTornDown, firstPrompt, steps, toolCalls } = conversation.facts;
   const input = usage?.input ?? 0;
   const output = usage?.output ?? 0;
   const cache = usage?.cache ?? 0;
   const { started_at, model, cwd, directories, agent, ...rest } = birth;
   const { engine } = conversation.settings.options;
+  const endedAt = Date.parse(conversation.facts.endedAt ?? "");
   return {
     v: SUMMARY_VERSION,
     session_id: id,
     run_id: id,
     started_at,
-    ended_at: endedAt === null ? null : isoSeconds(endedAt),
+    ended_at: Number.isNaN(endedAt) ? null : isoSeconds(endedAt),
     model,
     prompt: beginningOf(firstPrompt ?? "", PROMPT_LENGTH),
     cwd,

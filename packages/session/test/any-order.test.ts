@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { SessionRecord } from "@chimera/acp-schema/events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isSessionError, type OwnedSession, type SettingChange } from "../src/index.js";
+import { isSessionError, type OwnedSession, type SettingChange, sessionSummaries } from "../src/index.js";
 import { filesOf, kill, newWorld, ORDERS, restart, settled, use, type World } from "./any-order-world.js";
 import { recordsOf } from "./fixture.js";
 import { plainFold, type State, stateOf } from "./plain-fold.js";
@@ -158,8 +158,16 @@ async function fork(world: World, parent: State, records: readonly SessionRecord
   const copied = await recordsOf(sessions, child.id);
   const at = copied.findLastIndex(({ type }) => type === "forked");
   expect(copied.slice(0, at)).toEqual(records.slice(0, at));
-  const { model, agent, flags, options } = parent;
+  const { model, agent, flags, options, running, waiting } = parent;
   expect(stateOf(child)).toMatchObject({ model, agent, flags, options, isShared: false, ...ENDED });
+  const summary = child.summary();
+  expect(await sessionSummaries.derive(child.id, summary, sessions.logs.read(child.id))).toEqual(summary);
+  if (running.length + waiting.length === 0) {
+    const { undoable, redoable, messages, outcomes, title } = parent;
+    expect(stateOf(child)).toMatchObject({ undoable, redoable, messages, outcomes, title });
+    const { ended_at, turns, prompt, success } = (await sessions.load(world.id)).summary();
+    expect(summary).toMatchObject({ ended_at, turns, prompt, success });
+  }
   use(world, child.id);
 }
 

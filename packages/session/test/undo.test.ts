@@ -365,6 +365,25 @@ describe("a fork", () => {
     }
   });
 
+  test("has what its parent undid, cleared and renamed after the last turn, unless it ends at a turn of the past", async () => {
+    const { sessions, session } = await open();
+    for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
+    await session.undo();
+    const rewound = await sessions.fork(session.id);
+    expect([said(rewound.conversation), rewound.conversation.redoable().length]).toEqual([["one"], 1]);
+    await session.redo();
+    expect(said((await sessions.fork(session.id)).conversation)).toEqual(["one", "two"]);
+    await session.undo();
+    session.prompt({ text: "stop" });
+    await session.clear();
+    await session.setTitle("mine");
+    const cleared = await sessions.fork(session.id);
+    expect([said(cleared.conversation), cleared.conversation.redoable(), cleared.title]).toEqual([[], [], "mine"]);
+    expect(cleared.summary()).toMatchObject({ ended_at: expect.stringMatching(/Z$/), success: true });
+    expect(said((await sessions.fork(session.id, { turn: 1 })).conversation)).toEqual(["one", "two"]);
+    session.cancel();
+  });
+
   test("goes up to the last end, whichever turn ended last", async () => {
     const sessions = makeSessions(untilCancelled("part"));
     const session = await sessions.create({ cwd: "/" });

@@ -19,6 +19,8 @@ export interface Facts {
   isShared: boolean;
   /** Whether the session was ended for good. Its log stays as a record. */
   isTornDown: boolean;
+  /** When a turn ended last. */
+  endedAt: string | null;
   usage: SessionUsage | null;
   toolCalls: number;
   steps: number;
@@ -38,6 +40,7 @@ export function newFold(keepsMessages: boolean) {
     title: null,
     isShared: false,
     isTornDown: false,
+    endedAt: null,
     usage: null,
     toolCalls: 0,
     steps: 0,
@@ -257,6 +260,7 @@ function endReply({ reply }: Fold, turn: TurnView | undefined): void {
 
 function endTurn(fold: Fold, turn: TurnView | undefined, result: TurnResult, ts: string | null): void {
   endReply(fold, turn);
+  fold.facts.endedAt = ts ?? fold.facts.endedAt;
   if (!turn) return;
   const { output } = result;
   const spoke = turn.messages.some((message) => message.role === "assistant" && textOf(message) !== "");
