@@ -20,20 +20,15 @@ import { streamArray } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
 import { type Handler, type Handlers, isGuest, pathPart, type RouteDeps } from "./route.js";
 
-export function sessionRoutes({ deps, openSession, createSession, creations, tokens, streams, clock }: RouteDeps) {
+export function sessionRoutes(shared: RouteDeps) {
+  return { ...listRoutes(shared), ...readRoutes(shared), ...changeRoutes(shared), ...lifeRoutes(shared) };
+}
+
+// --- internal ---
+
+/** The list, and sessions that join it with a first prompt. */
+function listRoutes({ deps, openSession, createSession, creations, tokens, clock }: RouteDeps) {
   const { sessions } = deps;
-  const rotate: Handler = async (c) => {
-    const session = await openSession(pathPart(c, "id"));
-    return c.json({ session_token: await tokens.issue(session, c.get("caller")) } satisfies RotateTokenReply);
-  };
-  const contentsOf = async (session_id: string, deleted: boolean): Promise<DeleteSessionReply> => {
-    const session = await openSession.read(session_id).catch(() => null);
-    const records = await sessions.logs.lastSeq(session_id);
-    const snapshots = (await session?.snapshots?.list())?.length ?? 0;
-    // What was torn down cannot be opened, and has no snapshots.
-    const { turns } = session?.conversation ?? (await foldLog(sessions.logs, session_id, { keep: "state" }));
-    return { session_id, deleted, records, turns: turns.length, snapshots };
-  };
   return {
     "GET /sessions": async (c) => {
       const { state = "all", limit, after, since, model } = readQuery(c, "GET /sessions");
@@ -81,19 +76,12 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const session_token = token ?? (await tokens.issue(session, c.get("caller")));
       return c.json({ session_id: id, status: "running", session_token } satisfies CreateRunningSessionReply, 201);
     },
+  } satisfies Handlers;
+}
 
-    "PATCH /sessions/{id}": async (c) => {
-      const named = await readBody(c, "PATCH /sessions/{id}");
-      // What a session may do is for the operator to say.
-      if (isGuest(c) && Object.keys(named).some((name) => name !== "title")) {
-        throw new HttpError(403, "admin_only", "with this session's token only its title can be changed");
-      }
-      const session = await openSession(pathPart(c, "id"));
-      const change = await settingsChange(deps, session.cwd, named);
-      await session.set(change.all(session));
-      return c.json(settingsOf(session));
-    },
-
+function readRoutes({ deps, openSession }: RouteDeps) {
+  const { sessions } = deps;
+  return {
     "GET /sessions/{id}/settings": async (c) => c.json(settingsOf(await openSession.read(pathPart(c, "id")))),
 
     "GET /sessions/{id}": async (c) => {
@@ -120,6 +108,27 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       };
       return streamArray(c, deps.log, { head, members: lines(), tail: "]}" });
     },
+  } satisfies Handlers;
+}
+
+/** Routes that change what a session is called, may do, or is opened with. */
+function changeRoutes({ deps, openSession, tokens }: RouteDeps) {
+  const rotate: Handler = async (c) => {
+    const session = await openSession(pathPart(c, "id"));
+    return c.json({ session_token: await tokens.issue(session, c.get("caller")) } satisfies RotateTokenReply);
+  };
+  return {
+    "PATCH /sessions/{id}": async (c) => {
+      const named = await readBody(c, "PATCH /sessions/{id}");
+      // What a session may do is for the operator to say.
+      if (isGuest(c) && Object.keys(named).some((name) => name !== "title")) {
+        throw new HttpError(403, "admin_only", "with this session's token only its title can be changed");
+      }
+      const session = await openSession(pathPart(c, "id"));
+      const change = await settingsChange(deps, session.cwd, named);
+      await session.set(change.all(session));
+      return c.json(settingsOf(session));
+    },
 
     "POST /sessions/{id}/title": async (c) => {
       const { title } = await readBody(c, "POST /sessions/{id}/title", { title: "missing_title" });
@@ -130,7 +139,21 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
 
     "POST /sessions/{id}/rotate-token": rotate,
     "POST /session/{id}/rotate-token": rotate,
+  } satisfies Handlers;
+}
 
+/** Fork and deletion. */
+function lifeRoutes({ deps, openSession, creations, tokens, streams }: RouteDeps) {
+  const { sessions } = deps;
+  const contentsOf = async (session_id: string, deleted: boolean): Promise<DeleteSessionReply> => {
+    const session = await openSession.read(session_id).catch(() => null);
+    const records = await sessions.logs.lastSeq(session_id);
+    const snapshots = (await session?.snapshots?.list())?.length ?? 0;
+    // What was torn down cannot be opened, and has no snapshots.
+    const { turns } = session?.conversation ?? (await foldLog(sessions.logs, session_id, { keep: "state" }));
+    return { session_id, deleted, records, turns: turns.length, snapshots };
+  };
+  return {
     "POST /sessions/{id}/fork": async (c) => {
       const parent_id = pathPart(c, "id");
       const body = await readBody(c, "POST /sessions/{id}/fork");
