@@ -200,6 +200,7 @@ test("sessions gc removes only the program's own files, wherever its directories
     join(home, "outputs", mixed, "june.pdf"),
     join(home, "eventlog/.new-letters/dear.txt"),
     join(home, "eventlog/letters/dear.txt"),
+    join(home, `eventlog/.deleted-${mixed}-0123abcd`, "dear.txt"),
     join(home, "run/beat-tape.wav"),
   ];
   const own = [

@@ -366,6 +366,27 @@ describe("a new session", () => {
     expect(readdirSync(join(root, "eventlog")).filter((name) => name.startsWith("."))).toEqual([]);
   });
 
+  it("that replaced another keeps it away, also when its process is killed before the other's files are removed", async () => {
+    const root = place();
+    const code = `
+      import promises from "node:fs/promises";
+      import { syncBuiltinESMExports } from "node:module";
+      promises.rm = async () => process.kill(process.pid, "SIGKILL");
+      syncBuiltinESMExports();
+      const { createFileStore } = await import(${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)});
+      const store = createFileStore({ root: ${JSON.stringify(root)} });
+      const events = [{ event: { type: "note", text: "new" }, at: 0 }];
+      await store.importLog(${JSON.stringify(ID)}, { summary: {}, events, replace: true });`;
+    const store = openStore(root, countingForm().form, () => Date.now() + 120_000);
+    await store.importLog(ID, { summary: UNASKED, events: events(3) });
+    const child = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: "inherit" });
+    expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
+    expect(await textsOf(store, ID)).toEqual(["new"]);
+    await store.delete(ID);
+    expect(await store.sweep()).toBe(1);
+    expect(readdirSync(join(root, "eventlog")).filter((name) => !name.includes("index"))).toEqual([]);
+  });
+
   it("that a crash kept from replacing another gives that its name back", async () => {
     const root = place();
     const store = openStore(root, countingForm().form, () => Date.now() + 120_000);

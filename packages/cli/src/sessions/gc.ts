@@ -11,8 +11,6 @@ import { type OpenStore, type SessionStore, withStore } from "../store.js";
 import { localTime, plainLine } from "../terminal/text.js";
 import { askedSessions } from "./list.js";
 
-/** Names of session directories that the store is making or removing. */
-const LEFTOVER = /^\.(new|deleted)-.+-[0-9a-f]{8}$/;
 /** Younger sessions may still be in use. */
 const YOUNG_MS = 24 * 3600_000;
 
@@ -38,7 +36,7 @@ async function collect(invocation: Invocation, opened: OpenStore, limits: Limits
       removed.push(one);
       if (!dryRun) await forgetFiles(paths, one.id);
     }
-    const leftovers = await findLeftovers(store, paths, now);
+    const leftovers = await leftOutputs(store, paths, now);
     const orphans = await orphansIn(store, paths, "snapshots", now);
     if (dryRun) return reportRemoval(invocation, { removed, leftovers: leftovers.length + orphans.length, dryRun });
     for (const path of leftovers) await rm(path, { recursive: true, force: true });
@@ -186,14 +184,13 @@ async function saysNothing(store: SessionStore, id: string): Promise<boolean> {
   return true;
 }
 
-/** Session directories whose creation or removal a crash interrupted, and long outputs of deleted sessions. */
-async function findLeftovers(store: SessionStore, paths: Paths, now: number): Promise<string[]> {
-  const unfinished = await oldNames(paths.eventlog, now, async (name) => LEFTOVER.test(name));
+/** The directories with long outputs of deleted sessions. */
+async function leftOutputs(store: SessionStore, paths: Paths, now: number): Promise<string[]> {
   const outputs: string[] = [];
   for (const id of await orphansIn(store, paths, "outputs", now)) {
     if (await hasOutputs(paths.outputs, id)) outputs.push(join(paths.outputs, id));
   }
-  return [...unfinished.map((name) => join(paths.eventlog, name)), ...outputs];
+  return outputs;
 }
 
 async function hasOutputs(directory: string, id: string): Promise<boolean> {

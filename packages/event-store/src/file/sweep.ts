@@ -21,8 +21,9 @@ export async function sweepHidden(eventlog: string, now: number, heartbeat: Hear
     const [path, directory] = [join(eventlog, name), join(eventlog, id)];
     try {
       const entry = lstatSync(path);
-      // The maker of a young one may be at work.
-      if (!entry.isDirectory() || now - entry.ctimeMs < LIMITS.leftoverMs) continue;
+      if (!entry.isDirectory()) continue;
+      // The maker of a young one may be at work. A deletion may be carried out by two.
+      if (why !== "deleted" && now - entry.ctimeMs < LIMITS.leftoverMs) continue;
       if (why === "new" && !isAbandoned(path, heartbeat)) continue;
       if (why === "replaced" && lstatSync(directory, { throwIfNoEntry: false }) === undefined) {
         renameSync(path, directory);

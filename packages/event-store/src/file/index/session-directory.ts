@@ -56,7 +56,8 @@ export function draftSessionDirectory(directory: string, { replaces = false } = 
         renameSync(aside, directory);
         throw error;
       }
-      await rm(aside, { recursive: true, force: true });
+      // Under the name of a deleted one from here on: whenever the new session goes, the old one does not come back.
+      await removeSessionDirectory(aside, directory);
     },
     /** Removes the draft, unless it was published. */
     discard() {
