@@ -303,6 +303,24 @@ test("an answered question is not asked again, however often and late its turn i
   expect(asked).toEqual(["Write"]);
 });
 
+test("a question of the agent is answered while its turn is read, once", async () => {
+  const ask = { call: "ask", args: { question: "Which database?", options: ["PostgreSQL"] } };
+  const steps = [{ reply: [ask] }, { reply: [{ text: "so be it" }] }];
+  const client = await serve(["--model", `scripted:${script([{ steps }])}`]);
+  const session = await client.sessions.start("choose");
+  const asked: string[] = [];
+  const turn = session.turn(0).onQuestion(({ question, options }) => {
+    asked.push(question);
+    return options[0]?.name ?? null;
+  });
+  expect(await turn.result()).toMatchObject({ success: true, output: "so be it" });
+  expect((await turn.result()).success).toBe(true);
+  expect(asked).toEqual(["Which database?"]);
+  const answers = [];
+  for await (const { type, metadata } of turn) if (type === "question_answered") answers.push(metadata.answer);
+  expect(answers).toEqual(["PostgreSQL"]);
+});
+
 test("a turn is streamed from its prompt on, over a broken stream too, and from a session that is not in memory", async () => {
   const args = ["serve", "--port", "0", "--model", speech(200, 0)];
   const home = scratchTree({});

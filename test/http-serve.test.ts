@@ -103,7 +103,7 @@ test("SIGTERM with --drain-timeout lets a turn end, refuses new ones, and then e
   server.program.child.kill("SIGTERM");
   await expect
     .poll(async () => (await server.ask("GET /readyz")).body, { timeout: 5000 })
-    .toEqual({ status: "draining" });
+    .toMatchObject({ status: "draining", error: "draining" });
   const refused = await server.ask("POST /sessions", { body: { prompt: "list files" } });
   expect([refused.status, refused.body.error]).toEqual([503, "draining"]);
   expect((await frames).map(({ event }) => event)).toContain("agent_result");

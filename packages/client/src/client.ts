@@ -1,7 +1,7 @@
 /** The client of a server: any route by its name, and functions for the common ones. */
 import type { RunRow, SessionRow } from "@chimera/acp-schema/http";
 import { type CallOptions, type CallRoute, type ClientOptions, createSender } from "./send.js";
-import { createSession, type PromptOptions, type Session } from "./session.js";
+import { createSession, type PromptOptions, type Session, split } from "./session.js";
 import { follow, type Watched, type WatchOptions, watch } from "./stream.js";
 import type { Input, Output } from "./types.js";
 
@@ -57,11 +57,29 @@ export function createClient(options: ClientOptions): Client {
       id,
       token,
     );
+  const list =
+    <Row, Asked extends { readonly after?: string | undefined }>(name: "sessions" | "runs") =>
+    (query?: Asked, given?: CallOptions): Pages<Row> => {
+      let after: string | null | undefined = query?.after;
+      const page = async () => {
+        if (after === null) return null;
+        const asked = { limit: "50", ...query, after };
+        const reply: { next: string | null } = await call(`GET /${name}`, { query: asked } as never, given);
+        after = reply.next;
+        return (reply as never)[name] as readonly Row[];
+      };
+      return {
+        page,
+        async *[Symbol.asyncIterator]() {
+          for (let rows = await page(); rows; rows = await page()) yield* rows;
+        },
+      };
+    };
   return {
     call,
     sessions: {
-      async start(prompt, { signal, idempotencyKey, retries, timeoutMs, ...body } = {}) {
-        const given = { signal, idempotencyKey, retries, timeoutMs };
+      async start(prompt, asked = {}) {
+        const [body, given] = split(asked);
         const made = await call("POST /sessions", { body: { prompt, ...body } }, given);
         return own(made.session_id, made.session_token);
       },
@@ -71,18 +89,10 @@ export function createClient(options: ClientOptions): Client {
       },
       open: (id, token) =>
         createSession(token === undefined ? sender : createSender({ ...options, token }), id, token ?? null),
-      list: (query = {}, given) =>
-        pages(query, async (asked) => {
-          const { sessions, next } = await call("GET /sessions", { query: { limit: "50", ...asked } }, given);
-          return [sessions, next];
-        }),
+      list: list<SessionRow, Query<"GET /sessions">>("sessions"),
     },
     runs: {
-      list: (query = {}, given) =>
-        pages(query, async (asked) => {
-          const { runs, next } = await call("GET /runs", { query: { limit: "50", ...asked } }, given);
-          return [runs, next];
-        }),
+      list: list<RunRow, Query<"GET /runs">>("runs"),
       cost: (query = {}, given) => call("GET /runs/cost", { query }, given),
       async start({ mode, ...body }, given = {}) {
         const run = await call("POST /runs", { body: { ...body, mode: "async" } }, given);
@@ -94,26 +104,5 @@ export function createClient(options: ClientOptions): Client {
     },
     watch: (given) => watch(sender, given),
     health: (given) => call("GET /health", {}, given),
-  };
-}
-
-// --- internal ---
-
-function pages<T, Q extends { after?: string | undefined }>(
-  query: Q,
-  read: (query: Q) => Promise<readonly [readonly T[], string | null]>,
-): Pages<T> {
-  let after: string | null | undefined = query.after;
-  const page = async () => {
-    if (after === null) return null;
-    const [rows, next] = await read(after === undefined ? query : { ...query, after });
-    after = next;
-    return rows;
-  };
-  return {
-    page,
-    async *[Symbol.asyncIterator]() {
-      for (let rows = await page(); rows; rows = await page()) yield* rows;
-    },
   };
 }

@@ -1,8 +1,11 @@
 /** The error of this package. */
 import type { ErrorCode } from "@chimera/acp-schema/http";
 
-/** The server's codes, and those for failures on the way: no connection, no answer in time, missing records. */
-export type ClientErrorCode = ErrorCode | "unreachable" | "timeout" | "gap" | "invalid_answer";
+/**
+ * The server's codes, and those for failures on the way: no connection, no answer in time, missing records. `unexpected` is a failure that is
+ * not in the server's form, as that of a proxy.
+ */
+export type ClientErrorCode = ErrorCode | "unreachable" | "timeout" | "gap" | "invalid_answer" | "unexpected";
 
 /**
  * A failed request with its `code`. `status` is 0 when there was no answer.
@@ -27,7 +30,13 @@ export class ClientError extends Error {
   constructor(
     code: ClientErrorCode,
     message: string,
-    options: { status?: number; requestId?: string; detail?: unknown; retryAfterMs?: number; cause?: unknown } = {},
+    options: {
+      status?: number;
+      requestId?: string | undefined;
+      detail?: unknown;
+      retryAfterMs?: number;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
@@ -46,16 +55,25 @@ export class ClientError extends Error {
 /** @param response one without a success status */
 export async function errorOf(response: Response): Promise<ClientError> {
   const { status } = response;
-  const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  // A proxy may answer with any JSON. `/acp` answers in the form of JSON-RPC, whose error is an object.
+  const body: Failure = (await response.json().catch(() => null)) ?? {};
+  const { error, detail, request_id: id } = body;
+  const message = body.message ?? (typeof error === "object" ? error?.message : error) ?? status;
   const after = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return new ClientError(
-    (body["error"] ?? "unexpected") as ErrorCode,
-    String(body["message"] ?? body["error"] ?? status),
-    {
-      status,
-      requestId: (body["request_id"] ?? response.headers.get("x-request-id") ?? undefined) as string,
-      detail: body["detail"],
-      ...(after >= 0 && { retryAfterMs: after * 1000 }),
-    },
-  );
+  // Every failure of the server has an id, with which it names itself as the sender of the code.
+  return new ClientError(id && typeof error === "string" ? error : "unexpected", String(message), {
+    status,
+    requestId: id ?? response.headers.get("x-request-id") ?? undefined,
+    detail,
+    ...(after >= 0 && { retryAfterMs: after * 1000 }),
+  });
+}
+
+// --- internal ---
+
+interface Failure {
+  readonly error?: ErrorCode | { readonly message?: string } | null;
+  readonly message?: string;
+  readonly detail?: unknown;
+  readonly request_id?: string;
 }

@@ -87,7 +87,8 @@ export function createSender(options: ClientOptions): Sender {
       const [method = "", pattern = ""] = route.split(" ");
       const { body, query, ...parts } = input as Record<string, unknown>;
       const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(parts[name])));
-      const search = new URLSearchParams(query as Record<string, string>).toString();
+      const asked = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
+      const search = new URLSearchParams(asked as [string, string][]).toString();
       const isKeyed = KEYED.test(route);
       const isSafe = isKeyed || method === "GET";
       const { signal, retries = options.retries ?? 3, timeoutMs = options.timeoutMs ?? 30_000 } = given;

@@ -1,6 +1,8 @@
 /** The server sends something at least every 15 s. After this much silence the connection is dead. */
 const SILENCE_MS = 45_000;
 
+const FIELDS = [/^data: (.*)$/m, /^id: (.*)$/m, /^event: (.*)$/m];
+
 export interface ServerEvent {
   readonly id: string | undefined;
   readonly event: string;
@@ -39,8 +41,7 @@ export async function* serverEvents(response: Response, signal: AbortSignal): As
       const blocks = (rest + decoder.decode(value, { stream: true })).split("\n\n");
       rest = blocks.pop() ?? "";
       yield blocks.flatMap((block) => {
-        const data = /^data: (.*)$/m.exec(block)?.[1];
-        const [id, event = ""] = [/^id: (.*)$/m, /^event: (.*)$/m].map((field) => field.exec(block)?.[1]);
+        const [data, id, event = ""] = FIELDS.map((field) => field.exec(block)?.[1]);
         return data === undefined ? [] : [{ id, event, data }];
       });
     }

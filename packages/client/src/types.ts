@@ -14,18 +14,23 @@ type ParameterNames<Path extends string> = Path extends `${string}{${infer Name}
   ? Name | ParameterNames<Rest>
   : never;
 
-type Named<Key extends string, Schema extends GenericSchema> =
-  Record<never, never> extends InferInput<Schema>
-    ? { [K in Key]?: InferInput<Schema> }
-    : { [K in Key]: InferInput<Schema> };
+type Named<Key extends string, Given> =
+  Record<never, never> extends Given ? { [K in Key]?: Given } : { [K in Key]: Given };
+
+/** A query as a program has it: numbers and booleans too, which are sent as text. What is undefined is left out. */
+type AsText<Query> = {
+  [K in keyof Query]:
+    | Query[K]
+    | (K extends "limit" | "turn" ? number : [Query[K]] extends ["true" | "false" | undefined] ? boolean : never);
+};
 
 /** The path's parameters, `query` and `body` of a route in one object. */
 export type Input<N extends RouteName> = { [K in ParameterNames<N>]: string } & (Routes[N] extends {
   query: infer Query extends GenericSchema;
 }
-  ? Named<"query", Query>
+  ? Named<"query", AsText<InferInput<Query>>>
   : unknown) &
-  (Routes[N] extends { body: infer Body extends GenericSchema } ? Named<"body", Body> : unknown);
+  (Routes[N] extends { body: infer Body extends GenericSchema } ? Named<"body", InferInput<Body>> : unknown);
 
 /** The answer of a route: the body of its schema; undefined for 204; unknown if the table has no schema. */
 export type Output<N extends RouteName> = Routes[N] extends { reply: infer Reply extends GenericSchema }

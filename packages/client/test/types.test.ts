@@ -23,6 +23,13 @@ async function wrong(): Promise<void> {
   await client.sessions.open("s").answer("p", "maybe");
   // @ts-expect-error no such query
   client.sessions.list({ limits: "5" });
+  // @ts-expect-error a name is a text
+  client.sessions.list({ model: 5 });
+  // @ts-expect-error neither yes nor no
+  await client.sessions.open("s").changes({ diff: "maybe" });
+  const turn = client.sessions.open("s").turn(0);
+  // @ts-expect-error a question has no decision
+  turn.onQuestion(() => true);
   // @ts-expect-error streams are followed, not called
   await client.call("GET /events", {});
   // @ts-expect-error no such code
@@ -59,6 +66,39 @@ test("a missing server is an error with a code, after the retries", async () => 
   expect(error).toBeInstanceOf(ClientError);
   expect(error).toMatchObject({ code: "unreachable", status: 0, retryable: true });
   expect(retries).toEqual([0, 1]);
+});
+
+test("a query has numbers and booleans as they are, and nothing that is undefined", async () => {
+  const asked: string[] = [];
+  const recording: typeof fetch = async (input) => {
+    asked.push(String(input).replace("http://127.0.0.1:1", ""));
+    return Response.json({ sessions: [], next: null });
+  };
+  const recorded = createClient({ url: "http://127.0.0.1:1", fetch: recording });
+  await recorded.sessions.list({ model: undefined, since: undefined, limit: 3 }).page();
+  await recorded.sessions.list({ limit: undefined, state: "live" }).page();
+  await recorded.sessions.open("s").changes({ turn: 0, diff: true });
+  await recorded.call("GET /sessions", { query: { model: undefined } });
+  expect(asked).toEqual([
+    "/sessions?limit=3",
+    "/sessions?state=live",
+    "/sessions/s/changes?turn=0&diff=true",
+    "/sessions",
+  ]);
+});
+
+test.each([
+  ["a failure of the server", { error: "turn_running", message: "busy", request_id: "r1" }, "turn_running", "busy"],
+  ["one without a message", { error: "internal_error", request_id: "r1" }, "internal_error", "internal_error"],
+  ["one of JSON-RPC", { jsonrpc: "2.0", error: { code: -32600, message: "no message" } }, "unexpected", "no message"],
+  ["a proxy's own JSON", { error: "Bad Gateway" }, "unexpected", "Bad Gateway"],
+  ["an object that says nothing", { error: { code: 1 } }, "unexpected", "502"],
+  ["nothing", null, "unexpected", "502"],
+  ["a web page", "<h1>502</h1>", "unexpected", "502"],
+])("%s is an error with a code of the set and a readable message", async (_, body, code, message) => {
+  const answering = async () => new Response(typeof body === "string" ? body : JSON.stringify(body), { status: 502 });
+  const answered = createClient({ url: "http://127.0.0.1:1", fetch: answering, retries: 0 });
+  await expect(answered.health()).rejects.toMatchObject({ name: "ClientError", status: 502, code, message });
 });
 
 test("an aborted call ends with the caller's own reason", async () => {

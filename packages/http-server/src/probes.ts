@@ -1,6 +1,7 @@
 /** Liveness, open to a load balancer that holds no secret: one table for the app and for the moment before it is loaded. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AliveReply, HealthReply, ReadyReply } from "@chimera/acp-schema/http";
+import type { AliveReply, ErrorReply, HealthReply, ReadyReply } from "@chimera/acp-schema/http";
+import { LIMITS } from "./limits.js";
 import { headersFor } from "./outside-app.js";
 import type { Handlers, RouteDeps } from "./routes/route.js";
 
@@ -11,7 +12,9 @@ export function healthRoutes({ deps, clock }: RouteDeps) {
     "GET /healthz": (c) => c.json(probes["/healthz"]),
     "GET /ping": (c) => c.json(probes["/ping"]),
     "GET /readyz": (c) =>
-      deps.sessions.isDraining() ? c.json({ status: "draining" } satisfies ReadyReply, 503) : c.json(probes["/readyz"]),
+      deps.sessions.isDraining()
+        ? c.json(notReady("draining", c.get("requestId")), 503, AGAIN)
+        : c.json(probes["/readyz"]),
   } satisfies Handlers;
 }
 
@@ -31,8 +34,9 @@ export function createEarly(program: { readonly version: string; readonly starte
     const path = PROBES.find((probe) => url === probe || url.startsWith(`${probe}?`));
     if (method !== "GET" || !path || headers.origin !== undefined) return false;
     const isStarting = path === "/readyz";
-    outgoing.writeHead(isStarting ? 503 : 200, headersFor({ headers }));
-    outgoing.end(JSON.stringify(isStarting ? ({ status: "starting" } satisfies ReadyReply) : probes[path]));
+    const all = headersFor({ headers });
+    outgoing.writeHead(isStarting ? 503 : 200, { ...all, ...(isStarting && AGAIN) });
+    outgoing.end(JSON.stringify(isStarting ? notReady("starting", all["X-Request-Id"]) : probes[path]));
     return true;
   };
 }
@@ -45,6 +49,13 @@ export function isProbe(path: string): boolean {
 // --- internal ---
 
 const PROBES = ["/health", "/healthz", "/ping", "/readyz"] as const;
+
+const AGAIN = { "Retry-After": String(LIMITS.retryAfterSeconds) };
+
+/** Why the server takes no new turns, in the form of every failure. */
+function notReady(status: "starting" | "draining", request_id: string): ReadyReply & ErrorReply {
+  return { status, error: status, message: `the server is ${status}: it takes no new turns`, request_id };
+}
 
 type Probes = Readonly<Record<(typeof PROBES)[number], HealthReply | AliveReply | ReadyReply>>;
 

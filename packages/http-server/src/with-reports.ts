@@ -2,7 +2,7 @@
 import type { ErrorCode } from "@chimera/acp-schema/http";
 import type { ReportErrorCode } from "@chimera/run-reports";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { HttpError } from "./http-error.js";
+import { HttpError, isHttpError } from "./http-error.js";
 
 type Reports = typeof import("@chimera/run-reports");
 
@@ -29,7 +29,7 @@ export async function withReports<T>(use: (reports: Reports) => Promise<T> | T, 
       const [status, code] = ANSWERS[cause.code];
       throw new HttpError(status, code, cause.message, { cause, fields: { detail: cause.message } });
     }
-    if (failure === undefined) throw cause;
+    if (failure === undefined || isHttpError(cause)) throw cause;
     const detail = "the log directory could not be read";
     throw new HttpError(500, failure, detail, { cause, fields: { detail } });
   }

@@ -504,7 +504,9 @@ test("a server that drains ends what runs, begins nothing, and says so", async (
   await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "ask" } });
   served.app.drain();
   const ready = await served.call("GET", "/readyz", { token: null });
-  expect([ready.status, ready.body]).toEqual([503, { status: "draining" }]);
+  expectError(ready, 503, "draining");
+  expect([ready.body.status, ready.body.request_id]).toEqual(["draining", ready.headers.get("x-request-id")]);
+  expect(ready.headers.get("retry-after")).toBe("1");
   expect((await served.call("GET", "/health", { token: null })).status).toBe(200);
   for (const [path, body] of [
     ["/sessions", { prompt: "say hi" }],

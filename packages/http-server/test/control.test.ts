@@ -7,10 +7,10 @@ import { eventually, newSession, openStream, runTurn, type Served, scratch, serv
 import { expectError, expectReply } from "./shape.js";
 
 /** A session whose turn waits for a permission. */
-async function asking(served: Served) {
+async function asking(served: Served, prompt = "ask") {
   const { id, token } = await newSession(served);
   const stream = await openStream(served, `/session/${id}/events`);
-  await served.call("POST", `/session/${id}/message`, { body: { text: "ask" } });
+  await served.call("POST", `/session/${id}/message`, { body: { text: prompt } });
   await stream.until((frames) => frames.some((frame) => frame.event === "permission_request"));
   const { data } = stream.frames.find((frame) => frame.event === "permission_request")!;
   const answered = async () => {
@@ -34,6 +34,22 @@ describe("a permission", () => {
     expectError(await served.call("POST", path, { body: { decision: "deny" } }), 409, "already_resolved");
     const unknown = `/sessions/${id}/permissions/perm-none`;
     expectError(await served.call("POST", unknown, { body: { decision: "deny" } }), 404, "permission_not_found");
+  });
+
+  test("is answered by one of its choices, with the reason; the answer says which decision that was", async () => {
+    const served = await serve();
+    const { id, pid, answered } = await asking(served, "ask choices");
+    const path = `/sessions/${id}/permissions/${pid}`;
+    const none = { decision: "allow", choice: "none" };
+    expectError(await served.call("POST", path, { body: none }), 400, "invalid_decision");
+    const body = { decision: "allow", choice: "reject_once", reason: "not on a Friday" };
+    const reply = await served.call("POST", path, { body });
+    expectReply("POST /sessions/{id}/permissions/{pid}", reply);
+    expect(reply.body).toEqual({ resolved: true, decision: "deny" });
+    expect(await answered()).toBe("deny");
+    const { events } = (await served.call("GET", `/sessions/${id}`)).body;
+    const resolved = events.find((event: { type: string }) => event.type === "permission_resolved");
+    expect(resolved.metadata).toMatchObject({ decision: "deny", choice: "reject_once", reason: "not on a Friday" });
   });
 
   test("can be answered by the older route", async () => {

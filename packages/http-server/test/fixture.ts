@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import type { AgentEvent, PermissionChoice, SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, createMemoryStore, type EventStore } from "@chimera/event-store";
 import {
@@ -275,10 +275,10 @@ function complete(text: string): boolean {
 }
 
 /**
- * `say TEXT`, `burst COUNT SIZE`, `wait` (until cancelled), `ask` (for a permission), `write PATH TEXT`, `fail`; anything
- * else is echoed.
+ * `say TEXT`, `burst COUNT SIZE`, `wait` (until cancelled), `ask` (for a permission; `ask choices`: with choices of its own),
+ * `question`, `write PATH TEXT`, `fail`; anything else is echoed.
  */
-const obedient: Agent = async function* (turn, { ask, workspace, signal }) {
+const obedient: Agent = async function* (turn, { ask, question, workspace, signal }) {
   const [verb = "", ...words] = turn.prompt.text.split(" ");
   yield { type: "step_start", metadata: { step: 0 } };
   switch (verb) {
@@ -294,9 +294,21 @@ const obedient: Agent = async function* (turn, { ask, workspace, signal }) {
       return;
     case "ask": {
       yield call("c1", "Bash", { command: "make" });
-      const { decision } = await ask({ call_id: "c1", tool: "Bash", args: { command: "make" }, risk: "high" });
+      const choices = words[0] === "choices" ? { choices: CHOICES } : {};
+      const { decision } = await ask({
+        call_id: "c1",
+        tool: "Bash",
+        args: { command: "make" },
+        risk: "high",
+        ...choices,
+      });
       yield result("c1", decision);
       yield say(decision);
+      break;
+    }
+    case "question": {
+      const { answer } = await question!({ call_id: "c1", question: "Which?", options: [{ name: "this" }] });
+      yield say(`answer: ${answer}`);
       break;
     }
     case "write": {
@@ -314,6 +326,11 @@ const obedient: Agent = async function* (turn, { ask, workspace, signal }) {
   }
   yield { type: "step_end", metadata: { step: 0 } };
 };
+
+const CHOICES: readonly PermissionChoice[] = [
+  { id: "allow_once", name: "Yes", kind: "allow_once" },
+  { id: "reject_once", name: "No", kind: "reject_once" },
+];
 
 function say(text: string): AgentEvent {
   return { type: "text_delta", metadata: { text } };

@@ -136,7 +136,7 @@ describe("past runs", () => {
     expectReply("GET /runs/cost", cost);
     expect(cost.body).toMatchObject({ total_runs: 1, filters: { since: "7d", model: "TEST" } });
     expect((await served.call("GET", "/runs?model=other")).body).toEqual({ total_runs: 0, runs: [], next: null });
-    for (const query of ["limit=x", "since=yesterday"]) {
+    for (const query of ["limit=x", "since=yesterday", "after=zzz"]) {
       for (const path of ["/runs", "/runs/cost"]) {
         const answer = await served.call("GET", `${path}?${query}`);
         expectError(answer, 400, "invalid_query");

@@ -108,4 +108,7 @@ test("a probe that comes before the app has an id too", async () => {
   const { text } = await sendRaw(port, `GET /readyz HTTP/1.1\r\nHost: localhost\r\n${ID}\r\n`);
   expect(text).toMatch(/^HTTP\/1.1 503 /);
   expect(text).toMatch(/^x-request-id: mine\.1\r$/im);
+  expect(text).toMatch(/^retry-after: 1\r$/im);
+  const body = JSON.parse(/\{.*\}/.exec(text)?.[0] ?? "");
+  expect(body).toMatchObject({ status: "starting", error: "starting", request_id: "mine.1" });
 });

@@ -49,11 +49,12 @@ function decisionOf(
   choices: readonly PermissionChoice[],
 ): { decision: Decision; choice?: string; reason?: string } {
   if (typeof reply === "string") return { decision: reply };
-  if ("decision" in reply) return reply;
+  const why = reply.reason && { reason: reply.reason };
+  if ("decision" in reply) return { decision: reply.decision, ...why };
   const { choice } = reply;
   const chosen = choices.find(({ id }) => id === choice);
   if (!chosen) throw new SessionError("invalid_setting", `the question has no answer ${JSON.stringify(choice)}`);
-  return { decision: DECISION_OF[chosen.kind], choice };
+  return { decision: DECISION_OF[chosen.kind], choice, ...why };
 }
 
 /** Characters of one text; clients of every protocol can show that many. */

@@ -70,8 +70,11 @@ export interface AttachedClient {
   readonly since: number;
 }
 
-/** A decision, with why where it is a no; or one of the engine's own answers to the question, by its id. */
-export type Reply = Decision | { readonly decision: Decision; readonly reason: string } | { readonly choice: string };
+/** A decision, or one of the question's own choices by its id; with why where it is a no. */
+export type Reply =
+  | Decision
+  | { readonly decision: Decision; readonly reason?: string | undefined }
+  | { readonly choice: string; readonly reason?: string | undefined };
 
 export type OpenPermission = Metadata<"permission_request">;
 

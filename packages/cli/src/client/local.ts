@@ -38,8 +38,7 @@ export function localClient(core: RunningCore, session: OwnedSession, approves: 
     },
     async answer(permissionId, { decision, choice, reason }, shown) {
       try {
-        const answer = choice ? { choice } : reason ? { decision, reason } : decision;
-        await session.answer(permissionId, answer, undefined, shown);
+        await session.answer(permissionId, { ...(choice ? { choice } : { decision }), reason }, undefined, shown);
         return true;
       } catch (error) {
         if (isSessionError(error) && error.code === "already_resolved") return false;

@@ -1,4 +1,5 @@
 /** Turns: prompts, ending them, and answers to what they ask. The first answer wins, whatever transport it comes from. */
+import { DECISION_OF } from "@chimera/acp-schema/conversation";
 import type {
   MessageReply,
   PermissionBody,
@@ -32,13 +33,15 @@ export function turnRoutes({ openSession }: RouteDeps) {
     await (await openSession(pathPart(c, "id"))).cancel();
     return c.body(null, 204);
   };
+  /** Returns the decision that counts: a choice replaces the one that was sent with it. */
   const answer = async (id: string, permissionId: string, { decision, choice, shown, reason }: PermissionBody) => {
     const session = await openSession(id);
     const { options, choices } = session.openPermissions.get(permissionId) ?? {};
     if (options && !options.includes(decision)) {
       throw new HttpError(400, "invalid_decision", `choose one of ${options.join(", ")}`);
     }
-    if (choice !== undefined && options && !choices?.some((one) => one.id === choice)) {
+    const chosen = choices?.find((one) => one.id === choice);
+    if (choice !== undefined && options && !chosen) {
       const offered = choices?.map((one) => one.id).join(", ");
       throw new HttpError(
         400,
@@ -46,8 +49,9 @@ export function turnRoutes({ openSession }: RouteDeps) {
         `the question has ${offered ? `the choices ${offered}` : "no choices"}`,
       );
     }
-    const said = choice !== undefined ? { choice } : reason === undefined ? decision : { decision, reason };
+    const said = choice === undefined ? { decision, reason } : { choice, reason };
     await session.answer(permissionId, said, undefined, shown);
+    return chosen ? DECISION_OF[chosen.kind] : decision;
   };
   return {
     "POST /sessions/{id}/turns": async (c) => {
@@ -71,8 +75,8 @@ export function turnRoutes({ openSession }: RouteDeps) {
       // What is remembered counts in every session of the workspace.
       if (isGuest(c) && (decision === "always" || decision === "never" || choice !== undefined))
         throw new HttpError(403, "admin_only", `${choice ?? decision} needs the master token: answer allow or deny`);
-      await answer(pathPart(c, "id"), pathPart(c, "pid"), body);
-      return c.json({ resolved: true, decision } satisfies PermissionReply);
+      const counted = await answer(pathPart(c, "id"), pathPart(c, "pid"), body);
+      return c.json({ resolved: true, decision: counted } satisfies PermissionReply);
     },
     "GET /sessions/{id}/questions": async (c) => {
       const { openQuestions } = await openSession.read(pathPart(c, "id"));
