@@ -25,7 +25,7 @@ const COMPILING = 4;
  *
  * @example
  * const meter = createMeter();
- * const matches = patterns.map((pattern) => compileGlob(pattern, "path", meter)); // they share one limit
+ * const isIgnored = patterns.some((pattern) => compileGlob(pattern, "path", meter)(path, meter)); // they share one limit
  */
 export function createMeter(): Meter {
   return { left: MAX_STEPS };

@@ -27,10 +27,9 @@ export type Params<M extends Method> = v.InferOutput<M["params"]>;
 /** The result that a handler of a row returns. */
 export type Result<M extends Method> = M["result"] extends v.GenericSchema ? v.InferInput<M["result"]> : undefined;
 
-/** Makes a side's rows from `name: [params, result, gate?]` for requests and `name: [params, null, gate?]` for notifications. */
 // @__NO_SIDE_EFFECTS__
 /**
- * Rows as methods that one side answers.
+ * Makes a side's rows from `name: [params, result, gate?]` for requests and `name: [params, null, gate?]` for notifications.
  *
  * @example
  * const methods = methodsOf("agent", { "session/cancel": [CancelNotification, null] });

@@ -20,13 +20,14 @@ export function running<S extends v.GenericSchema>(schema: S, wrap: (run: Valida
   return Object.assign(schema, { "~run": wrap(run) });
 }
 
-/** The writing mode: accepts exactly the values that the specification allows, and returns the same value unrepaired. */
 // @__NO_SIDE_EFFECTS__
 /**
- * The same schema, refusing keys that it does not name, at any depth.
+ * The writing mode: accepts exactly the values that the specification allows, and returns the same value unrepaired.
  *
  * @example
- * v.safeParse(strict(PromptRequest), { sessionId: "s", prompt: [], extra: 1 }).success; // false
+ * const value = { protocolVersion: 1, clientCapabilities: { terminal: "yes" } };
+ * v.is(InitializeRequest, value); // true: reading takes the capability as false
+ * v.is(strict(InitializeRequest), value); // false
  */
 export function strict<S extends v.GenericSchema>(schema: S): v.GenericSchema<v.InferInput<S>, v.InferInput<S>> {
   const run: Validate = (dataset, config) => {

@@ -69,7 +69,7 @@ export function endsTurn(type: string): boolean {
  *
  * @example
  * const upgrade = createUpgrade();
- * for (const record of log) fold.apply(upgrade(record));
+ * for (const record of log.map(upgrade)) if (record) fold.apply(record);
  */
 export function createUpgrade(): <R extends SessionEvent>(record: R) => R | null {
   let turns = 0;
