@@ -1,6 +1,7 @@
 /** Bounds a server's connections. At the bound, the connection that has waited longest without a whole request is closed. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 interface Connection {
   readonly socket: Socket;
@@ -8,8 +9,11 @@ interface Connection {
   requests: number;
 }
 
-/** Refusing new connections instead would let anybody block the server with half-sent headers. No request in progress is cut. */
-export function boundConnections(server: Server, limit: number): void {
+/**
+ * Refusing new connections instead would let anybody block the server with half-sent headers. No request in progress is cut. The function
+ * returned keeps a connection that speaks another protocol now.
+ */
+export function boundConnections(server: Server, limit: number): (socket: Duplex) => void {
   /** By the peer's address and port, which a TLS connection shares with the one below it; the longest waiting first. */
   const open = new Map<string | Socket, Connection>();
 
@@ -33,12 +37,6 @@ export function boundConnections(server: Server, limit: number): void {
     });
   });
 
-  // A connection that speaks another protocol now is in use for as long as it lasts.
-  server.on("upgrade", ({ socket }: IncomingMessage) => {
-    const connection = open.get(peerOf(socket));
-    if (connection) connection.requests++;
-  });
-
   const cutLongestWaiting = () => {
     for (const [peer, { socket, requests }] of open) {
       if (requests > 0) continue;
@@ -46,6 +44,10 @@ export function boundConnections(server: Server, limit: number): void {
       socket.destroy();
       return;
     }
+  };
+  return (socket) => {
+    const connection = open.get(peerOf(socket as Socket));
+    if (connection) connection.requests++;
   };
 }
 

@@ -63,7 +63,7 @@ export async function listen(
       typeof app === "function" ? app(server) : app,
       import("./serve-app.js"),
     ]);
-    const served = serveApp(server, loaded, { isPrivate: options.path !== undefined, unanswered });
+    const served = serveApp(server, loaded, { isPrivate: options.path !== undefined, unanswered, keep });
     answer = served.answer;
     return served;
   };
@@ -90,22 +90,23 @@ export async function listen(
       () => outgoing.destroy(),
     );
   });
-  const silent = silentOn(server, options.tls !== undefined);
+  const silent = silentOn(server, options.tls !== undefined, unanswered);
   const upgraded = new Set<Duplex>();
   const onTaken = (socket: Duplex) => {
     silent.delete(socket);
     upgraded.add(socket);
     socket.once("close", () => upgraded.delete(socket));
   };
-  server.on("upgrade", (incoming, socket, head) => {
-    onTaken(socket);
-    socket.on("error", () => {});
-    if (closing) return void socket.destroy();
-    loaded().then(
-      ({ upgrade }) => upgrade(incoming, socket, head),
-      () => socket.destroy(),
-    );
-  });
+  for (const asked of ["upgrade", "connect"] as const)
+    server.on(asked, (incoming, socket, head) => {
+      onTaken(socket);
+      socket.on("error", () => {});
+      if (closing) return void socket.destroy();
+      loaded().then(
+        (served) => served[asked](incoming, socket, head),
+        () => socket.destroy(),
+      );
+    });
   server.on("clientError", (error, socket) => {
     const isAnswered = [...unanswered].some(({ socket: own, headersSent }) => own === socket && headersSent);
     if (closing || isAnswered) return void socket.destroy();
@@ -114,7 +115,7 @@ export async function listen(
       () => socket.destroy(),
     );
   });
-  boundConnections(server, LIMITS.connections);
+  const keep = boundConnections(server, LIMITS.connections);
   const { path, onLines } = options;
   if (onLines) {
     const { splitLines } = await import("./socket-path.js");
@@ -166,14 +167,17 @@ export async function listen(
 
 // --- internal ---
 
-/** The connections that have not asked anything yet. */
-function silentOn(server: Server, isTls: boolean): Set<Duplex> {
+/** The connections that have not asked anything yet. Requests whose answers wait for another one learn here that their connection has closed. */
+function silentOn(server: Server, isTls: boolean, unanswered: ReadonlySet<ServerResponse>): Set<Duplex> {
   const silent = new Set<Duplex>();
   server.on(isTls ? "secureConnection" : "connection", (socket: Duplex & { alpnProtocol?: unknown }) => {
     // A connection of HTTP/2 carries many requests, so it cannot be tied to one of them.
     if (socket.alpnProtocol === "h2") return;
     silent.add(socket);
-    socket.once("close", () => silent.delete(socket));
+    socket.once("close", () => {
+      silent.delete(socket);
+      for (const waiting of unanswered) if (!waiting.socket && waiting.req.socket === socket) waiting.emit("close");
+    });
   });
   return silent;
 }

@@ -1,30 +1,58 @@
 /** Requests that ask a connection for more than an answer: a WebSocket, a tunnel, or a protocol that is not spoken here. */
-import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { LIMITS } from "./limits.js";
 import { refuseTunnel } from "./unreadable.js";
-import { createUpgrade } from "./upgrade.js";
+import type { createUpgrade } from "./upgrade.js";
 
-/** Answers the requests that `server` emits as `upgrade`, and has it answer tunnels and expectations. */
+/** Answers the requests that `server` emits as `upgrade` and as `connect`, and has it answer expectations. */
 export function serveOtherProtocols(
   server: Server,
-  fetch: Parameters<typeof createUpgrade>[0],
+  openSocket: ReturnType<typeof createUpgrade>,
   unanswered: ReadonlySet<ServerResponse>,
 ) {
-  const upgrade = createUpgrade(fetch);
-  server.on("connect", refuseTunnel);
   // What a client expects beyond leave to send its body is nothing that this server does.
   server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
-  return async (incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
-    // The requests before it on this connection are answered first.
-    for (const outgoing of unanswered) if (outgoing.req.socket === socket) await once(outgoing, "close");
-    if (socket.destroyed) return;
-    if (!asksForWebSocket(incoming)) return askAgain(server, incoming, socket, head);
-    await upgrade(incoming, socket, head);
+  return {
+    async upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+      await comesNext(socket, unanswered);
+      if (socket.destroyed) return;
+      if (!asksForWebSocket(incoming)) return askAgain(server, incoming, socket, head);
+      await openSocket(incoming, socket, head);
+    },
+    /** @param peer the connection, or with HTTP/2 the response */
+    async connect(incoming: IncomingMessage, peer: Duplex | ServerResponse): Promise<void> {
+      if (!("setHeader" in peer)) await comesNext(peer, unanswered);
+      if (!peer.destroyed) refuseTunnel(incoming, peer);
+    },
   };
 }
 
 // --- internal ---
+
+/**
+ * Waits until the requests before it on this connection are answered, or the peer has gone. Nobody else reads the connection meanwhile, so a
+ * peer that goes would not be noticed.
+ */
+async function comesNext(socket: Duplex, unanswered: ReadonlySet<ServerResponse>): Promise<void> {
+  const before = [...unanswered].filter((outgoing) => outgoing.req.socket === socket);
+  if (before.length === 0) return;
+  const arrived: Buffer[] = [];
+  let bytes = 0;
+  const read = () => {
+    while (bytes < LIMITS.socketBytes) {
+      const chunk: Buffer | null = socket.read();
+      if (!chunk) return;
+      bytes += chunk.length;
+      arrived.push(chunk);
+    }
+  };
+  const cut = () => void socket.destroy();
+  socket.on("readable", read).on("end", cut);
+  await Promise.all(before.map((outgoing) => new Promise((resolve) => outgoing.once("close", resolve))));
+  socket.off("readable", read).off("end", cut);
+  if (!socket.destroyed) socket.unshift(Buffer.concat(arrived));
+}
 
 function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";

@@ -1,9 +1,11 @@
 /** Has a Node server answer with an app. Loaded with the app, after the port is bound. */
 import type { RequestListener, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { serveOtherProtocols } from "./other-protocols.js";
 import { headersFor, refuse } from "./outside-app.js";
 import { answerMalformed, refusalOf } from "./unreadable.js";
+import { createUpgrade } from "./upgrade.js";
 
 export interface Servable {
   fetch(request: Request, env: never): Response | Promise<Response>;
@@ -12,7 +14,16 @@ export interface Servable {
 export function serveApp(
   server: Server,
   app: Servable,
-  { isPrivate, unanswered }: { readonly isPrivate: boolean; readonly unanswered: ReadonlySet<ServerResponse> },
+  {
+    isPrivate,
+    unanswered,
+    keep,
+  }: {
+    readonly isPrivate: boolean;
+    readonly unanswered: ReadonlySet<ServerResponse>;
+    /** Called with a connection that becomes a WebSocket. */
+    readonly keep: (socket: Duplex) => void;
+  },
 ) {
   const fetch = (request: Request, env: object) =>
     app.fetch(request, (isPrivate ? { ...env, isPrivate } : env) as never);
@@ -27,5 +38,5 @@ export function serveApp(
   });
   const answer: RequestListener = (incoming, outgoing) =>
     serve(incoming, outgoing).catch((error: Error) => refuse(outgoing, refusalOf(incoming, error.message)));
-  return { answer, upgrade: serveOtherProtocols(server, fetch, unanswered), answerMalformed };
+  return { answer, answerMalformed, ...serveOtherProtocols(server, createUpgrade(fetch, keep), unanswered) };
 }

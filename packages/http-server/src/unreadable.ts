@@ -1,6 +1,7 @@
 /** Requests that never reach the app: no URL can be made of them, they ask for a tunnel, or they break the rules of HTTP. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
+import { LIMITS } from "./limits.js";
 import { bodyOf, headersFor, type Refusal, refuse } from "./outside-app.js";
 
 /** The refusal of a request of which no URL can be made, because of its Host or of its target. @param why what was said of it */
@@ -30,12 +31,14 @@ export function writeOn(
     "connection: close",
   ];
   socket.end(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]));
+  // The peer may keep its half open, and has a moment to read: a connection that is closed over unread bytes is reset.
+  socket.resume();
+  socket.once("finish", () => setTimeout(() => socket.destroy(), LIMITS.socketFarewellMs).unref());
 }
 
 /** @param peer the connection, which Node has let go of, or with HTTP/2 the response */
 export function refuseTunnel(incoming: IncomingMessage, peer: Duplex | ServerResponse): void {
   const refusal: Refusal = { status: 405, error: "method_not_allowed", message: "this server is not a proxy" };
-  peer.on("error", () => {});
   if ("setHeader" in peer) refuse(peer, refusal);
   else refuseOn(peer, refusal, incoming);
 }

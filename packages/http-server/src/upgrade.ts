@@ -7,11 +7,13 @@ import { refusalOf, refuseOn, writeOn } from "./unreadable.js";
 
 export function createUpgrade(
   fetch: (request: Request, env: AppEnv["Bindings"]) => Response | Promise<Response>,
+  keep: (socket: Duplex) => void,
 ): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void> {
   return async (incoming, socket, head) => {
     let isTaken = false;
     const accept = () => {
       isTaken = true;
+      keep(socket);
     };
     try {
       const scheme = "encrypted" in socket ? "https" : "http";

@@ -1,8 +1,9 @@
 // Clients ask for other protocols than the one that is spoken here, some with every request, and balancers speak an older one.
 import { connect } from "node:net";
 import { text as readText } from "node:stream/consumers";
-import { expect, test } from "vitest";
-import { MASTER, newSession, sendRaw, serve } from "./fixture.js";
+import { expect, onTestFinished, test } from "vitest";
+import { LIMITS } from "../src/index.js";
+import { eventually, MASTER, newSession, sendRaw, serve } from "./fixture.js";
 
 const AUTH = `Host: localhost\r\nAuthorization: Bearer ${MASTER}\r\n`;
 const JSON_BODY = "Content-Type: application/json\r\nContent-Length: 2\r\n";
@@ -69,6 +70,110 @@ test.each(["localhost:22", "/sessions"])("a tunnel to %s is refused", async (tar
   await call("GET", "/health");
   const { status, text } = await sendRaw(port, `CONNECT ${target} HTTP/1.1\r\n${AUTH}\r\n`);
   expect([status, text]).toEqual([405, expect.stringContaining('"method_not_allowed"')]);
+});
+
+/** Sends one request, reads the answer, and never closes its own end. */
+async function hold(port: number, bytes: string): Promise<string> {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  onTestFinished(() => void socket.destroy());
+  let text = "";
+  socket.setEncoding("latin1").on("error", () => {});
+  socket.on("data", (chunk) => {
+    text += chunk;
+  });
+  socket.write(bytes);
+  await new Promise((resolve) => socket.once("end", resolve).once("close", resolve));
+  return text;
+}
+
+test.each([
+  ["a tunnel", "CONNECT localhost:22 HTTP/1.1\r\nHost: localhost\r\n\r\n", 405],
+  ["a WebSocket", `GET /acp HTTP/1.1\r\nHost: evil\r\n${SOCKET}${KEY}Sec-WebSocket-Version: 13\r\n\r\n`, 403],
+  ["what HTTP cannot read", "what is this\r\n\r\n", 400],
+])(
+  "a client that is refused %s and holds its end keeps no connection, and no server from closing",
+  async (_, bytes, status) => {
+    const served = await serve();
+    await served.call("GET", "/health");
+    const before = await served.connections();
+    expect(statuses(await hold(served.port, bytes))).toEqual([status]);
+    await eventually(async () => (await served.connections()) <= before, 5000);
+    expect(statuses(await hold(served.port, bytes))).toEqual([status]);
+    const began = performance.now();
+    await served.stop();
+    expect(performance.now() - began).toBeLessThan(4000);
+  },
+);
+
+test("WebSockets that are refused and held take no connection from anybody", async () => {
+  const served = await serve({
+    acp: () => ({ closed: new Promise(() => {}), close: async () => {}, rewind: () => {} }),
+  });
+  const accepted = connect(served.port, "127.0.0.1");
+  onTestFinished(() => void accepted.destroy());
+  let text = "";
+  accepted.on("data", (chunk) => {
+    text += chunk;
+  });
+  accepted.write(`GET /acp HTTP/1.1\r\n${AUTH}${SOCKET}${KEY}Sec-WebSocket-Version: 13\r\n\r\n`);
+  await eventually(() => text.includes("101"));
+  const asked = `GET /acp HTTP/1.1\r\nHost: evil\r\n${SOCKET}${KEY}Sec-WebSocket-Version: 13\r\n\r\n`;
+  await Promise.all(Array.from({ length: LIMITS.connections + 10 }, () => hold(served.port, asked)));
+  expect((await sendRaw(served.port, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")).status).toBe(200);
+  expect(accepted.readyState).toBe("open");
+});
+
+test("a tunnel is refused after the requests before it on its connection are answered", async () => {
+  const served = await serve();
+  await served.call("GET", "/health");
+  const before = `POST /session HTTP/1.1\r\n${AUTH}${JSON_BODY}\r\n{}`;
+  const socket = connect(served.port, "127.0.0.1");
+  socket.write(`${before}${before}CONNECT localhost:22 HTTP/1.1\r\n${AUTH}\r\n`);
+  expect(statuses(await readText(socket))).toEqual([201, 201, 405]);
+});
+
+test.each([
+  ["an upgrade", `GET /sessions HTTP/1.1\r\n${AUTH}${H2C}\r\n`],
+  ["an upgrade with a part of its body", `POST /session HTTP/1.1\r\n${AUTH}${H2C}${JSON_BODY}\r\n`, "{"],
+  ["a tunnel", `CONNECT localhost:22 HTTP/1.1\r\n${AUTH}\r\n`],
+  ["a stream", `GET /events?list=true HTTP/1.1\r\n${AUTH}\r\n`],
+])(
+  "a client that goes while a stream and then %s wait on its connection leaves nothing open",
+  async (_, last, later = "") => {
+    const served = await serve();
+    const open = async () => /^otter_streams (\d+)$/m.exec((await served.call("GET", "/metrics")).text)?.[1];
+    const stream = `GET /events?list=true HTTP/1.1\r\n${AUTH}\r\n`;
+    const socket = connect(served.port, "127.0.0.1");
+    socket.write(`${stream}${stream}${last}`);
+    await eventually(async () => Number(await open()) >= 2);
+    if (later !== "") socket.write(later);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    socket.destroy();
+    await eventually(async () => (await open()) === "0", 5000);
+  },
+);
+
+test("what comes for an upgrade while it waits is read when it is its turn", async () => {
+  const served = await serve();
+  const socket = connect(served.port, "127.0.0.1");
+  const input = [{ role: "user", parts: [{ content: "wait" }] }];
+  const body = JSON.stringify({ agent_name: "otter", mode: "sync", input });
+  const run = `POST /runs HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  socket.write(`${run}POST /session HTTP/1.1\r\n${AUTH}${H2C}${JSON_BODY}\r\n`);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  socket.write("{");
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  socket.write("}");
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  for (const { id } of served.sessions.live()) await served.call("POST", `/sessions/${id}/cancel`);
+  expect(statuses(await readText(socket))).toEqual([200, 201]);
+});
+
+test("a WebSocket of a version that is not spoken is refused with those that are", async () => {
+  const served = await serve({ acp: () => ({ closed: Promise.resolve(), close: async () => {}, rewind: () => {} }) });
+  const asked = `GET /acp HTTP/1.1\r\n${AUTH}${SOCKET}${KEY}Sec-WebSocket-Version: 12\r\n\r\n`;
+  const { status, text } = await sendRaw(served.port, asked);
+  expect([status, text.toLowerCase()]).toEqual([400, expect.stringContaining("\r\nsec-websocket-version: 13, 8\r\n")]);
 });
 
 test("an expectation that nobody knows is passed over", async () => {

@@ -9,7 +9,6 @@ import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readText } from "../request/body.js";
-import { refuseOn } from "../unreadable.js";
 import type { Handlers, RouteDeps } from "./route.js";
 
 /** Names a connection in requests and answers. */
@@ -126,11 +125,16 @@ async function acceptSocket(
   const leave = await enter();
   socket.once("close", leave);
   const id = connections.admit(caller);
-  server.on("wsClientError", ({ message }) =>
-    refuseOn(socket, { status: 400, error: "bad_upgrade", message }, incoming),
-  );
+  let refused = "";
+  server.on("wsClientError", ({ message }) => {
+    refused = message;
+  });
   server.on("headers", (headers) => headers.push(`${CONNECTION}: ${id}`));
-  accept();
-  server.handleUpgrade(incoming, socket, head, (peer) => void connections.begin(caller, socketChannel(peer)));
-  return c.body(null, 200);
+  server.handleUpgrade(incoming, socket, head, (peer) => {
+    accept();
+    connections.begin(caller, socketChannel(peer));
+  });
+  if (!refused) return c.body(null, 200);
+  if (incoming.headers["sec-websocket-version"] !== "13") c.header("Sec-WebSocket-Version", "13, 8");
+  throw new HttpError(400, "bad_upgrade", refused);
 }
