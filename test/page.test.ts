@@ -210,3 +210,21 @@ test("a prompt keeps its lines, and the menu closes by Escape and by a press els
   await rename.waitFor({ state: "hidden" });
   expect(await window.problems()).toEqual([]);
 });
+
+test("the chart of a week has a bar for what was spent in the last hours of its first day", browser, async () => {
+  const { signIn } = await servePage([
+    { steps: [{ reply: [{ text: "Paid." }, { usage: { input: 20_000, output: 900 } }] }] },
+  ]);
+  const window = await open(signIn);
+  const { page } = window;
+  await startSession(window, "spend");
+  await page.locator(".turn").getByText("Paid.").waitFor();
+  await page.clock.setFixedTime(Date.now() + 7 * 86_400_000);
+  await page.getByRole("link", { name: "Runs" }).click();
+  await page.getByLabel("Of the last").selectOption("7d");
+  const bars = page.locator(".chart rect");
+  await expect.poll(() => bars.count()).toBe(8);
+  const heights = bars.evaluateAll((all) => all.map((one) => one.getAttribute("height")));
+  expect(await heights).toEqual(["120", ...Array(7).fill("0")]);
+  expect(await window.problems()).toEqual([]);
+});

@@ -56,7 +56,7 @@ export function Runs() {
             {tokens(totals.tokens)} tokens
             {totals.p50_cost_usd > 0 && `; half of the runs cost at most ${dollars(totals.p50_cost_usd)}`}
           </p>
-          {totals.cost_usd > 0 && <Chart days={byDay(by_run, Number.parseInt(since.value, 10))} />}
+          {totals.cost_usd > 0 && <Chart days={byDay(by_run, Number.parseInt(since.value, 10) + 1)} />}
           <Table
             head={["Model", "Runs", "Cost", "Tokens"]}
             rows={Object.entries(by_model).map(([model, { runs, cost_usd, tokens: used }]) => [
@@ -94,6 +94,7 @@ interface Day {
   readonly cost: number;
 }
 
+/** The period begins in the middle of a day, so it touches one day more than it has. */
 function byDay(runs: RunsCostReply["by_run"], count: number): Day[] {
   const sums = new Map<string, number>();
   for (const { started_at, cost_usd } of runs) {
@@ -110,7 +111,6 @@ const HEIGHT = 120;
 const WIDTH = 900;
 
 function Chart({ days }: { readonly days: readonly Day[] }) {
-  const most = Math.max(...days.map(({ cost }) => cost));
   const step = WIDTH / days.length;
   const dearest = days.reduce((a, b) => (b.cost > a.cost ? b : a));
   return (
@@ -121,7 +121,7 @@ function Chart({ days }: { readonly days: readonly Day[] }) {
       aria-label={`Cost by day; the most was ${dollars(dearest.cost)} on ${dearest.name}`}
     >
       {days.map(({ name, cost }, at) => {
-        const height = (cost / most) * HEIGHT;
+        const height = (cost / (dearest.cost || 1)) * HEIGHT;
         return (
           <rect key={name} x={at * step + 1} y={HEIGHT - height} width={step - 2} height={height}>
             <title>{`${name}: ${dollars(cost)}`}</title>
