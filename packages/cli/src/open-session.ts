@@ -1,4 +1,5 @@
 /** Opens the session that a person means: a new one, one by its id, or the last one of this directory. */
+import type { Mode } from "@chimera/acp-schema/conversation";
 import { type Invocation, type RunningCore, UsageError } from "@chimera/host";
 import type { Session, SettingChange } from "@chimera/session";
 import type { SessionClient } from "./client/client.js";
@@ -11,7 +12,8 @@ import { plainLine } from "./terminal/text.js";
 
 /** Settings that have a flag, and how a person changes each in a session that a server holds. */
 const SWITCHES = { model: "; /model switches it", mode: "; /mode switches it", agent: "" } as const;
-type TypedSettings = Readonly<Partial<Record<keyof typeof SWITCHES, string>>>;
+/** `readConfig` refuses other modes. */
+export type TypedSettings = Readonly<Partial<Record<keyof typeof SWITCHES, string> & { mode: Mode }>>;
 
 export interface SessionChoice {
   readonly cwd: string;
@@ -69,11 +71,24 @@ export function readRunFlags({ flags, operands }: Invocation) {
     ...(prompt !== undefined && { prompt }),
     files: (flags["file"] as readonly string[] | undefined) ?? [],
     outputFormat: text("output-format") ?? "text",
-    typed: Object.fromEntries(Object.keys(SWITCHES).flatMap((name) => (flags[name] ? [[name, text(name)]] : []))),
+    typed: typedSettings(flags),
     ...(resume !== undefined && { resume }),
     last: flags["continue"] === true,
     ...(title !== undefined && { title: plainLine(title) }),
   };
+}
+
+/** The settings on the command line. */
+export function typedSettings(flags: Invocation["flags"]): TypedSettings {
+  return Object.fromEntries(Object.keys(SWITCHES).flatMap((name) => (flags[name] ? [[name, flags[name]]] : [])));
+}
+
+/** Says of the typed settings that a session at a server keeps its own. */
+export function sayKept({ profile, process }: Invocation, { url }: Server, typed: TypedSettings): void {
+  for (const name of namesOf(typed)) {
+    const said = `the session is open at ${url} and keeps its ${name}${SWITCHES[name]}`;
+    process.stderr.write(`[${profile.name}] ${said}\n`);
+  }
 }
 
 // --- internal ---
@@ -92,15 +107,12 @@ function namesOf(typed: TypedSettings): (keyof TypedSettings)[] {
 }
 
 async function join(
-  { profile, process }: Invocation,
+  invocation: Invocation,
   server: Server,
   id: string,
   { typed = {}, title }: SessionChoice,
 ): Promise<SessionClient> {
-  for (const name of namesOf(typed)) {
-    const said = `the session is open at ${server.url} and keeps its ${name}${SWITCHES[name]}`;
-    process.stderr.write(`[${profile.name}] ${said}\n`);
-  }
+  sayKept(invocation, server, typed);
   if (title?.trim()) await server.ask((client) => client.sessions.open(id).change({ title }));
   return remoteClient(server, id);
 }

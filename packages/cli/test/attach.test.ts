@@ -54,6 +54,21 @@ test("sends prompts and prints the log; a second client joins and sees the past"
   expect(two.stdout).toMatch(/> one\nfirst answer\n[\s\S]*second answer\n/);
 });
 
+test("a new session opens with the mode and the agent that are typed; one that is joined keeps its own, and says so", async () => {
+  const person = await createPerson();
+  const url = `http://127.0.0.1:${await serve(person, await person.script([{ steps: [{ reply: [{ text: "hi" }] }] }]))}`;
+  const typed = ["attach", url, "--mode", "read-only", "--agent", "plan"];
+  const made = await person.type(typed, { input: "hello\n", env: TOKEN });
+  expect(made).toMatchObject({ code: 0, stderr: "" });
+  const id = /otter-\d{8}T\d{6}-[0-9a-f]{8}/.exec(made.stdout)?.[0] ?? "";
+  const headers = { authorization: `Bearer ${TOKEN.OTTER_SERVER_TOKEN}` };
+  const reply = await fetch(`${url}/sessions/${id}/settings`, { headers });
+  expect(await reply.json()).toMatchObject({ mode: "read-only", agent: "plan" });
+  const joined = await person.type(["attach", url, "--mode", "auto"], { env: TOKEN });
+  expect(joined.stderr).toBe(`[otter] the session is open at ${url} and keeps its mode; /mode switches it\n`);
+  expect(await person.type(["attach", url, "--mode", "fast"], { env: TOKEN })).toMatchObject({ code: 2 });
+});
+
 test("repeated cuts of the connection lose nothing and repeat nothing", async () => {
   const person = await createPerson();
   const model = await person.script([

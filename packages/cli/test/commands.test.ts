@@ -362,7 +362,7 @@ test.each([
   ["engines --way", "--help lists them"],
   ["engines --login", "did you mean engines login?"],
   ["export --html", "did you mean export <id> html?"],
-])("otter %s, which is no option: %s", async (typed, advice) => {
+])("otter %s is an unknown option: %s", async (typed, advice) => {
   const person = await createPerson();
   const { code, stderr } = await person.type(typed.split(" "));
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`; ${advice}\n`) });

@@ -94,6 +94,33 @@ test("prompt, permission, diff, undo, completion, cancel, leave, history", onTer
   await again.until(/\nto go on: otter --resume [0-9a-f]{8}\n\s*EXIT 0/);
 });
 
+test("says how to go on with a session of another store, and that command works", onTerminal, async () => {
+  const person = await createPerson();
+  const model = await person.script([{ steps: [{ reply: [{ text: "hello" }] }] }]);
+  const store = `file:${join(person.home, "another store")}`;
+  const terminal = await open(person, ["--model", model, "--store", store, "hi"], { columns: 200 });
+  await terminal.until(/hello\n[\s\S]*\n>$/m);
+  await terminal.press("C-d");
+  const [, end = ""] = /to go on: otter --resume (\w+) --store '(.*)'\n/.exec(await terminal.until(/EXIT 0/)) ?? [];
+  const again = await open(person, ["--resume", end, "--store", store], { columns: 200 });
+  await again.until(/> hi\nhello\n[\s\S]*\n>$/m);
+});
+
+test("says nothing of going on with a session that was deleted", onTerminal, async () => {
+  const person = await createPerson();
+  const model = await person.script([{ steps: [{ reply: [{ text: "hello" }] }] }]);
+  const url = `http://127.0.0.1:${await serve(person, model)}`;
+  const terminal = await open(person, ["attach", url], { env: TOKEN });
+  const id = /otter-\d{8}T\d{6}-[0-9a-f]{8}/.exec(await terminal.until(/\n>$/m))?.[0] ?? "";
+  await terminal.type("hi");
+  await terminal.press("Enter");
+  await terminal.until(/hello\n[\s\S]*\n>$/m);
+  const headers = { authorization: `Bearer ${TOKEN.OTTER_SERVER_TOKEN}` };
+  expect((await fetch(`${url}/sessions/${id}`, { method: "DELETE", headers })).ok).toBe(true);
+  const screen = await terminal.until(/EXIT 2/);
+  expect(screen).not.toContain("to go on");
+});
+
 test("two terminals on one server see the same stream, and either may answer", onTerminal, async () => {
   const person = await createPerson();
   const model = await person.script(TURNS);

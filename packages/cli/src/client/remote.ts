@@ -61,15 +61,18 @@ export function idThere(server: Server, typed: string): Promise<string> {
   return chosenId(typed, async () => (await server.ask(list).catch(() => [])).map(({ session_id }) => session_id));
 }
 
-/** The session that was used last, or a new one. */
-export async function newestOrNew(server: Server): Promise<string> {
+/** The session that was used last. */
+export async function newest(server: Server): Promise<string | undefined> {
   const query = { state: "live", limit: "1" } as const;
   const { sessions } = await server.ask((client) => client.call("GET /sessions", { query }));
-  return sessions[0]?.session_id ?? createSession(server);
+  return sessions[0]?.session_id;
 }
 
-export async function createSession(server: Server): Promise<string> {
-  return (await server.ask((client) => client.sessions.create())).id;
+export async function createSession(
+  server: Server,
+  settings: Parameters<Client["sessions"]["create"]>[0],
+): Promise<string> {
+  return (await server.ask((client) => client.sessions.create(settings))).id;
 }
 
 /** Follows a session, with one notice when the connection is lost and one when it is back. */

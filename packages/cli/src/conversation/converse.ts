@@ -239,11 +239,11 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   screenChanged();
   try {
     await client.follow({ from: 0, signal, onRecord, onNotice: (text) => screen.print(`${style.dim(text)}\n`) });
+    const isLeft = done.signal.aborted && "exit" in ending && turns.conversation.turns.length > 0;
+    if (isLeft && options.farewell !== null) screen.print(`${style.dim(options.farewell)}\n`);
   } finally {
     done.abort();
     await ticking;
-    const isLeft = "exit" in ending && !options.signal.aborted && turns.conversation.turns.length > 0;
-    if (isLeft && options.farewell !== null) screen.print(`${style.dim(options.farewell)}\n`);
     options.divertLog?.(null);
     screen.close();
   }

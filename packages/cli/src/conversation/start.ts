@@ -2,8 +2,10 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { plainWord } from "@chimera/acp-schema/text";
 import { replaceFileSync } from "@chimera/event-store/claim";
 import {
+  CONFIG_KEYS,
   type Config,
   type Invocation,
   openCore,
@@ -16,9 +18,9 @@ import {
 } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { MOST_OFFERED, type SessionClient, sessionChoice } from "../client/client.js";
-import { createServer, createSession, idThere, newestOrNew, remoteClient } from "../client/remote.js";
+import { createServer, createSession, idThere, newest, remoteClient } from "../client/remote.js";
 import { CliError, EXIT_INTERRUPTED } from "../errors.js";
-import { openSession, readRunFlags, type SessionChoice } from "../open-session.js";
+import { openSession, readRunFlags, type SessionChoice, sayKept, typedSettings } from "../open-session.js";
 import { styleFor } from "../output.js";
 import type { Style } from "../terminal/style.js";
 import { plainLine } from "../terminal/text.js";
@@ -123,15 +125,17 @@ export async function converseHere(invocation: Invocation): Promise<number> {
 
 /** `attach`: the same conversation with a session of a running server. */
 export async function attach(invocation: Invocation): Promise<number> {
-  const { operands, process } = invocation;
+  const { operands, process, flags } = invocation;
+  const typed = typedSettings(flags);
   const url = parseServerUrl(requireOperand(invocation, "a server: attach http://127.0.0.1:5173"));
   const server = createServer(url, readClientToken(invocation, readConfig(invocation), url));
-  const id = operands[1] ? await idThere(server, operands[1]) : await newestOrNew(server);
+  const joined = operands[1] ? await idThere(server, operands[1]) : await newest(server);
+  if (joined !== undefined) sayKept(invocation, server, typed);
   return startConversation(invocation, {
     approves: process.stdin.isTTY === true,
     remembers: true,
-    first: await remoteClient(server, id),
-    open: async (other) => remoteClient(server, other ? await idThere(server, other) : await createSession(server)),
+    first: await remoteClient(server, joined ?? (await createSession(server, typed))),
+    open: async (id) => remoteClient(server, await (id ? idThere(server, id) : createSession(server, typed))),
   });
 }
 
@@ -221,9 +225,15 @@ function greetingOf({ profile }: Invocation, client: SessionClient): string[] {
   return [facts.join(" · "), "/help lists commands, Ctrl-C stops a turn"];
 }
 
-function farewellOf({ calledAs }: Invocation, { id, server }: SessionClient): string {
+function farewellOf({ calledAs, flags }: Invocation, { id, server }: SessionClient): string {
   const end = id.slice(-8);
-  return `to go on: ${calledAs} ${server === null ? `--resume ${end}` : `attach ${server} ${end}`}`;
+  const { store, "auth-token-file": token } = flags;
+  // The password of a database may have come from a variable, so it is not shown.
+  const shown = store === undefined ? undefined : CONFIG_KEYS.store.show?.(String(store));
+  const where = Object.entries({ store: shown, "auth-token-file": token })
+    .map(([flag, value]) => (value === undefined ? "" : ` --${flag} ${plainWord(String(value))}`))
+    .join("");
+  return `to go on: ${calledAs} ${server === null ? `--resume ${end}` : `attach ${server} ${end}`}${where}`;
 }
 
 function parseServerUrl(text: string): string {

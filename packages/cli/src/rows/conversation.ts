@@ -1,5 +1,5 @@
 /** Conversations with a session of this process or of a running server, and single answers with -p. */
-import { type Command, type Flags, type Invocation, SESSION_FLAGS } from "@chimera/host";
+import { type Command, configFlags, type Flags, type Invocation, SESSION_FLAGS } from "@chimera/host";
 import { loaded } from "../actions.js";
 import { NO_COLOR_FLAG } from "../flags.js";
 
@@ -39,6 +39,7 @@ export function attachCommand(name: string): Command {
         value: "<file>",
         help: `File with the server's token (default: $${name.toUpperCase()}_SERVER_TOKEN)`,
       },
+      ...configFlags("agent", "mode"),
       ...NO_COLOR_FLAG,
       ...PLAIN_FLAG,
     },
