@@ -1,6 +1,7 @@
 /** Two turns edit three files and run a command that renames one; undo and redo give the same files, from every place. */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createSnapshotStore } from "@chimera/snapshot-store";
 import { expect, test } from "vitest";
 import { createPerson, type Person } from "./person.js";
 
@@ -67,6 +68,21 @@ test("slash commands after a restart", async () => {
   expect(await files(person)).toEqual(BEFORE);
   expect(await say("/undo")).toBe("/undo: nothing to undo");
 });
+
+test.for([{ command: ["sessions", "delete"] }, { command: ["sessions", "gc", "--keep", "0"] }])(
+  "the files of an undo that was killed before its record are put back by $command",
+  async ({ command }) => {
+    const person = await createPerson();
+    const id = await work(person);
+    const root = join(person.home, ".chimera", "snapshots");
+    const killed = createSnapshotStore({ root }).session(id, { cwd: person.cwd, directories: [] });
+    await killed.restore([1], "undo", { after: 1_000_000 });
+    expect(await files(person)).toEqual(BETWEEN);
+    const { code, stdout } = await person.type(command[1] === "delete" ? [...command, id] : command);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(id)]);
+    expect([await files(person), await readdir(root)]).toEqual([AFTER, expect.not.arrayContaining([id])]);
+  },
+);
 
 test("otter undo and redo, and a file that was changed meanwhile", async () => {
   const person = await createPerson();

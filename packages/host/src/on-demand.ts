@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Agent } from "@chimera/acp-schema/agent";
 import { opening } from "@chimera/acp-schema/outbox";
 import type { CodingAgent } from "@chimera/agent/agents";
+import type { StoredSnapshots } from "@chimera/session";
 import type { SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import { lazily } from "./lazily.js";
 
@@ -41,6 +42,7 @@ export function createLazySnapshots(root: string, open: () => Promise<SnapshotSt
         edits: async (snapId) => (await open()).edits(snapId),
       };
     },
+    unfinished: async (id) => (id === undefined || isKept(id) ? (await store.get()).unfinished(id) : []),
     release: (id) => void store.opened().then((opened) => opened?.release(id)),
     async clear(id) {
       if (isKept(id) || (await store.opened())) await (await store.get()).clear(id);
@@ -51,7 +53,7 @@ export function createLazySnapshots(root: string, open: () => Promise<SnapshotSt
 // --- internal ---
 
 /** The snapshots of a program's sessions, loaded with the first turn, undo or load that needs their code. */
-interface LazySnapshots extends Omit<SnapshotStore, "gc" | "unfinished"> {
+interface LazySnapshots extends StoredSnapshots {
   /** Loads the code and repairs interrupted restores. */
   load(): Promise<unknown>;
   /** Waits for a repair that has begun. */

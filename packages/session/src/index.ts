@@ -18,7 +18,7 @@ export { sessionsFor } from "./people.js";
 export { type Person, ROLES } from "./person.js";
 export { promptOf } from "./prompt.js";
 export type { Limits, Quotas } from "./quota.js";
-export { recoverRestores } from "./recover.js";
+export { recoverRestores, type StoredSnapshots } from "./recover.js";
 export type { Rewind, RewindOptions, RewindReport } from "./rewind.js";
 export type {
   Accepted,

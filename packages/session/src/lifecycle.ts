@@ -6,7 +6,7 @@ import { createHouse, type House } from "./house.js";
 import { bodyOf } from "./journal.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
 import { create } from "./new-session.js";
-import { settleFiles } from "./recover.js";
+import { recoverRestores, settleFiles } from "./recover.js";
 import type { OwnedSession } from "./session.js";
 import { createLogHold } from "./session-parts.js";
 import type { Sessions, SessionsDeps } from "./sessions.js";
@@ -135,12 +135,15 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
   }
 }
 
-/** Runs in the session's lane. One that is not in memory still has the settings that its clients gave it. */
-async function close(house: House, id: string): Promise<void> {
+/**
+ * Runs in the session's lane. One that is not in memory still has the settings that its clients gave it, and what a crash left of it. One that
+ * cannot be loaded for one of the given reasons stays as it is.
+ */
+async function close(house: House, id: string, ...unless: readonly string[]): Promise<void> {
   if (!house.loaded.find(id)) {
     await bring(house, id).catch((error) => {
       // What is not there needs no closing.
-      if (!isSessionError(error) || error.code !== "session_not_found") throw error;
+      if (!isSessionError(error) || !["session_not_found", ...unless].includes(error.code)) throw error;
     });
   }
   await house.loaded.unload(id, "close");
@@ -172,6 +175,7 @@ function createRemovals(house: House): Pick<Sessions, "tearDown" | "delete" | "o
 async function remove({ deps, loaded, ephemeral, store }: House, id: string): Promise<void> {
   await loaded.unload(id, "close");
   await ephemeral.delete(id);
+  if (deps.snapshots) await recoverRestores(store, deps.snapshots, deps.onRecovered, { session: id });
   await store.delete(id);
   await deps.snapshots?.clear(id);
 }
@@ -183,9 +187,12 @@ async function tearDown(house: House, id: string): Promise<void> {
   const store = isPersistent ? stored : ephemeral;
   const known = await store.readSummary(id).catch(() => null);
   if (!known || known.closed) throw notFound(id);
-  await loaded.unload(id, "close");
+  await close(house, id, "forbidden_directory");
   // A log in memory went with its session.
   if (!isPersistent) return deps.snapshots?.clear(id);
+  const last = (await store.readSummary(id)) ?? known;
+  if (last.closed) throw notFound(id);
+  if (deps.snapshots) await recoverRestores(store, deps.snapshots, deps.onRecovered, { session: id });
   // Held meanwhile: another process that has it open still needs its snapshots.
   const writer = await store.open(id).catch((error) => {
     throw namedError(error, id);
@@ -193,7 +200,7 @@ async function tearDown(house: House, id: string): Promise<void> {
   try {
     writer.append([bodyOf({ type: "torn_down", metadata: {} }, { turn: null })]);
     await writer.durable();
-    await endTearDown(house, (await store.readSummary(id)) ?? known);
+    await endTearDown(house, last);
   } catch (error) {
     throw namedError(error, id);
   } finally {

@@ -14,7 +14,18 @@
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
-import type { RecoveryReport, RestoreLog, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
+import type {
+  RecoveryReport,
+  RestoreLog,
+  SessionSnapshots,
+  SnapshotStore,
+  UnfinishedRestore,
+} from "@chimera/snapshot-store";
+
+/** The snapshots of all sessions, whose code a program may load when they are first asked. */
+export interface StoredSnapshots extends Pick<SnapshotStore, "session" | "reading" | "release" | "clear"> {
+  unfinished(sessionId?: string): readonly UnfinishedRestore[] | Promise<readonly UnfinishedRestore[]>;
+}
 
 /** What undo and redo of files ask of the log of a session that this process holds. */
 export function restoreLog(store: EventStore<SessionEvent, Summary>, writer: LogWriter<SessionEvent>): RestoreLog {
@@ -40,19 +51,20 @@ export async function settleFiles(
 const ABANDONED_MS = 10 * 60 * 1000;
 
 /**
- * Repairs undos that a crash interrupted, also in sessions that nobody loads. To be called once, before any is loaded. `isOnlyStore` says
- * that every session with snapshots here has its log in this store: elsewhere a session without a log is left to the program that has it.
+ * Repairs undos that a crash interrupted, also in sessions that nobody loads: once, before any is loaded, and before sessions go for good,
+ * since afterwards nothing says whether their undo stands. `isOnlyStore` says that every session with snapshots here has its log in this
+ * store: elsewhere a session without a log is left to the program that has it. `session` names the only one to look at.
  *
  * @example
  * await recoverRestores(store, snapshots, ({ sessionId, result }) => console.error(sessionId, result));
  */
 export async function recoverRestores(
   store: EventStore<SessionEvent, Summary>,
-  snapshots: SnapshotStore,
-  onRecovered: (report: RecoveryReport) => void,
-  { isOnlyStore = true }: { readonly isOnlyStore?: boolean } = {},
+  snapshots: Pick<StoredSnapshots, "session" | "release" | "unfinished">,
+  onRecovered: (report: RecoveryReport) => void = () => {},
+  { isOnlyStore = true, session }: { readonly isOnlyStore?: boolean; readonly session?: string } = {},
 ): Promise<void> {
-  for (const { sessionId, workspace, touchedMs } of snapshots.unfinished()) {
+  for (const { sessionId, workspace, touchedMs } of await snapshots.unfinished(session)) {
     const settle = async (log?: RestoreLog) => {
       await settleFiles(snapshots.session(sessionId, workspace, log), onRecovered);
       snapshots.release(sessionId);

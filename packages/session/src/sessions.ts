@@ -5,9 +5,10 @@ import type { AgentEvent, Lost, SessionEvent } from "@chimera/acp-schema/events"
 import type { Policy } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, Holder, ListedSession, ListOptions } from "@chimera/event-store";
-import type { RecoveryReport, SnapshotReading, SnapshotStore } from "@chimera/snapshot-store";
+import type { RecoveryReport, SnapshotReading } from "@chimera/snapshot-store";
 import type { SessionLogs } from "./logs.js";
 import type { Elsewhere, Quota, Quotas } from "./quota.js";
+import type { StoredSnapshots } from "./recover.js";
 import type { Rewind } from "./rewind.js";
 import type {
   AttachedClient,
@@ -138,7 +139,7 @@ export interface SessionsDeps {
   /** Where sessions with `persist: false` live. @defaultValue memory */
   readonly ephemeral?: EventStore<SessionEvent, Summary>;
   /** @defaultValue none: undo then rewinds the conversation alone */
-  readonly snapshots?: Pick<SnapshotStore, "session" | "reading" | "release" | "clear"> | null;
+  readonly snapshots?: StoredSnapshots | null;
   /** @defaultValue this machine's files, unguarded: an agent that takes paths from a model brings its own */
   readonly disk?: Files;
   /** The program's name: the prefix of its session ids. */

@@ -7,15 +7,11 @@ import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { OwnedSession } from "../src/index.js";
+import type { OwnedSession, Sessions } from "../src/index.js";
 import { makeSessions, recordsOf, speaking, typesOf } from "./fixture.js";
 
-/** Runs the crashing process, kills it in its second turn and opens what it left. */
-async function crashAndLoad(): Promise<{
-  session: OwnedSession;
-  records: SessionRecord[];
-  seenByModel: () => unknown;
-}> {
+/** Runs the crashing process, kills it in its second turn and starts over with what it left. */
+async function crash(): Promise<{ sessions: Sessions; id: string; seenByModel: () => unknown }> {
   const root = mkdtempSync(join(tmpdir(), "session-crash-"));
   const child = spawn(process.execPath, [join(import.meta.dirname, "fixtures", "crashing.mjs"), root], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -37,8 +33,17 @@ async function crashAndLoad(): Promise<{
     await store.close();
     rmSync(root, { recursive: true, force: true });
   });
-  const session = await sessions.load(String(line).trim());
-  return { session, records: await recordsOf(sessions, session.id), seenByModel: () => seen };
+  return { sessions, id: String(line).trim(), seenByModel: () => seen };
+}
+
+async function crashAndLoad(): Promise<{
+  session: OwnedSession;
+  records: SessionRecord[];
+  seenByModel: () => unknown;
+}> {
+  const { sessions, id, seenByModel } = await crash();
+  const session = await sessions.load(id);
+  return { session, records: await recordsOf(sessions, id), seenByModel };
 }
 
 describe("a session whose process was killed in a turn", { tags: ["needs-files"] }, () => {
@@ -58,6 +63,23 @@ describe("a session whose process was killed in a turn", { tags: ["needs-files"]
     expect(typesOf(records.filter((record) => record.turn === 2))).toEqual(["user_message", "cancelled"]);
     expect(records.map((record) => record.seq)).toEqual(records.map((_, index) => index + 1));
     expect(session.state).toBe("idle");
+  });
+
+  test("is repaired before it is torn down, though nobody loads it", async () => {
+    const { sessions, id } = await crash();
+    await sessions.tearDown(id);
+    const types = typesOf(await recordsOf(sessions, id));
+    expect(types.slice(-7)).toEqual([
+      "permission_resolved",
+      "tool_result",
+      "error",
+      "turn_end",
+      "agent_result",
+      "cancelled",
+      "torn_down",
+    ]);
+    expect(await sessions.logs.readSummary(id)).toMatchObject({ closed: true, state: "idle", success: false });
+    await expect(sessions.tearDown(id)).rejects.toMatchObject({ code: "session_not_found" });
   });
 
   test("takes the next prompt, and the model sees a well-formed conversation", async () => {

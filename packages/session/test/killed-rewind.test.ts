@@ -21,6 +21,15 @@ describe.for(["undo", "redo"] as const)("an %s", (direction) => {
     const { calls, killAt } = await killedRewind(direction);
     for (let call = 5; call <= calls.length; call += 29) await killAt(call);
   });
+
+  test.for(["delete", "tearDown"] as const)(
+    "leaves files as the log said, wherever it is killed before %s",
+    onDisk,
+    async (how) => {
+      const { calls, endAt } = await killedRewind(direction);
+      for (let call = 12; call <= calls.length; call += 29) await endAt(call, how);
+    },
+  );
 });
 
 test("undo of one turn among 100 costs as much as among 2, in calls of the file system", onDisk, async () => {

@@ -51,6 +51,8 @@ export interface KilledRewind {
    * and redo go on from there. Returns whether the undo or redo stands.
    */
   killAt(call: number): Promise<boolean>;
+  /** Kills the process at a call and ends the session for good, unloaded: checks that the files are as the log says, and nothing else is left. */
+  endAt(call: number, how: "delete" | "tearDown"): Promise<boolean>;
 }
 
 export async function killedRewind(direction: Direction, { earlier = 0 } = {}): Promise<KilledRewind> {
@@ -103,6 +105,20 @@ export async function killedRewind(direction: Direction, { earlier = 0 } = {}): 
 
   return {
     calls: readFileSync(list, "utf8").split("\n"),
+    async endAt(call, how) {
+      expect(rewind({ DIE_AT: String(call) }).signal, `call ${call}`).toBe("SIGKILL");
+      const { sessions, snapshots, close } = open();
+      try {
+        const isDone = (await recordsOf(sessions, id)).some(({ type }) => type === direction);
+        await sessions[how](id);
+        expect(treeOf(cwd), `call ${call}`).toEqual((isDone ? to : from).tree);
+        expect(readdirSync(cwd).filter((name) => name.startsWith(".chimera"))).toEqual([]);
+        expect([snapshots.unfinished(), existsSync(join(root, "snapshots", id))]).toEqual([[], false]);
+        return isDone;
+      } finally {
+        await close();
+      }
+    },
     async killAt(call) {
       expect(rewind({ DIE_AT: String(call) }).signal, `call ${call}`).toBe("SIGKILL");
       const { sessions, snapshots, close } = open();

@@ -1,7 +1,7 @@
 // What happens when the log cannot be written: the turn stops, the callers that wait get the error, and the first write that succeeds
 // ends the turn.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
@@ -284,6 +284,52 @@ test("an undo whose record could not be synced stands, also when the next one fa
   expect(left()).toEqual([["0.txt"], [0]]);
   expect(await session.undo()).toMatchObject({ turns: 1, conflicts: [] });
   expect(left()).toEqual([[], []]);
+});
+
+test("a session that ends for good after an undo whose record could not be written leaves files as its log says", {
+  tags: ["needs-files"],
+}, async () => {
+  const [root, cwd] = [mkdtempSync(join(tmpdir(), "session-root-")), mkdtempSync(join(tmpdir(), "session-work-"))];
+  onTestFinished(() => {
+    for (const path of [root, cwd]) rmSync(path, { recursive: true, force: true });
+  });
+  const { store, disk } = await fillingStore();
+  const kept = createSnapshotStore({ root });
+  // The log cannot be written, and then the files cannot be put back.
+  const session = (...args: Parameters<typeof kept.session>) => {
+    const own = kept.session(...args);
+    const restore: typeof own.restore = async (...given) => ({
+      ...(await own.restore(...given)),
+      takeBack: async () => Promise.reject(new Error("not now")),
+    });
+    return { ...own, restore };
+  };
+  const sessions = makeSessions(
+    async function* (_turn, { workspace }) {
+      yield { type: "step_start", metadata: { step: 0 } };
+      const path = join(workspace.cwd, "a.txt");
+      await workspace.willWrite(path);
+      writeFileSync(path, "made");
+      yield { type: "step_end", metadata: { step: 0 } };
+    },
+    { store, snapshots: { ...kept, session } },
+  );
+  for (const end of ["delete", "tearDown"] as const) {
+    const one = await sessions.create({ cwd });
+    one.prompt({ text: "go" });
+    await one.idle();
+    const readAgain = new Promise((resolve) => {
+      sessions.attach(one.id, { approves: false, onTurnsLost: resolve });
+    });
+    disk.full = true;
+    await expect(one.undo()).rejects.toThrow();
+    disk.full = false;
+    await readAgain;
+    expect([readdirSync(cwd), one.conversation.undoable().length]).toEqual([[], 1]);
+    await sessions[end](one.id);
+    expect([readdirSync(cwd), existsSync(join(root, one.id))]).toEqual([["a.txt"], false]);
+    rmSync(join(cwd, "a.txt"));
+  }
 });
 
 test("a real disk that fills up ends the turn, and room made on it lets the session go on", onDisk, async () => {

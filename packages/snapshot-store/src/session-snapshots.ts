@@ -231,16 +231,16 @@ export function createSessionSnapshots(deps: {
       enqueue(`${direction} of files`, () => restoreTurns(turns, direction, options)),
     list: () => enqueue("listing snapshots", () => manifests.all().map(snapshotOf)),
     edits: (snapId) => enqueue("comparing files", () => editsOf(manifests.manifest(snapId), blobs, roots.cwd)),
-    drop() {
-      return enqueue("forgetting a session", () => {
+    drop: () =>
+      enqueue("forgetting a session", async () => {
+        await settleRestore(directory, place, log);
         turn = null;
         begun = null;
         for (const runs of commands.values()) abandon(runs);
         commands.clear();
         removeOwnDirectory(directory);
         manifests.reset();
-      });
-    },
+      }),
   };
 }
 

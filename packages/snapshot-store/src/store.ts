@@ -68,8 +68,8 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
           look("comparing files", (manifests, blobs) => editsOf(manifests.manifest(snapId), blobs, roots.cwd)),
       };
     },
-    unfinished() {
-      return sessionIds(root).flatMap((sessionId) => {
+    unfinished(only) {
+      return (only === undefined ? sessionIds(root) : [only]).flatMap((sessionId) => {
         const directory = `${root}/${sessionId}`;
         const roots = open.has(sessionId) ? null : interruptedRoots(directory);
         if (roots === null) return [];
@@ -86,7 +86,7 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
       open.delete(sessionId);
       try {
         if (session !== undefined) await session.drop();
-        else removeOwnDirectory(directory);
+        else if (interruptedRoots(directory) === null) removeOwnDirectory(directory);
       } catch (error) {
         throw toSnapshotError(error, `forgetting ${sessionId}`);
       }

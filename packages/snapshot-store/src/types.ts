@@ -6,11 +6,11 @@ export interface SnapshotStore {
   session(sessionId: string, workspace: SnapshotWorkspace, log?: RestoreLog): SessionSnapshots;
   /** The snapshots of a session that another process may hold. Each call reads them again, and nothing is repaired. */
   reading(sessionId: string, workspace: SnapshotWorkspace): SnapshotReading;
-  /** Sessions with an unsettled restore that are not open in this process. */
-  unfinished(): readonly UnfinishedRestore[];
+  /** Sessions with an unsettled restore that are not open in this process: all of them, or at most the one that is named. */
+  unfinished(sessionId?: string): readonly UnfinishedRestore[];
   /** Stops using a session; its files stay. */
   release(sessionId: string): void;
-  /** Removes the snapshots of one session. A directory with any file that the store did not write stays. */
+  /** Removes the snapshots of one session. A directory with an unsettled restore, or with any file that the store did not write, stays. */
   clear(sessionId: string): Promise<void>;
   /** Brings the whole store within its limits. Sessions open in this process and those in `keep` are never removed. */
   gc(options?: { readonly keep?: readonly string[]; readonly signal?: AbortSignal }): Promise<GcReport>;
@@ -77,7 +77,7 @@ export interface SessionSnapshots extends SnapshotReading {
   endTurn(reachable?: ReadonlySet<number>): Promise<TurnSnapshot | null>;
   /** Restores the files of turns, in the given order: newest first for undo, oldest first for redo. */
   restore(turns: readonly number[], direction: Direction, options: RestoreOptions): Promise<Restore>;
-  /** Removes the snapshots of this session. */
+  /** Removes the snapshots of this session, once a restore that was not settled is. */
   drop(): Promise<void>;
 }
 
