@@ -25,9 +25,12 @@ export function place(): Directories {
   return { home: make("home"), cwd: make("work"), state: make("state") };
 }
 
-export function open(at: Directories, more: Partial<AcpEngineOptions> & { readonly can?: string } = {}) {
+export function open(
+  at: Directories,
+  more: Partial<AcpEngineOptions> & { readonly can?: string; readonly hold?: number } = {},
+) {
   const trouble: string[] = [];
-  const { can = "resume,load,close", env, ...rest } = more;
+  const { can = "resume,load,close", hold = 0, env, ...rest } = more;
   const engine = createAcpEngine({
     name: "scripted",
     command: process.execPath,
@@ -44,6 +47,7 @@ export function open(at: Directories, more: Partial<AcpEngineOptions> & { readon
     snapshots: createSnapshotStore({ root: join(at.home, "snapshots") }),
     prefix: "test",
     defaults: { model: "none" },
+    hold,
     onUnload: engine.closeSession,
     onSetting: (event, id) => {
       if (event.type === "config_changed")

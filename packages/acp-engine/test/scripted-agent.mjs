@@ -239,8 +239,9 @@ const ORDERS = {
     await sleep(20);
     process.exit(3);
   },
-  after: async (session, ms) => {
-    session.after = Number(ms);
+  after: async (session, text) => {
+    const [ms, mode] = text.split(" ");
+    Object.assign(session, { after: Number(ms), modeAfter: mode });
   },
   env: async (session) => say(session.id, Object.keys(process.env).sort().join(",")),
   stop: async () => "max_tokens",
@@ -317,7 +318,12 @@ const METHODS = {
     session.said.push(text.split("\n").at(-1));
     keep(session);
     // The delay starts at the answer and not at the order, so that a slow reader does not count the update as part of the turn.
-    if (session.after) setTimeout(() => ORDERS.title(session, "Said afterwards"), session.after);
+    if (session.after) {
+      setTimeout(() => {
+        if (session.modeAfter) ORDERS.mode(session, session.modeAfter);
+        ORDERS.title(session, "Said afterwards");
+      }, session.after);
+    }
     return {
       stopReason: session.cancelled ? "cancelled" : stopReason,
       usage: { inputTokens: 7, outputTokens: 3, totalTokens: 10 },

@@ -227,6 +227,22 @@ test("updates between turns are recorded", async () => {
   expect(log.findLast(({ type }) => type === "title_changed")?.turn).toBeNull();
 });
 
+test("updates that come after the session was let go are recorded, and it goes on as it was", async () => {
+  const at = place();
+  const { sessions } = open(at, { hold: 0.1 });
+  const session = await sessions.create({ cwd: at.cwd });
+  await turn(session, sessions, "after 1500 plan");
+  await vi.waitFor(() => expect(session.isLetGo).toBe(true), 10_000);
+  expect(session.title).not.toBe("Said afterwards");
+  await vi.waitFor(() => expect(session.title).toBe("Said afterwards"), 15_000);
+  const options = () => session.conversation.facts.engineOptions;
+  expect(options()).toContainEqual(expect.objectContaining({ id: "mode", value: "plan" }));
+  expect(await sessions.load(session.id)).toBe(session);
+  const types = (await records(sessions, session.id)).flatMap(({ type, turn }) => (turn === null ? [type] : []));
+  expect(types).toEqual(["options_changed", "title_changed"]);
+  expect(said(await turn(session, sessions, "recall"))).toBe("after 1500 plan");
+});
+
 test("after a cancel the agent takes the next prompt", async () => {
   const at = place();
   const { sessions } = open(at);

@@ -1,12 +1,11 @@
 /** One session as its users see it: what it is now, what a client may do, and what the program that holds it may do besides. */
-import type { EngineMemory } from "@chimera/acp-schema/agent";
 import { type ChangedSettings, modeOf } from "@chimera/acp-schema/conversation";
 import { isStoreError } from "@chimera/event-store";
 import type { Direction } from "@chimera/snapshot-store";
+import { createEngineMemory } from "./engine-memory.js";
 import { namedError, SessionError } from "./errors.js";
 import type { Journal } from "./journal.js";
 import { PERMISSION, QUESTION } from "./kinds-of-question.js";
-import { limits } from "./limits.js";
 import { acceptPrompt, type PromptDeps } from "./prompt.js";
 import type { RewindOptions } from "./rewind.js";
 import type { OwnedSession, ReadableSession, Session } from "./session.js";
@@ -213,7 +212,7 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
     written: () => writer.written(),
     onEnded: () => writer.durable(),
     onError: (error) => parts.onError(error, writer.id),
-    memory: createMemory(parts),
+    memory: createEngineMemory(parts),
     workspace: composeWorkspace({
       cwd: birth.cwd,
       directories: birth.directories,
@@ -244,22 +243,6 @@ const UNCOVERED = {
   quota: "it has more files, or larger ones, than are kept",
 } as const;
 
-function createMemory({ journal, queue, life }: Parts): EngineMemory {
-  return {
-    recall: () => journal.conversation.facts.memory,
-    async remember(state) {
-      const bytes = Buffer.byteLength(JSON.stringify(state) ?? "");
-      if (bytes > limits.memoryBytes)
-        throw new SessionError("invalid_setting", `an engine may remember ${limits.memoryBytes} bytes, not ${bytes}`);
-      await journal.accept({ type: "agent_session", metadata: { state } }, { turn: queue.current?.turn ?? null });
-    },
-    emit(event) {
-      // What still runs in a session that closes is ended on record by the session.
-      if (!life.closing) journal.recorder.add(event, { turn: queue.current?.turn ?? null });
-    },
-  };
-}
-
 type Life = Omit<OwnedSession, keyof Session | "idleMs" | "attended" | "isReadOnly" | "isLetGo">;
 
 function lifeOf(parts: Parts): Life {
@@ -273,9 +256,10 @@ function lifeOf(parts: Parts): Life {
     touch: activity.touch,
     record: async (event, origin) => parts.change(event, origin),
     async letGo() {
+      const { lastSeq } = parts.writer;
       await parts.saveSummary();
-      // A prompt may have come meanwhile.
-      if (parts.queue.busy().size > 0) return false;
+      // A prompt may have come meanwhile, or a record that the summary does not know.
+      if (parts.queue.busy().size > 0 || parts.writer.lastSeq > lastSeq) return false;
       await parts.writer.letGo();
       return true;
     },

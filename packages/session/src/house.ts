@@ -103,6 +103,7 @@ export function createHouse(deps: SessionsDeps): House {
             const size = () => Buffer.byteLength(JSON.stringify({ text, content }));
             house.quota.requirePrompt(sender?.name ?? birth.owner, measured, size);
           },
+          wake: () => house.sessions!.load(id),
           onSpent: (usd) => house.quota.spent(birth.owner, id, usd),
           onSaved: () => house.quota.measure(measured).catch((error) => onError(error, id)),
           onError,

@@ -26,6 +26,8 @@ export const limits = {
   summaryDelayMs: 100,
   /** What an engine may remember in a session. */
   memoryBytes: 64 * 1024,
+  /** Events of an engine that wait until the log of their session is taken up; it takes no more. */
+  unwrittenEvents: 1024,
   /** Evicted sessions that are remembered as such: their settings come back exactly. */
   evictedSessions: 4096,
   /** How long a cancelled agent may take to unwind before its turn is ended without it. */

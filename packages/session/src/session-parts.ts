@@ -44,6 +44,8 @@ export interface SessionDeps {
   readonly admitPrompt: (input: PromptInput) => void;
   /** Called with what the session has cost so far, in dollars. */
   readonly onSpent: (usd: number) => void;
+  /** Takes up the log that was let go. Rejects when another process has it. */
+  readonly wake: () => Promise<unknown>;
   /** A turn has ended, and all of it is on disk. */
   readonly onSaved: () => void;
   readonly onSetting: (change: AgentEvent, sessionId: string) => void;

@@ -2,12 +2,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { EngineMemory } from "@chimera/acp-schema/agent";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Agent, Sessions, SessionsDeps } from "../src/index.js";
-import { makeSessions, runPrompt, speaking, typesOf, until, untilCancelled } from "./fixture.js";
+import { makeSessions, recordsOf, runPrompt, speaking, typesOf, until, untilCancelled } from "./fixture.js";
 
 const HOLD = 0.15;
 
@@ -28,6 +29,16 @@ async function twoPrograms(agent: Agent = speaking("hello"), overrides: Partial<
   const other = make("other", { hold: HOLD, howToJoin: async ({ program }) => `ask ${program}` });
   onTestFinished(() => rm(root, { recursive: true, force: true, maxRetries: 3 }));
   return { one, other, unloaded };
+}
+
+/** An agent that keeps what a session gives its engine. */
+function keepingEngine() {
+  const kept: EngineMemory[] = [];
+  const agent: Agent = async function* (_turn, { session }) {
+    kept.push(session);
+    yield { type: "text_delta", metadata: { text: "hello" } };
+  };
+  return { agent, engine: () => kept.at(-1)! };
 }
 
 /** Opens a session as soon as nobody has it. */
@@ -61,6 +72,24 @@ describe("an idle session", () => {
     expect(session.settings).toEqual(settings);
     expect(typesOf(await runPrompt(one, session.id, "second"))).toContain("agent_result");
     expect(unloaded).toEqual([]);
+  });
+
+  test("is taken up for what its engine says and remembers between turns", async () => {
+    const { engine, agent } = keepingEngine();
+    const { one } = await twoPrograms(agent);
+    const session = await one.create({ cwd: "/" });
+    const { id } = session;
+    await runPrompt(one, id, "first");
+    await until(() => session.isLetGo);
+    engine().emit({ type: "title_changed", metadata: { title: "one" } });
+    engine().emit({ type: "title_changed", metadata: { title: "two" } });
+    await until(() => session.title === "two");
+    expect(typesOf(await recordsOf(one, id)).slice(-2)).toEqual(["title_changed", "title_changed"]);
+    await until(() => session.isLetGo);
+    await engine().remember({ place: 7 });
+    expect(session.conversation.facts.memory).toEqual({ place: 7 });
+    expect(typesOf(await runPrompt(one, id, "second"))).toContain("agent_result");
+    expect(await one.load(id)).toBe(session);
   });
 
   test("is held while a turn runs, and before its first prompt", async () => {
@@ -101,6 +130,25 @@ describe("another process", () => {
     await again.idle();
     expect(turn).toBe(2);
     expect(again.conversation.turns.map(({ ended }) => ended)).toEqual([true, true, true]);
+  });
+
+  test("has the session to itself: what the engine of its former holder says and remembers goes nowhere", async () => {
+    const { engine, agent } = keepingEngine();
+    const errors: unknown[] = [];
+    const { one, other } = await twoPrograms(agent, { onError: (error) => errors.push(error) });
+    const { id } = await one.create({ cwd: "/" });
+    await runPrompt(one, id, "first");
+    const former = engine();
+    await openWhenFree(other, id);
+    await runPrompt(other, id, "second");
+    former.emit({ type: "title_changed", metadata: { title: "from the past" } });
+    await expect(former.remember({ place: 7 })).rejects.toMatchObject({ code: "session_claimed" });
+    await openWhenFree(one, id);
+    former.emit({ type: "title_changed", metadata: { title: "from the past" } });
+    await expect(former.remember({ place: 7 })).rejects.toMatchObject({ code: "session_closed" });
+    const session = await one.load(id);
+    expect([session.title, session.conversation.facts.memory]).toEqual(["hello", null]);
+    expect(errors).toEqual([]);
   });
 
   test("can have a session whose former holder could not end what it had started for it", async () => {

@@ -1,0 +1,41 @@
+/** What an engine keeps and says in a session, during turns and between them, also while the log of the session is let go. */
+import type { EngineMemory } from "@chimera/acp-schema/agent";
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { SessionError } from "./errors.js";
+import { limits } from "./limits.js";
+import type { Parts } from "./session-parts.js";
+
+export function createEngineMemory({ journal, queue, life, writer, wake }: Parts): EngineMemory {
+  /** What the engine said since the log was let go: recorded once that is taken up. */
+  let unwritten: AgentEvent[] = [];
+  const takeUp = async (): Promise<void> => {
+    await wake();
+    if (writer.isLetGo) throw new SessionError("session_closed", `session ${writer.id} went on in another process`);
+  };
+  const write = (event: AgentEvent) => journal.recorder.add(event, { turn: queue.current?.turn ?? null });
+  const writeLater = async (): Promise<void> => {
+    try {
+      await takeUp();
+      unwritten.forEach(write);
+    } catch {
+      // The session went on elsewhere, without this engine; or the log cannot be written, which is reported already.
+    }
+    unwritten = [];
+  };
+  return {
+    recall: () => journal.conversation.facts.memory,
+    async remember(state) {
+      const bytes = Buffer.byteLength(JSON.stringify(state) ?? "");
+      if (bytes > limits.memoryBytes)
+        throw new SessionError("invalid_setting", `an engine may remember ${limits.memoryBytes} bytes, not ${bytes}`);
+      if (writer.isLetGo) await takeUp();
+      await journal.accept({ type: "agent_session", metadata: { state } }, { turn: queue.current?.turn ?? null });
+    },
+    emit(event) {
+      // What still runs in a session that closes is ended on record by the session.
+      if (life.closing) return;
+      if (!writer.isLetGo) return write(event);
+      if (unwritten.length < limits.unwrittenEvents && unwritten.push(event) === 1) void writeLater();
+    },
+  };
+}
