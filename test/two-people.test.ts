@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { METHODS as NATIVE } from "../packages/acp-server/src/native/methods.js";
 import { METHODS as STANDARD } from "../packages/acp-server/src/standard/methods.js";
+import { callsOf, NOT_FOUND } from "../packages/acp-server/test/params.js";
 import { connect, type Peer } from "./peer.js";
 import { startProgram } from "./program.js";
 import { repositoryRoot, scratchTree } from "./scratch.js";
@@ -59,24 +60,6 @@ async function remote({ server, bob }: TwoPeople, hello: object): Promise<Peer> 
   return peer;
 }
 
-/** The other parameters of each method, so that only the caller can be a reason to refuse. */
-const text = [{ type: "text", text: "list files" }];
-const PARAMS: Readonly<Record<string, object>> = {
-  "session/prompt": { prompt: text },
-  "session/set_mode": { modeId: "auto" },
-  "session/set_config_option": { configId: "mode", value: "auto" },
-  "session/set_model": { modelId: "offline" },
-  "session/set_title": { title: "taken" },
-  "session/message": { content: "list files" },
-  "session/turn": { prompt: "list files" },
-  "session/setMode": { mode: "auto" },
-  "session/setModel": { model: "offline" },
-  "permission/respond": { reply: "allow" },
-  "tool/approve": { decision: "approve" },
-};
-/** Those that name no session. */
-const UNNAMED = new Set(["authenticate", "logout", "session/new", "session/list"]);
-
 const DIALECTS = [
   ["standard ACP", STANDARD, { protocolVersion: 1, clientCapabilities: {} }],
   ["otter's own dialect", NATIVE, {}],
@@ -93,11 +76,9 @@ test.for(DIALECTS)(
     const peer = await remote(two, hello);
     const listed = await peer.request("session/list", {});
     expect(JSON.stringify(listed)).not.toContain(theirs);
-    const rows = Object.keys(methods).filter((method) => !UNNAMED.has(method));
-    expect(rows.length).toBeGreaterThan(9);
-    for (const method of rows) {
-      const named = { sessionId: theirs, requestId: two.question, permissionId: two.question };
-      const params = { ...named, cwd, mcpServers: [], ...PARAMS[method] };
+    const calls = callsOf(Object.keys(methods), { session: theirs, question: two.question, cwd });
+    expect(calls.length).toBeGreaterThan(9);
+    for (const { method, params } of calls) {
       // A cancel of standard ACP is a notification.
       if (method === "session/cancel" && name === "standard ACP") {
         peer.line(JSON.stringify({ jsonrpc: "2.0", method, params }));
@@ -106,10 +87,7 @@ test.for(DIALECTS)(
       const { error } = await peer.request(method, params);
       // Deleting what is not there succeeds, as the protocol has it.
       if (method === "session/delete") continue;
-      expect([method, error?.message]).toEqual([
-        method,
-        expect.stringMatching(/no (\w+ )?(session|permission)|not found/i),
-      ]);
+      expect([method, error?.message]).toEqual([method, expect.stringMatching(NOT_FOUND)]);
     }
     expect(JSON.stringify(peer.frames)).not.toContain(SECRET);
     expect(await two.state()).toEqual(before);

@@ -1,4 +1,5 @@
 // Random calls, right and wrong, in random order on several sessions; from a seed, so that a run can be had again.
+import { METHODS as STANDARD } from "../../packages/acp-server/src/standard/methods.js";
 import type { Frame } from "../peer.js";
 import { type Editor, launch } from "./editor.js";
 
@@ -121,30 +122,16 @@ const OWN_FAULT = /no request has the id|no response session\/cancel/;
 
 type Pick = <T>(list: readonly T[]) => T;
 
+/** Every method of standard ACP, prompts the most often, and some that standard ACP does not have. */
 const METHODS = [
+  ...Object.keys(STANDARD),
   "session/prompt",
   "session/prompt",
-  "session/prompt",
-  "session/cancel",
-  "session/set_mode",
-  "session/set_config_option",
-  "session/set_model",
-  "session/list",
-  "session/load",
-  "session/resume",
-  "session/fork",
-  "session/close",
-  "session/delete",
-  "session/new",
-  "authenticate",
   "initialize",
   "session/message",
-  "_chimera.dev/session/undo",
-  "_chimera.dev/session/redo",
-  "_chimera.dev/session/replay",
   "_x/y",
   "constructor",
-] as const;
+];
 
 /** A call that is right more often than not. */
 function callFor(pick: Pick, sessions: readonly string[], cwd: string): { method: string; params: unknown } {
@@ -162,6 +149,7 @@ function callFor(pick: Pick, sessions: readonly string[], cwd: string): { method
     configId: pick(["mode", "model", "agent", "read_only", "none"]),
     value: pick(["auto", "offline", "build", true]),
     modelId: "x",
+    title: pick(["a title", "", "two\nlines"]),
     methodId: "environment",
     sinceEventId: pick([0, 5, -1, "x", 1e9]),
     steps: pick([1, 2, 100]),

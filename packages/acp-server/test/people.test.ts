@@ -2,6 +2,7 @@ import { type Person, type Sessions, sessionsFor } from "@chimera/session";
 import { expect, test } from "vitest";
 import { type Core, otterDialect, standardDialect } from "../src/index.js";
 import { connect, makeEngine, saying } from "./harness.js";
+import { callsOf, NOT_FOUND } from "./params.js";
 
 const ANN: Person = { name: "ann", role: "user" };
 const BOB: Person = { name: "bob", role: "user" };
@@ -9,26 +10,6 @@ const BOB: Person = { name: "bob", role: "user" };
 function as(core: Core & { readonly sessions: Sessions }, person: Person): Core {
   return { ...core, sessions: sessionsFor(core.sessions, person) };
 }
-
-/** The params of each method besides the session, so that the caller is the only possible reason to refuse it. */
-const MORE: Readonly<Record<string, object>> = {
-  "session/load": { cwd: "/", mcpServers: [] },
-  "session/resume": { cwd: "/", mcpServers: [] },
-  "session/fork": { cwd: "/", mcpServers: [] },
-  "session/prompt": { prompt: [{ type: "text", text: "hi" }] },
-  "session/message": { content: "hi", message: "hi", text: "hi" },
-  "session/turn": { prompt: "hi", text: "hi", message: "hi" },
-  "session/set_mode": { modeId: "review" },
-  "session/setMode": { mode: "plan" },
-  "session/set_model": { modelId: "m" },
-  "session/setModel": { model: "m" },
-  "session/set_title": { title: "taken" },
-  "session/set_config_option": { configId: "model", value: "m" },
-  "permission/respond": { permissionId: "perm-1", id: "perm-1", decision: "allow", outcome: "allow" },
-  "tool/approve": { permissionId: "perm-1", id: "perm-1", approved: true, decision: "allow" },
-};
-/** Methods that do not name a session. */
-const ABOUT_NONE = new Set(["initialize", "authenticate", "logout", "session/new", "session/list", "$/cancel_request"]);
 
 test.each([
   ["standard", standardDialect.methodNames, { protocolVersion: 1, clientCapabilities: {} }],
@@ -44,13 +25,14 @@ test.each([
 
   const stranger = connect(as(core, BOB));
   await stranger.call("initialize", hello);
-  const rows = (await methods()).filter((method) => !ABOUT_NONE.has(method));
-  expect(rows.length).toBeGreaterThan(7);
-  for (const method of rows) {
-    const { result, error } = await stranger.call(method, { sessionId, ...MORE[method] });
-    // A cancel or close of a missing session succeeds silently.
-    const isQuiet = method === "session/cancel" || method === "session/close";
-    if (!isQuiet) expect([method, result, error?.message]).toEqual([method, undefined, expect.anything()]);
+  const calls = callsOf(await methods(), { session: sessionId, question: "perm-1", cwd: "/" });
+  expect(calls.length).toBeGreaterThan(7);
+  for (const { method, params } of calls) {
+    const { result, error } = await stranger.call(method, params);
+    // A cancel, a close or a deletion of a missing session succeeds silently.
+    const isQuiet = ["session/cancel", "session/close", "session/delete"].includes(method);
+    if (!isQuiet)
+      expect([method, result, error?.message]).toEqual([method, undefined, expect.stringMatching(NOT_FOUND)]);
   }
   const listed = await stranger.call("session/list", {});
   expect(JSON.stringify([listed, stranger.frames])).not.toContain("of-the-owner");

@@ -1,6 +1,6 @@
 /** What one node asks of a session that another has: a method of the session by its name, and its outcome. */
 import { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
-import { sessionsFor } from "./people.js";
+import { SIGNED, sessionsFor } from "./people.js";
 import type { Person } from "./person.js";
 import type { OwnedSession, PromptInput, Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
@@ -97,18 +97,7 @@ export function thrownBy({ code, name, message }: Failure, sessionId: string): E
 type Row = (sessions: Sessions, id: string, args: readonly unknown[]) => Promise<unknown>;
 
 /** Methods that a session does as they are called. */
-const PLAIN = [
-  "cancel",
-  "answer",
-  "answerQuestion",
-  "set",
-  "setTitle",
-  "share",
-  "notify",
-  "clear",
-  "undo",
-  "redo",
-] as const satisfies readonly (keyof OwnedSession)[];
+const PLAIN = [...SIGNED, "cancel", "notify", "undo", "redo"] as const satisfies readonly (keyof OwnedSession)[];
 
 const CALLS: Readonly<Record<string, Row>> = {
   ...Object.fromEntries(

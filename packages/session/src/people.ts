@@ -93,11 +93,15 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
 
 /** Which argument of a method says who called it. */
 const ORIGIN_AT = { answer: 2, answerQuestion: 2, set: 1, setTitle: 1, share: 1, clear: 0 } as const;
+type Signed = keyof typeof ORIGIN_AT;
+/** The methods of a session that record who called them. */
+export const SIGNED = Object.keys(ORIGIN_AT) as Signed[];
 
 /** The session as used by one client: a call that names no origin comes from this one. */
 export function withOrigin<S extends Session>(session: S, origin: string | undefined): S {
-  const named = Object.entries(ORIGIN_AT).map(([method, at]) => {
-    const call = session[method as Named] as (...args: unknown[]) => Promise<void>;
+  const named = SIGNED.map((method) => {
+    const at = ORIGIN_AT[method];
+    const call = session[method] as (...args: unknown[]) => Promise<void>;
     const value = async (...args: unknown[]) => {
       args[at] ??= origin;
       return call(...args);
@@ -185,8 +189,6 @@ function readOnly({ name, role }: Person): SessionError {
   return new SessionError("read_only", `${name} ${why}, and may only read`);
 }
 
-type Named = keyof typeof ORIGIN_AT;
-
 /** The session as used by one person: it checks what they may do, and records it under their name. */
 function asPerson(session: OwnedSession, person: Person, access: () => "write" | "read" | null): OwnedSession {
   const { name } = person;
@@ -197,7 +199,7 @@ function asPerson(session: OwnedSession, person: Person, access: () => "write" |
       return act(...args);
     },
   });
-  const named = Object.keys(ORIGIN_AT).map((method) => [method, asked(theirs[method as Named] as () => unknown)]);
+  const named = SIGNED.map((method) => [method, asked(theirs[method] as () => unknown)]);
   const own = {
     ...Object.fromEntries(named),
     isReadOnly: { get: () => access() !== "write" },

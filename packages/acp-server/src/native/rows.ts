@@ -12,7 +12,7 @@ import type { Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../input.js";
 import type { NativeProjection } from "../project/otter.js";
-import { type Rows, rowsOf } from "../row.js";
+import { type Handlers, type Rows, rowsOf } from "../row.js";
 import { METHODS } from "./methods.js";
 import { newestEvents, replayNative } from "./resume.js";
 import { type NativeView, nativeView } from "./view.js";
@@ -24,7 +24,20 @@ const MOST_LISTED = 1000;
 const SHAPES = { ...otterMethods, "permission/respond": ferretMethods["permission/respond"] };
 
 export function nativeMethods(context: DialectContext, projection: NativeProjection): Rows {
-  const { connection, historyLimit } = context;
+  const shared = createShared(context, projection);
+  return rowsOf(SHAPES, METHODS, {
+    ...sessionRows(context, shared),
+    ...turnRows(context, shared),
+    ...permissionRows(context, shared),
+  });
+}
+
+// --- internal ---
+
+type Shared = ReturnType<typeof createShared>;
+
+/** What the rows of a connection share. */
+function createShared(context: DialectContext, projection: NativeProjection) {
   const clientSessions = sessionsOf(context);
   const { types } = projection;
   /** Shows the updates of a session after its last record, or after a place, until the client leaves. */
@@ -52,34 +65,12 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     });
     return { core, session };
   };
+  return { clientSessions, projection, types, show, find, open, findToRead };
+}
 
-  const requireAgent = async (core: Core, cwd: string, name: string) => {
-    const agents = (await core.agents(cwd)).map((agent) => agent.id);
-    if (agents.includes(name)) return;
-    throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(name.slice(0, 80))}`, { agents });
-  };
-  /** Answers a permission or question by its id; the client need not name the session. */
-  const respond = async (
-    permissionId: string,
-    decision: Decision,
-    { sessionId, shown, answer }: { sessionId?: string; shown?: string | undefined; answer?: string | undefined },
-  ): Promise<{ ok: true }> => {
-    const core = await context.core();
-    const candidates = sessionId === undefined ? core.sessions.live() : [(await find(sessionId)).session];
-    const asks = candidates.find(({ openQuestions }) => openQuestions.has(permissionId));
-    // Only an allow with a text answers a question.
-    if (asks) await asks.answerQuestion(permissionId, decision === "allow" ? (answer ?? null) : null, context.origin);
-    if (asks) return { ok: true };
-    const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
-    if (!session)
-      throw new RpcError(ErrorCode.invalidParams, `there is no unanswered permission ${permissionId}`, {
-        permissionId,
-      });
-    await session.answer(permissionId, decision, context.origin, shown);
-    return { ok: true };
-  };
-
-  return rowsOf(SHAPES, METHODS, {
+/** Sessions: made, opened, listed, forked and set. */
+function sessionRows(context: DialectContext, { show, open, find, findToRead, types }: Shared) {
+  return {
     "session/new": async ({ cwd, working_dir, model, mode }) => {
       const directory = resolve(context.defaultCwd, cwd ?? working_dir ?? ".");
       requireDirectories([directory]);
@@ -123,22 +114,6 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       const { events, truncated } = await newestEvents(core.sessions.logs, sessionId, event_count);
       return { sessionId, session_id: sessionId, summary, events, state, step_count, event_count, truncated };
     },
-    "session/message": (params, request) =>
-      clientSessions.prompt(params.sessionId, request, async () => {
-        const { session } = await open(params.sessionId);
-        return { session, input: messageInput(params) };
-      }),
-    "session/turn": ({ sessionId, prompt: text }, request) =>
-      clientSessions.prompt(sessionId, request, async () => {
-        const { session } = await open(sessionId);
-        (clientSessions.view(sessionId) as NativeView | undefined)?.useTurnNotifications();
-        return { session, input: { text } };
-      }),
-    "session/cancel": async ({ sessionId }) => {
-      await clientSessions.arrived(sessionId);
-      const { session } = await find(sessionId);
-      return { sessionId, cancelled: await session.cancel() };
-    },
     "session/setMode": async ({ sessionId, mode }) => {
       const { core, session } = await open(sessionId);
       await requireAgent(core, session.cwd, mode);
@@ -155,15 +130,64 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       show(core, child);
       return { sessionId: child.id, parentId: sessionId };
     },
+  } satisfies Handlers<typeof SHAPES>;
+}
+
+/** Turns, and their replay after a disconnect. */
+function turnRows(context: DialectContext, { clientSessions, show, open, find, findToRead, projection }: Shared) {
+  return {
+    "session/message": (params, request) =>
+      clientSessions.prompt(params.sessionId, request, async () => {
+        const { session } = await open(params.sessionId);
+        return { session, input: messageInput(params) };
+      }),
+    "session/turn": ({ sessionId, prompt: text }, request) =>
+      clientSessions.prompt(sessionId, request, async () => {
+        const { session } = await open(sessionId);
+        (clientSessions.view(sessionId) as NativeView | undefined)?.useTurnNotifications();
+        return { session, input: { text } };
+      }),
+    "session/cancel": async ({ sessionId }) => {
+      await clientSessions.arrived(sessionId);
+      const { session } = await find(sessionId);
+      return { sessionId, cancelled: await session.cancel() };
+    },
     "session/resume": async ({ sessionId, sinceEventId }) => {
       const { core, session } = await findToRead(sessionId);
       const { lastSeq: head } = session;
+      const { connection, historyLimit } = context;
       const { logs } = core.sessions;
       const since = parseCursor(sinceEventId);
       const reply = await replayNative({ connection, logs, session, head, projection, since, historyLimit });
       show(core, session, { seq: head, id: reply.lastEventId });
       return reply;
     },
+  } satisfies Handlers<typeof SHAPES>;
+}
+
+/** Answers to permissions and questions. */
+function permissionRows(context: DialectContext, { find }: Shared) {
+  /** Answers a permission or question by its id; the client need not name the session. */
+  const respond = async (
+    permissionId: string,
+    decision: Decision,
+    { sessionId, shown, answer }: { sessionId?: string; shown?: string | undefined; answer?: string | undefined },
+  ): Promise<{ ok: true }> => {
+    const core = await context.core();
+    const candidates = sessionId === undefined ? core.sessions.live() : [(await find(sessionId)).session];
+    const asks = candidates.find(({ openQuestions }) => openQuestions.has(permissionId));
+    // Only an allow with a text answers a question.
+    if (asks) await asks.answerQuestion(permissionId, decision === "allow" ? (answer ?? null) : null, context.origin);
+    if (asks) return { ok: true };
+    const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
+    if (!session)
+      throw new RpcError(ErrorCode.invalidParams, `there is no unanswered permission ${permissionId}`, {
+        permissionId,
+      });
+    await session.answer(permissionId, decision, context.origin, shown);
+    return { ok: true };
+  };
+  return {
     "permission/respond": (answer) =>
       "requestId" in answer
         ? respond(answer.requestId, answer.reply, { shown: answer.shown, answer: answer.answer })
@@ -176,10 +200,14 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       });
       return { sessionId: params.sessionId, permissionId, applied: true };
     },
-  });
+  } satisfies Handlers<typeof SHAPES>;
 }
 
-// --- internal ---
+async function requireAgent(core: Core, cwd: string, name: string): Promise<void> {
+  const agents = (await core.agents(cwd)).map((agent) => agent.id);
+  if (agents.includes(name)) return;
+  throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(name.slice(0, 80))}`, { agents });
+}
 
 function messageInput(params: MessageRequest): PromptInput {
   if ("message" in params) return { text: params.message };

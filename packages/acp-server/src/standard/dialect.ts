@@ -2,6 +2,7 @@
 import { STANDARD } from "../choose-dialect.js";
 import type { Dialect, DialectContext } from "../dialect.js";
 import { standardError } from "../wire-error.js";
+import type { METHODS } from "./methods.js";
 
 const VERSION = 1;
 
@@ -21,8 +22,27 @@ export const standardDialect: Dialect = {
 
 // --- internal ---
 
-/** The project's own methods. Their names are repeated here because the rows are not loaded yet. */
-const OWN_METHODS = ["replay", "undo", "redo"].map((name) => `_chimera.dev/session/${name}`);
+type Methods = typeof METHODS;
+type Capability = Extract<Methods[keyof Methods], { readonly capability: string }>["capability"];
+
+// The rows are not loaded yet, so what `initialize` says of them is repeated here. The compiler names what is missing.
+
+/** The project's own methods. */
+const OWN_METHODS: Readonly<Record<Extract<keyof Methods, `_${string}`>, true>> = {
+  "_chimera.dev/session/replay": true,
+  "_chimera.dev/session/undo": true,
+  "_chimera.dev/session/redo": true,
+};
+
+const CAPABILITIES: Readonly<Record<Capability | "additionalDirectories", object>> = {
+  list: {},
+  delete: {},
+  additionalDirectories: {},
+  resume: {},
+  close: {},
+  fork: {},
+  title: {},
+};
 
 function welcome({ program, keyVariables, transport }: DialectContext): object {
   return {
@@ -32,18 +52,10 @@ function welcome({ program, keyVariables, transport }: DialectContext): object {
       loadSession: true,
       promptCapabilities: { image: true, audio: false, embeddedContext: true },
       mcpCapabilities: { http: true, sse: false },
-      sessionCapabilities: {
-        list: {},
-        delete: {},
-        additionalDirectories: {},
-        resume: {},
-        close: {},
-        fork: {},
-        title: {},
-      },
+      sessionCapabilities: CAPABILITIES,
       auth: { logout: {} },
       _meta: {
-        "chimera.dev/methods": OWN_METHODS,
+        "chimera.dev/methods": Object.keys(OWN_METHODS),
         ...(transport && { "chimera.dev/transport": transport }),
       },
     },

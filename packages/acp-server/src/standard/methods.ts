@@ -1,4 +1,4 @@
-/** The methods of standard ACP and our own. `dialect.ts` repeats the names of our own, because `initialize` needs them first. */
+/** The methods of standard ACP and our own. `dialect.ts` repeats our own and the capabilities, which `initialize` needs first. */
 import type { MethodTraits } from "../row.js";
 
 export const METHODS = {

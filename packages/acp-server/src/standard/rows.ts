@@ -1,11 +1,11 @@
 /** The rows of standard ACP v1. */
-import { agentMethods, type ClientCapabilities, InitializeRequest, McpServer } from "@chimera/acp-schema";
+import { agentMethods, InitializeRequest, McpServer } from "@chimera/acp-schema";
 import { parseCursor } from "@chimera/event-store";
 import { deferred, type RequestContext } from "@chimera/ndjson-rpc";
 import { promptOf, type Session, titleFrom } from "@chimera/session";
 import * as v from "valibot";
 import { sessionsOf } from "../connection-sessions.js";
-import type { Choice, Core } from "../core.js";
+import type { Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
 import {
   loadedServers,
@@ -16,12 +16,12 @@ import {
   tolerate,
   typedValue,
 } from "../input.js";
-import { type Rows, rowsOf } from "../row.js";
-import { commandsUpdate, createFrames } from "./frames.js";
+import { type Handlers, type Rows, rowsOf } from "../row.js";
+import { createFrames } from "./frames.js";
 import { METHODS } from "./methods.js";
 import { readBefore, readRaw, replay } from "./replay.js";
-import { configOptions, modeState, plainModes, requireMode, type SettingsShown, setConfigOption } from "./settings.js";
-import { standardView } from "./view.js";
+import { configOptions, requireMode, setConfigOption } from "./settings.js";
+import { createCommandList, createShows } from "./shown.js";
 
 /** How many sessions one page of `session/list` has. */
 const LISTED_PAGE = 50;
@@ -64,7 +64,23 @@ const SHAPES = {
 
 /** Makes the rows of a connection, for the capabilities that its client has. */
 export function standardMethods(context: DialectContext, hello: Record<string, unknown>): Rows {
-  const { connection, origin } = context;
+  const shared = createShared(context, hello);
+  return rowsOf(SHAPES, METHODS, {
+    authenticate: () => ({}),
+    logout: () => ({}),
+    ...openingRows(context, shared),
+    ...sessionRows(context, shared),
+    ...settingRows(context, shared),
+    ...ownRows(context, shared),
+  });
+}
+
+// --- internal ---
+
+type Shared = ReturnType<typeof createShared>;
+
+/** What the rows of a connection share. */
+function createShared(context: DialectContext, hello: Record<string, unknown>) {
   const clientSessions = sessionsOf(context);
   // The version was settled with the dialect, which may have been forced on a client that does not name a version.
   const { clientCapabilities: capabilities } = v.parse(InitializeRequest, { ...hello, protocolVersion: 1 });
@@ -91,20 +107,15 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
   /** Shows the records after `from` of a session that the client has just made or asked for. */
   const show = (core: Core, session: Session, from: number, isReplayed = false): void =>
     clientSessions.show(core, session.id, { from, isReplayed, view: () => shows.view(core, session) });
-  const rewind = async (
-    direction: "undo" | "redo",
-    { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
-  ) => (await open(sessionId))[direction]({ steps, force, dryRun: dry_run, origin });
-  const close = async (sessionId: string, how: "close" | "delete") => {
-    await clientSessions.close(sessionId, how);
-    commands.forget(sessionId);
-    shows.forget(sessionId);
-    return {};
-  };
+  return { clientSessions, capabilities, commands, shows, answerOpened, open, show };
+}
 
-  return rowsOf(SHAPES, METHODS, {
-    authenticate: () => ({}),
-    logout: () => ({}),
+/** Methods that open a session for the client. */
+function openingRows(
+  context: DialectContext,
+  { clientSessions, capabilities, commands, shows, answerOpened, open, show }: Shared,
+) {
+  return {
     "session/new": async ({ cwd, mcpServers, additionalDirectories }, request): Promise<typeof deferred> => {
       requireDirectories([cwd, ...(additionalDirectories ?? [])]);
       const core = await context.core();
@@ -123,7 +134,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const { session, head, visible } = await core.sessions.loadVisible(sessionId);
       clientSessions.lend(sessionId, mcpServers.map(mcpServer));
       await shows.settings(core, session, true);
-      await replay(connection, createFrames(sessionId, capabilities), sessionId, visible);
+      await replay(context.connection, createFrames(sessionId, capabilities), sessionId, visible);
       commands.forget(sessionId);
       await commands.show(session);
       // Live updates start after the reply, from where the replay ended.
@@ -137,6 +148,29 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       answerOpened(request, session);
       return deferred;
     },
+    "session/fork": async ({ sessionId, mcpServers, _meta }, request): Promise<typeof deferred> => {
+      const core = await context.core();
+      const index = _meta?.["chimera.dev/messageIndex"];
+      const turn = typeof index === "number" && Number.isInteger(index) ? index : undefined;
+      const child = await core.sessions.fork(sessionId, { turn });
+      clientSessions.lend(child.id, (mcpServers ?? []).map(mcpServer));
+      await shows.settings(core, child);
+      show(core, child, child.lastSeq);
+      answerOpened(request, child, { sessionId: child.id });
+      return deferred;
+    },
+  } satisfies Handlers<typeof SHAPES>;
+}
+
+/** The list, turns, and the end of a session. */
+function sessionRows(context: DialectContext, { clientSessions, commands, shows, open }: Shared) {
+  const close = async (sessionId: string, how: "close" | "delete") => {
+    await clientSessions.close(sessionId, how);
+    commands.forget(sessionId);
+    shows.forget(sessionId);
+    return {};
+  };
+  return {
     "session/list": async ({ cwd, cursor }) => {
       const { sessions } = await context.core();
       const page = await sessions.list({
@@ -156,17 +190,6 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
         })),
         ...(page.next !== null && { nextCursor: page.next }),
       };
-    },
-    "session/fork": async ({ sessionId, mcpServers, _meta }, request): Promise<typeof deferred> => {
-      const core = await context.core();
-      const index = _meta?.["chimera.dev/messageIndex"];
-      const turn = typeof index === "number" && Number.isInteger(index) ? index : undefined;
-      const child = await core.sessions.fork(sessionId, { turn });
-      clientSessions.lend(child.id, (mcpServers ?? []).map(mcpServer));
-      await shows.settings(core, child);
-      show(core, child, child.lastSeq);
-      answerOpened(request, child, { sessionId: child.id });
-      return deferred;
     },
     "session/close": ({ sessionId }) => close(sessionId, "close"),
     "session/delete": ({ sessionId }) => close(sessionId, "delete"),
@@ -188,6 +211,13 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       await sessions.find(sessionId)?.cancel();
       return {};
     },
+  } satisfies Handlers<typeof SHAPES>;
+}
+
+/** Settings and the title. */
+function settingRows(context: DialectContext, { shows, open }: Shared) {
+  const { origin } = context;
+  return {
     "session/set_mode": async ({ sessionId, modeId }) => {
       const session = await open(sessionId);
       const shown = await shows.settings(await context.core(), session);
@@ -209,6 +239,16 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       await session.setTitle(title, origin);
       return { title: session.title ?? "" };
     },
+  } satisfies Handlers<typeof SHAPES>;
+}
+
+/** Our own methods. */
+function ownRows(context: DialectContext, { capabilities, shows, open, show }: Shared) {
+  const rewind = async (
+    direction: "undo" | "redo",
+    { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
+  ) => (await open(sessionId))[direction]({ steps, force, dryRun: dry_run, origin: context.origin });
+  return {
     "_chimera.dev/session/replay": async ({ sessionId, sinceEventId }) => {
       const core = await context.core();
       const { load, logs } = core.sessions;
@@ -218,76 +258,12 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const from = parseCursor(sinceEventId);
       const frames = createFrames(sessionId, capabilities);
       frames.continueMessages(await readBefore(logs, sessionId, Math.min(from, to)));
-      const replayed = await replay(connection, frames, sessionId, readRaw(logs, sessionId, { from, to }));
+      const replayed = await replay(context.connection, frames, sessionId, readRaw(logs, sessionId, { from, to }));
       // Show the session from where the replay ended, so that a client that starts with this call gets every record once and in order.
       show(core, session, to, true);
       return { sessionId, replayed, lastEventId: to, truncated: false };
     },
     "_chimera.dev/session/undo": (params) => rewind("undo", params),
     "_chimera.dev/session/redo": (params) => rewind("redo", params),
-  });
-}
-
-// --- internal ---
-
-/** Keeps the settings that this connection's client is shown, by session id. The choices depend on the directory and change over time. */
-function createShows(
-  context: DialectContext,
-  capabilities: ClientCapabilities,
-  onCommands: (session: Session) => void,
-) {
-  const { connection, origin, extensions, onNotice } = context;
-  const booleans = capabilities.session?.configOptions?.boolean != null;
-  const known = new Map<string, SettingsShown>();
-  const chosen = new Set<string>();
-  const modes = extensions.find((extension) => extension.modes)?.modes ?? plainModes;
-  const set = (core: Core, { id }: Session, agents: readonly Choice[]): SettingsShown => {
-    chosen.add(core.sessions.defaults.model);
-    const options = [core, ...extensions].flatMap((part) => part.options ?? []);
-    const shown = { models: core.models(), chosen, modes, agents, options, booleans };
-    known.set(id, shown);
-    return shown;
-  };
-  return {
-    set,
-    /** The choices of a session, which are looked up if they are not known yet or with `refresh`. */
-    settings: async (core: Core, session: Session, refresh = false): Promise<SettingsShown> =>
-      (!refresh && known.get(session.id)) || set(core, session, await core.agents(session.cwd)),
-    settingsOf: (session: Session) => ({
-      modes: modeState(session, known.get(session.id)!),
-      configOptions: configOptions(session, known.get(session.id)!),
-    }),
-    view: ({ sessions }: Core, session: Session) => {
-      // The view outlives the loaded session and must not keep it in memory.
-      const { id } = session;
-      const shown = () => known.get(id)!;
-      return standardView(session, { connection, capabilities, sessions, shown, origin, onNotice, onCommands });
-    },
-    forget: (id: string) => void known.delete(id),
-  };
-}
-
-/** Sends `available_commands_update` when a session is opened, and with a prompt if the commands have changed since. */
-function createCommandList({ connection, core }: DialectContext) {
-  const shown = new Map<string, string>();
-  /** Keeps each text once, because nearly all sessions have the same commands. */
-  const texts = new Map<string, string>();
-  return {
-    async show({ id: sessionId, cwd, conversation }: Session): Promise<void> {
-      const { palette } = await core();
-      const custom = await palette.custom(cwd);
-      // An ACP client shows one session per thread, so it cannot follow a command that opens another session.
-      const ours = [...palette.commands.filter(({ opensSession }) => !opensSession), ...custom];
-      // An engine's command must not replace ours of the same name: `/undo` is about our log.
-      const engine = conversation.facts.engineCommands.filter(({ name }) => !ours.some((one) => one.name === name));
-      const key = JSON.stringify([custom, engine]);
-      const known = texts.get(key) ?? key;
-      texts.set(key, known);
-      if (shown.get(sessionId) === known) return;
-      shown.set(sessionId, known);
-      connection.notify("session/update", { sessionId, update: commandsUpdate([...ours, ...engine]) });
-    },
-    isShown: (sessionId: string) => shown.has(sessionId),
-    forget: (sessionId: string) => void shown.delete(sessionId),
-  };
+  } satisfies Handlers<typeof SHAPES>;
 }
