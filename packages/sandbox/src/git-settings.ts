@@ -114,8 +114,8 @@ export function suspectSettings(text: string, isOff: (setting: string) => boolea
 const OFF =
   /^(core\.(fsmonitor|hookspath|pager|editor|sshcommand|askpass)|log\.showsignature|commit\.gpgsign|credential\..*|alias\..*)$/;
 
-/** An address with a password, or a header setting that may have one. */
-const AUTHORIZED = /:\/\/[^/\s@]+@|extraheader/i;
+/** An address with a password, or a header setting that may have one. Before an `@`, a name alone may be a token, but not for ssh. */
+const AUTHORIZED = /(?<!ssh):\/\/[^/\s@]+@|:\/\/[^/\s@:]*:[^/\s@]*@|extraheader/i;
 
 function configured(settings: Readonly<Record<string, string>>): Record<string, string> {
   const rows = Object.entries(settings);

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { classify, MAX_COMMAND_BYTES, type Verdict } from "../src/classify.js";
 import { BENIGN } from "./classify/benign.js";
 import { CATASTROPHES } from "./classify/catastrophes.js";
@@ -39,10 +39,10 @@ const judge = (command: string, cwd?: string): Verdict =>
   classify(command, { workspace: { cwd: ws }, ...(cwd === undefined ? {} : { cwd }) });
 
 /** A directory that has only a hidden file with secrets. */
-function besideSecret(): string {
+function besideSecret(name = ".env"): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "classify-hidden-")));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  writeFileSync(join(directory, ".env"), "");
+  writeFileSync(join(directory, name), "");
   return directory;
 }
 
@@ -71,6 +71,23 @@ describe("anything else", () => {
     const survived = CATASTROPHES.filter((command) => judge(command).decision !== "deny");
     console.log(`catastrophes: ${CATASTROPHES.length} judged`);
     expect(survived).toEqual([]);
+  });
+
+  test.each([
+    "kill -1 -- 123",
+    "kill -1 123",
+    "pkill -1 -- nginx",
+    "mv build.tgz ~/",
+    "mv build.tgz /opt",
+    "mv a .",
+    "find . -name '*.pyc' -delete",
+    "chmod -R u+w .",
+  ])("%s asks, in the home directory too", (command) => {
+    vi.stubEnv("HOME", plain);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(classify(command, { workspace: { cwd: plain } }).decision).toBe("ask");
+    expect(classify("find . -delete", { workspace: { cwd: plain } }).decision).toBe("deny");
+    expect(classify("mv ../* x", { workspace: { cwd: join(plain, "src") } }).decision).toBe("deny");
   });
 
   test("links are followed to find those that lead outside or to secrets", () => {
@@ -130,8 +147,15 @@ describe("anything else", () => {
     ["rg KEY --iglob '**/.ENV'", "ask"],
     ["rg KEY -t sh", "ask"],
     ["rg KEY --type=all", "ask"],
-  ])("%s, beside a hidden secret: %s", (command, decision) => {
-    expect(classify(command, { workspace: { cwd: besideSecret() } }).decision).toBe(decision);
+    ["rg -tyaml KEY", "ask", ".env.yaml"],
+    ["rg -tyaml KEY", "allow", ".env.local"],
+    ["rg -tjson KEY", "ask", ".env.json"],
+    ["rg -tpy KEY", "ask", ".env.py"],
+    ["rg -tjs KEY", "allow", ".env.local"],
+    ["rg -ttoml KEY", "ask", ".env.toml"],
+    ["rg -tconfig KEY", "ask", ".env.local"],
+  ])("%s, beside a hidden secret: %s %s", (command, decision, name = ".env") => {
+    expect(classify(command, { workspace: { cwd: besideSecret(name) } }).decision).toBe(decision);
   });
 
   test.each([".gitignore", ".ignore", ".rgignore", ".git/info/exclude"])("%s can make rg read hidden names", (file) => {
@@ -165,6 +189,10 @@ describe("anything else", () => {
     expect(judgeHere("rg url")).toBe("allow");
     expect(judgeHere("git remote -v")).toBe("ask");
     expect(judgeHere("git status")).toBe("allow");
+    writeFileSync(join(open, ".git/config"), '[remote "origin"]\n\turl = ssh://git@example.test/a.git\n');
+    expect(judgeHere("git remote -v")).toBe("allow");
+    writeFileSync(join(open, ".git/config"), '[remote "origin"]\n\turl = ssh://git:s3cret@example.test/a.git\n');
+    expect(judgeHere("git remote -v")).toBe("ask");
   });
 
   test("a link is followed before the `..` after it", () => {

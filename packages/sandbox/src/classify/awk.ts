@@ -24,52 +24,25 @@ export function awkConcern(args: readonly PlainWord[], standpoint: Standpoint): 
 
 const MAX_PROGRAM = 400;
 
-/** Matches blanks and comments; a text; a number; a name; or an operator. A single `|`, `@` and a backslash do not match. */
-const TOKEN =
-  /[ \t]+|#[^\n]*|("(?:[^"\\\n]|\\[ntr"\\/])*")|(\d+(?:\.\d+)?)|([A-Za-z_]\w*)|(\n|&&|\|\||\+\+|--|[-+*/%^!<>=~]=|[-+*/%^!<>=~?:,;$(){}[\]])/y;
-/** Brackets are not understood, because a slash in brackets does not end the pattern. */
-const PATTERN = /\/(?:[^/\\[\n]|\\[^\n])+\//y;
-/** A slash after one of these begins a pattern, and after a value it divides. Anywhere else awks may disagree. */
-const BEFORE_PATTERN = new Set(["", "\n", ...words("( , ; { } ! ~ && ||")]);
-
-const KEYWORDS = new Set(
-  words("BEGIN END break continue delete do else exit for if in next print printf while return"),
+const TEXT = /"(?:[^"\\\n]|\\[^\n])*"/g;
+/** Reaches beyond the input: a name, an indirect call, a name that goes on in the next line, or a `>` or `|` that may belong to a `print`. */
+const HARMFUL =
+  /\b(?:ARG\w*|ENVIRON|FUNCTAB|PROCINFO|SYMTAB|close|extension|fflush|func|function|getline|nextfile|system)\b|@|\\\n|print.*[>|]/s;
+const CALL = /[A-Za-z_]\w*(?=[ \t]*\()/g;
+const CALLABLE = new Set(
+  words(`
+    for if print printf return while
+    atan2 cos exp gsub index int length log match rand sin split sprintf sqrt srand sub substr tolower toupper
+  `),
 );
-const FUNCTIONS = new Set(
-  words("atan2 cos exp gsub index int length log match rand sin split sprintf sqrt srand sub substr tolower toupper"),
-);
-const VARIABLES = new Set(words("FILENAME FNR FS NF NR OFS ORS RLENGTH RS RSTART SUBSEP"));
-/** Names in lower case that are not variables. */
-const HARMFUL = new Set(words("close fflush func function getline nextfile system"));
 
-/** Whether the program only computes and prints. */
+/**
+ * Whether the program only computes and prints. Awks disagree on where a pattern in slashes begins and ends. In a program with a slash, a
+ * comment or a second line, the texts are therefore judged as if they were code.
+ */
 function onlyPrints(program: string): boolean {
-  if (program.length > MAX_PROGRAM) return false;
-  let [before, isValue, braces, parens] = ["", false, 0, 0];
-  for (let at = 0; at < program.length; ) {
-    const isPattern = program[at] === "/" && BEFORE_PATTERN.has(before);
-    if (program[at] === "/" && !isPattern && !isValue) return false;
-    const lexer = isPattern ? PATTERN : TOKEN;
-    lexer.lastIndex = at;
-    const [found, text, number, name, operator] = lexer.exec(program) ?? [];
-    if (found === undefined) return false;
-    at = lexer.lastIndex;
-    if (name !== undefined && !isHarmless(name, /^[ \t]*\(/.test(program.slice(at)))) return false;
-    // In parentheses, as in those of `for`, a `print` could have a `>` that does not compare.
-    if ((name === "print" || name === "printf") && parens > 0) return false;
-    if (operator === ">" && ((braces > 0 && parens === 0) || program[at] === ">")) return false;
-    if (operator === "{" || operator === "}") braces += operator === "{" ? 1 : -1;
-    if (operator === "(" || operator === ")") parens += operator === "(" ? 1 : -1;
-    if (braces < 0 || parens < 0) return false;
-    if (isPattern || text || number || name || operator) {
-      before = operator ?? "value";
-      isValue = number !== undefined || (name !== undefined && !KEYWORDS.has(name)) || operator === "]";
-    }
-  }
-  return braces === 0 && parens === 0;
-}
-
-function isHarmless(name: string, isCall: boolean): boolean {
-  if (KEYWORDS.has(name) || FUNCTIONS.has(name)) return true;
-  return !isCall && !HARMFUL.has(name) && (VARIABLES.has(name) || /^[a-z_]/.test(name));
+  const isClear = !/[/#\n]/.test(program);
+  const code = (isClear ? program.replace(TEXT, " ") : program).replaceAll("||", " ");
+  if (program.length > MAX_PROGRAM || HARMFUL.test(code) || (isClear && /["\\]/.test(code))) return false;
+  return (code.match(CALL) ?? []).every((name) => CALLABLE.has(name));
 }

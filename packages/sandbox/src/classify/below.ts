@@ -65,7 +65,7 @@ interface Shape {
 }
 
 function shapeOf(pattern: string): Shape {
-  const text = loosened(pattern.replace(/\{.*\}|\{.*|\\./g, "*"))
+  const text = loosened(pattern.replace(/\{.*\}|\{.*/gs, "*"))
     .replaceAll("**/", "*")
     .replace(/^\/|\/$/g, "")
     .replace(/(?:[^*]*\*){8}.*/s, "*")

@@ -13,8 +13,8 @@ export function worse(a: Risk, b: Risk): Risk {
   return ORDER.indexOf(a) >= ORDER.indexOf(b) ? a : b;
 }
 
-/** Directories whose loss would destroy the machine or the person's work. */
-const VITAL = new Set(
+/** Directories whose loss would destroy the machine. */
+const VITAL: ReadonlySet<string> = new Set(
   words(`
     / /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /usr/bin /usr/lib /usr/local
     /var /var/lib /Users /System /Library /Applications
@@ -32,9 +32,12 @@ export function catastrophe(invocation: Invocation, directories: readonly string
   const args = argv.slice(1).map((word) => word ?? "");
   const overwritten = [...writes, ...(WRITERS.get(name)?.(args) ?? [])].find((target) => target && isVitalFile(target));
   if (overwritten) return `overwrites ${overwritten}`;
-  const vital = args.find((word) => isVital(word, directories));
   const judge = /^(mkfs|mke2fs|mkswap)(\.|$)/.test(name) ? formatsDisk : CATASTROPHES.get(name);
-  return judge?.({ args, vital, recursive: hasFlag(args, "rR", "recursive") });
+  // The last word of `mv` is where things go, unless an option names that.
+  const touched = name === "mv" && !args.some((word) => /^(-\w*t|--t)/.test(word)) ? args.slice(0, -1) : args;
+  const home = touched.find((word) => isVital(word, directories, new Set([homedir()])));
+  const vital = touched.find((word) => isVital(word, directories, VITAL));
+  return judge?.({ args, vital, home, recursive: hasFlag(args, "rR", "recursive") });
 }
 
 /** How much harm a mistaken yes could do. */
@@ -86,6 +89,8 @@ interface Arguments {
   readonly args: readonly string[];
   /** The first argument that names a vital directory. */
   readonly vital: string | undefined;
+  /** The first argument that names the home directory. */
+  readonly home: string | undefined;
   readonly recursive: boolean;
 }
 
@@ -98,8 +103,8 @@ const overwritesDisk: Judge = ({ args }) => (args.some((word) => DISK.test(word)
 const formatsDisk: Judge = ({ args }) => (args.some((word) => word.startsWith("/dev/")) ? "formats a disk" : undefined);
 const stopsMachine: Judge = () => "stops the machine";
 const changesRunlevel: Judge = ({ args }) => (["0", "6"].includes(args[0] ?? "") ? "stops the machine" : undefined);
-const endsEverything: Judge = ({ args }) =>
-  args.includes("-1") && args.some((word) => /^-(9|KILL|SIGKILL|s|-)$/.test(word)) ? "ends every process" : undefined;
+// As the first word, `-1` is a signal.
+const endsEverything: Judge = ({ args }) => (args.indexOf("-1", 1) > 0 ? "ends every process" : undefined);
 const erasesDisk: Judge = ({ args }) =>
   args.some((word) => DISK.test(word)) && args.some((word) => ERASES.test(word)) ? "erases a disk" : undefined;
 const ERASES = /^(luksFormat|erase|format|sanitize|--security-erase.*)$/;
@@ -107,23 +112,25 @@ const ERASES = /^(luksFormat|erase|format|sanitize|--security-erase.*)$/;
 const CATASTROPHES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   [
     "rm",
-    ({ args, recursive, vital }) => {
+    ({ args, recursive, vital, home = vital }) => {
       if (args.includes("--no-preserve-root")) return "removes everything";
-      return recursive && vital ? `removes ${vital}` : undefined;
+      return recursive && home ? `removes ${home}` : undefined;
     },
   ],
-  ["mv", ({ vital }) => (vital ? `moves ${vital}` : undefined)],
+  ["mv", ({ vital, home = vital }) => (home ? `moves ${home}` : undefined)],
   [
     "find",
-    ({ args, vital }) =>
-      vital && args.some((word) => ["-delete", "rm", "shred"].includes(word))
-        ? `removes what is below ${vital}`
-        : undefined,
+    ({ args, vital, home }) => {
+      const start = vital ?? (args.some((word) => /^-i?(name|path|regex)$/.test(word)) ? undefined : home);
+      return start && args.some((word) => ["-delete", "rm", "shred"].includes(word))
+        ? `removes what is below ${start}`
+        : undefined;
+    },
   ],
   [
     "rsync",
-    ({ args, vital }) =>
-      vital && args.some((word) => word.startsWith("--delete")) ? `removes what is below ${vital}` : undefined,
+    ({ args, vital, home = vital }) =>
+      home && args.some((word) => word.startsWith("--delete")) ? `removes what is below ${home}` : undefined,
   ],
   [
     "dd",
@@ -138,7 +145,7 @@ const CATASTROPHES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ...rowsFor("chmod chown chgrp", changesAccess),
   ...rowsFor("badblocks blkdiscard parted pvremove sfdisk sgdisk wipefs", overwritesDisk),
   ...rowsFor("cryptsetup hdparm nvme", erasesDisk),
-  ...rowsFor("kill pkill", endsEverything),
+  ["kill", endsEverything],
   ["killall5", () => "ends every process"],
   ...rowsFor("shutdown reboot halt poweroff", stopsMachine),
   ...rowsFor("init telinit", changesRunlevel),
@@ -148,15 +155,13 @@ function rowsFor(programs: string, judge: Judge): [string, Judge][] {
   return words(programs).map((name) => [name, judge]);
 }
 
-function isVital(word: string, directories: readonly string[]): boolean {
+function isVital(word: string, directories: readonly string[], among: ReadonlySet<string>): boolean {
   if (word === "" || word.startsWith("-")) return false;
   // `/*` and `/.*` mean everything below the root.
   const spelled = word.replace(/^\$\{HOME\b[^}]*\}|^\$HOME\b/, "~").replace(/(^|\/)\.?[*?{}[\]]+$/, "$1") || ".";
-  if (/^~[^/]*\/?$/.test(spelled)) return true;
   return directories.some((directory) => {
-    const path = resolve(directory, spelled);
-    if (VITAL.has(path) || path === homedir()) return true;
-    return /[*?[]/.test(path) && [...VITAL].some((vital) => globMatches(loosened(path), vital));
+    const path = resolve(directory, /^~[^/]*\/?$/.test(spelled) ? homedir() : spelled);
+    return among.has(path) || (/[*?[]/.test(path) && [...among].some((vital) => globMatches(loosened(path), vital)));
   });
 }
 

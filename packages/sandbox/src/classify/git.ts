@@ -25,8 +25,13 @@ const LOG_LONG = words(`
   cherry-pick invert-grep no-walk source ancestry-path boundary count
 `);
 
-const diff: GitReader = { flags: "pszwbRaMC", values: "US", long: DIFF_LONG };
-const log: GitReader = { flags: "pszwbRaiEFPMCcm", values: "nSGLU", long: [...DIFF_LONG, ...LOG_LONG], counts: true };
+const diff: GitReader = { flags: "pszwbRaMCU0123456789", values: "S", long: DIFF_LONG };
+const log: GitReader = {
+  flags: "pszwbRaiEFPMCcmU0123456789",
+  values: "nSGL",
+  long: [...DIFF_LONG, ...LOG_LONG],
+  counts: true,
+};
 
 /** Subcommands that only read with these options. */
 const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
@@ -148,7 +153,7 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
 // --- internal ---
 
 /** A format or an order that depends on a signature. */
-const CHECKS_SIGNATURE = /%G[GSKFPT?]|%\(signature|^(--sort=)?-?signature(:\w+)?$/;
+const CHECKS_SIGNATURE = /%[-+ ]?G|%\(\*?signature|^(--sort=)?-?\*?signature(:\w+)?$/;
 
 /** Checks operands as paths. An operand is a revision, a path, or `revision:path`. */
 function operandConcern(operands: readonly PlainWord[], standpoint: Standpoint): string | undefined {

@@ -14,6 +14,8 @@ export interface OptionTable {
   readonly longValues?: readonly string[];
   /** No option of the program, listed or not, can write, run a program or use the network. */
   readonly inert?: boolean;
+  /** The value of a letter is always the next word, and further letters may follow the letter. */
+  readonly separate?: boolean;
   /** Whether `-20` and `+20` are counts. */
   readonly counts?: boolean;
 }
@@ -40,7 +42,11 @@ export function parseOptions(args: readonly PlainWord[], table: OptionTable): Pa
     // A file may be named `-o`. That matters only for a program with a harmful option.
     if (word.glob && !table.inert && /^[*?[]/.test(text)) return `${text}, which can become an option`;
     if (text === "--") {
-      operands.push(...args.slice(index + 1));
+      const rest = args.slice(index + 1);
+      // The option before may take `--` as its value. Then options follow.
+      if (args[index - 1]?.text.startsWith("--") && rest.some((later) => /^[-*?[]/.test(later.text)))
+        return "-- after an option";
+      operands.push(...rest);
       break;
     }
     if (table.counts && /^[-+]\d+$/.test(text)) continue;
@@ -93,6 +99,7 @@ function readCluster(
     const needs = table.values?.includes(letter) ? "value" : table.files?.includes(letter) ? "file" : undefined;
     if (!needs) return `option -${letter}`;
     const rest = text.slice(at + 1);
+    if (table.separate && /\D/.test(rest)) return `option -${rest}`;
     return rest === "" ? { needs, letter } : { needs, letter, value: { text: rest, glob: false } };
   }
   return {};

@@ -51,11 +51,12 @@ export function sedConcern(args: readonly PlainWord[], standpoint: Standpoint): 
   return firstPath(rest, standpoint, "sed");
 }
 
-/** Allows `jq` filters that read only their input: no environment, no modules, no files except the operands. */
+/** Allows `jq` filters that read only their input: no environment, no modules, no files except the operands. After `--`, jq reads all words as files. */
 export function jqConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   // `--arg name value` and `--argjson name value` only set variables of the filter.
   const rest: PlainWord[] = [];
   for (let index = 0; index < args.length; index += 1) {
+    if (args[index]!.text === "--") return "jq: -- is not known to only read";
     if (!/^--arg(?:json)?$/.test(args[index]!.text)) rest.push(args[index]!);
     else if (args.slice(index + 1, index + 3).some((word) => word.glob)) return "jq: a variable without a fixed value";
     else index += 2;
@@ -72,7 +73,7 @@ export function jqConcern(args: readonly PlainWord[], standpoint: Standpoint): s
   if (
     !filter ||
     filter.glob ||
-    /\$ENV|\$__|(?<!\.)\b(env|import|include|modulemeta|get_search_list|input_filename|halt_error)\b/.test(filter.text)
+    /\bENV\b|__|(?<!\.)\b(env|import|include|modulemeta|get_search_list|input_filename|halt_error)\b/.test(filter.text)
   ) {
     return "jq: the filter can reach beyond its input";
   }

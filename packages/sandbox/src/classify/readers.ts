@@ -13,8 +13,6 @@ type Concern = (args: readonly PlainWord[], standpoint: Standpoint) => string | 
 interface Reader extends OptionTable {
   /** The meaning of the words that are not options. @defaultValue paths */
   readonly operands?: "paths" | "text" | "pattern" | "none" | "anything";
-  /** Most operands. Further ones would be output files. */
-  readonly atMost?: number;
   /** Options with which it reads everything below a directory; "always" if it needs none. */
   readonly recursive?: readonly string[] | "always";
   /** It reads hidden names only with one of these options. @defaultValue always */
@@ -29,12 +27,12 @@ const grep: Reader = {
   files: "f",
   recursive: ["-r", "--recursive"],
   long: words(`
-    extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp line-regexp count color
+    context extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp line-regexp count color
     colour files-with-matches files-without-match only-matching quiet silent no-messages line-number
     with-filename no-filename recursive text null no-ignore-case
   `),
   longValues: words(`
-    after-context before-context binary-files context exclude exclude-dir include max-count regexp
+    after-context before-context binary-files exclude exclude-dir include max-count regexp
   `),
   operands: "pattern",
   inert: true,
@@ -90,7 +88,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   false: { operands: "anything" },
   fgrep: grep,
   file: { flags: "bhiLkN0", long: words("brief mime mime-type mime-encoding dereference no-dereference") },
-  fmt: { flags: "cstu", values: "wp", inert: true },
+  fmt: { flags: "cstu", values: "w", inert: true },
   fold: { flags: "bs", values: "w", inert: true },
   free: { flags: "bkmghtlw", operands: "none" },
   grep,
@@ -102,7 +100,6 @@ const READERS: Readonly<Record<string, Reader>> = {
   join: { flags: "iz", values: "aeotv12j", inert: true },
   ls: {
     flags: "1aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ",
-    values: "IwT",
     long: words(`
       all almost-all human-readable recursive reverse size sort time color colour directory classify inode
       group-directories-first full-time time-style file-type indicator-style no-group numeric-uid-gid ignore
@@ -158,7 +155,8 @@ const READERS: Readonly<Record<string, Reader>> = {
   tree: {
     flags: "aCdDfFghiJnNpqQrsStuUvxX",
     values: "ILP",
-    long: words("dirsfirst noreport prune gitignore filelimit du si matchdirs ignore-case"),
+    separate: true,
+    long: words("dirsfirst noreport prune gitignore du si matchdirs ignore-case"),
   },
   true: { operands: "anything" },
   tsort: { inert: true },
@@ -166,13 +164,12 @@ const READERS: Readonly<Record<string, Reader>> = {
   type: { flags: "aptP", operands: "text" },
   uname: { flags: "aimnoprsv", long: words("all"), operands: "none" },
   unexpand: { flags: "a", values: "t", inert: true },
-  uniq: { flags: "cdDiuz", values: "fsw", long: words("count repeated unique ignore-case"), atMost: 1 },
+  uniq: { flags: "cdDiuz", values: "fsw", long: words("count repeated unique ignore-case") },
   uptime: { flags: "ps", operands: "none" },
   wc: { flags: "clLmw", long: words("lines words bytes chars max-line-length"), inert: true },
   whereis: { flags: "bms", operands: "text" },
   which: { flags: "as", operands: "text" },
   whoami: { operands: "none" },
-  xxd: { flags: "bCeEipPuU", values: "clgsno", atMost: 1 },
 };
 
 /** Options that only print the version, and their programs. `python3 -v`, for example, would run its input. */
@@ -211,15 +208,15 @@ export function readConcern(command: readonly PlainWord[], standpoint: Standpoin
   const kind = reader.operands ?? "paths";
   let operands = parsed.operands;
   if (kind === "none" && operands.length > 0) return `${name.text} with an argument can change the system`;
-  // A pattern may become several names.
-  if (reader.atMost !== undefined && (operands.length > reader.atMost || operands.some((word) => word.glob)))
-    return `${name.text} writes its second file`;
+  // A pattern may become several names, and after a name even an option may count as one.
+  if (name.text === "uniq" && operands.some((word) => word.glob || word !== args.at(-1)))
+    return "uniq writes its second file";
   // A pattern of the shell may become several words, of which only the first is what to search for.
   if (kind === "pattern" && !operands[0]?.glob && !NO_PATTERN.some((option) => parsed.seen.has(option)))
     operands = operands.slice(1);
   if (name.text === "date" && operands.some((word) => !word.text.startsWith("+"))) return "date sets the clock";
   if (name.text === "printf" && operands[0] && setsVariable(operands[0])) return "printf sets a variable";
-  if (name.text === "strings" && operands.some((word) => word.text.startsWith("@"))) return "strings reads its options";
+  if (name.text === "strings" && args.some((word) => word.text.startsWith("@"))) return "strings reads its options";
   // A text operand is harmless unless it is a pattern, which the shell expands to file names.
   const paths = [...parsed.files, ...(kind === "text" ? operands.filter(namesFiles) : operands)];
   return pathsConcern(paths, standpoint) ?? belowConcern(reader, parsed, operands, standpoint);
@@ -245,9 +242,10 @@ function belowConcern(
   const isHiddenRead = !hiddenWith || hiddenWith.some((option) => seen.has(option));
   // Ripgrep reads a hidden name too if a pattern or a type of files matches it.
   const byPattern = valuesOf("-g", "--glob", "--iglob").filter((pattern) => !pattern.startsWith("!"));
-  const byType = valuesOf("-t", "--type").some((type) => SHELL_TYPES.has(type)) ? ["*.env"] : [];
+  const byType = valuesOf("-t", "--type").flatMap((type) => TYPES.get(type) ?? ["*"]);
   const search = {
-    only: valuesOf("--include"),
+    // With a slash, a pattern may match in more ways than one.
+    only: valuesOf("--include").map((pattern) => (pattern.includes("/") ? "*" : pattern)),
     hidden: isHiddenRead ? ["*"] : [...byPattern, ...byType],
     heedsIgnoreFiles: hiddenWith !== undefined,
   };
@@ -255,8 +253,12 @@ function belowConcern(
   return firstOf(places, (path) => concernBelow(path, standpoint, search));
 }
 
-/** The types of ripgrep to which `.env` belongs. */
-const SHELL_TYPES: ReadonlySet<string> = new Set(["sh", "all"]);
+/** Patterns of the names that belong to a type of ripgrep. To other types, any hidden name may belong. */
+const TYPES: ReadonlyMap<string, readonly string[]> = new Map(
+  ["go *.go", "js *.*js* *.vue", "json *.json *.sarif", "py *.py*", "rust *.rs", "ts *.*ts*", "yaml *.y*ml"]
+    .map(words)
+    .map(([type, ...patterns]) => [type!, patterns]),
+);
 
 /** Whether `printf` sets a variable, such as the `PATH` of the next command, to the length of its output. */
 function setsVariable({ text, glob }: PlainWord): boolean {

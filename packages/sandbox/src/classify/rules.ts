@@ -54,11 +54,11 @@ export function globMatches(pattern: string, text: string): boolean {
 }
 
 /**
- * Makes a pattern for `globMatches` that matches at least as much as a shell pattern: each wildcard becomes `*`. Brackets reach to the last
+ * Makes a pattern for `globMatches` that matches at least as much as a shell pattern: each wildcard, and each escaped character, becomes `*`. Brackets reach to the last
  * one, because `[]a]` and `[[:alpha:]]` have more than one that could end them.
  */
 export function loosened(pattern: string): string {
-  return pattern.replace(/\?|\[.*\]|\[.*/g, "*");
+  return pattern.replace(/\\.|\?|\[.*\]|\[.*/gs, "*");
 }
 
 // --- internal ---

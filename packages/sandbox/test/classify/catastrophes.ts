@@ -97,5 +97,9 @@ export const CATASTROPHES: readonly string[] = [
   "cryptsetup luksFormat /dev/sda",
   "echo 1 | tee /proc/sysrq-trigger",
   "kill -- -1",
+  "kill -TERM -1",
+  "mv -t /x / a",
+  "mv $HOME/ /x",
+  "find ~ -delete",
   "killall5 -9",
 ];
