@@ -1,14 +1,16 @@
 // ACP over the network with the built programs: the official client over HTTP, and a stdio client through `acp --connect`, while the link is
 // cut and the server is killed. CHIMERA_REMOTE_ROUNDS=50 takes longer.
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import * as sdk from "@agentclientprotocol/sdk";
 import { createHttpStream } from "@agentclientprotocol/sdk/experimental/http-client";
 import { serverEvents } from "@chimera/client";
 import { resumingFetch } from "@chimera/client/acp";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startLink } from "./link.js";
 import { connect, type Peer } from "./peer.js";
 import { addressOf, type Program, startProgram } from "./program.js";
@@ -351,4 +353,69 @@ test("V11 after a kill the connection is unknown, and another one goes on from t
   expect(textOf(seen) + textOf(frames)).toBe(kept);
   const ids = [...seen, ...frames].flatMap(({ id }) => id ?? []);
   expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+});
+
+/** A server of ACP over HTTP that sends `frames` on every stream as fast as they are taken, and answers no post before `release`. */
+async function startFlood(frames: readonly string[]) {
+  const posted: string[] = [];
+  let sent = 0;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const server = createServer(async (request, response) => {
+    response.on("error", () => {});
+    if (request.method === "POST") {
+      const { id, method } = JSON.parse(await readAll(request));
+      if (method === "initialize") {
+        response.setHeader("Acp-Connection-Id", "one");
+        return void response.end(JSON.stringify({ jsonrpc: "2.0", id, result: { protocolVersion: 1 } }));
+      }
+      posted.push(method);
+      await released;
+      return void response.writeHead(202).end();
+    }
+    if (request.method !== "GET") return void response.writeHead(202).end();
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const [at, frame] of frames.entries()) {
+      sent += frame.length;
+      if (!response.write(`id: c${at + 1}\ndata: ${frame}\n\n`)) await once(response, "drain");
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: (server.address() as { port: number }).port, posted, release, sent: () => sent };
+}
+
+/** Waits until a number has not changed for a second. */
+async function settled(read: () => number): Promise<number> {
+  for (let last = read(); ; last = read()) {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    if (read() === last) return last;
+  }
+}
+
+test("acp --connect takes no more from either side than the other side takes", async () => {
+  const MANY = 1000;
+  const padding = "x".repeat(64 * 1024);
+  const frame = (at: number) => JSON.stringify({ jsonrpc: "2.0", method: "_it/note", params: { at, padding } });
+  const server = await startFlood(Array.from({ length: MANY }, (_, at) => frame(at)));
+  const relay = startProgram("otter", ["acp", "--connect", `http://127.0.0.1:${server.port}`]);
+  relay.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} })}\n`);
+  await expect.poll(server.sent, { timeout: 20_000 }).toBeGreaterThan(0);
+  // What the sockets of both ends hold is some megabytes.
+  expect(await settled(server.sent)).toBeLessThan(32 * 1024 * 1024);
+
+  for (let at = 0; at < MANY; at++) relay.child.stdin.write(`${frame(at)}\n`);
+  expect(await settled(() => relay.child.stdin.writableLength)).toBeGreaterThan(32 * 1024 * 1024);
+
+  const { frames } = connect(relay);
+  await expect.poll(() => frames.length, { timeout: 20_000 }).toBe(MANY + 1);
+  expect(frames.slice(1).map(({ params }) => params.at)).toEqual(Array.from({ length: MANY }, (_, at) => at));
+  server.release();
+  await expect.poll(() => server.posted.length, { timeout: 30_000 }).toBe(MANY);
 });

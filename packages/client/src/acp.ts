@@ -101,38 +101,43 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     const first = await open();
     if (!first.ok || !first.body) return first;
     const encoder = new TextEncoder();
-    const body = new ReadableStream<Uint8Array>({
-      async start(controller) {
-        const say = (text: string) => controller.enqueue(encoder.encode(text));
-        let response = first;
-        for (let attempt = 0; ; ) {
-          try {
-            for await (const events of serverEvents(response, stop.signal)) {
-              for (const { id, data } of events) {
-                attempt = 0;
-                if (id !== undefined) last = id;
-                const shown = connection.incoming(data);
-                if (shown !== null) say(`${id === undefined ? "" : `id: ${id}\n`}data: ${shown}\n\n`);
-              }
+    let onRoom = () => {};
+    stop.signal.addEventListener("abort", () => onRoom(), { once: true });
+    const run = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+      const say = (text: string) => controller.enqueue(encoder.encode(text));
+      let response = first;
+      for (let attempt = 0; ; ) {
+        try {
+          for await (const events of serverEvents(response, stop.signal)) {
+            for (const { id, data } of events) {
+              attempt = 0;
+              if (id !== undefined) last = id;
+              const shown = connection.incoming(data);
+              if (shown !== null) say(`${id === undefined ? "" : `id: ${id}\n`}data: ${shown}\n\n`);
             }
-          } catch {
-            // Open the stream again below.
+            if ((controller.desiredSize ?? 0) > 0) continue;
+            // The client is slow. The server waits for it too, and keeps what it has not sent.
+            await new Promise<void>((resolve) => {
+              onRoom = resolve;
+            });
           }
-          if (stop.signal.aborted && session !== null && last !== undefined)
-            keepNewest(connection.reached.set(session, last));
-          if (stop.signal.aborted || connection.isEnded) return controller.close();
-          try {
-            await retry(attempt++, "the stream ended", stop.signal);
-            response = await open();
-          } catch (error) {
-            return controller.error(error);
-          }
-          if (!response.ok) return controller.error(new Error(`the stream was answered ${response.status}`));
-          if (generation === connection.generation) continue;
-          generation = connection.generation;
-          void revive(connection, session, say).catch(() => {});
+        } catch {
+          // Open the stream again below.
         }
-      },
+        if (stop.signal.aborted && session !== null && last !== undefined)
+          keepNewest(connection.reached.set(session, last));
+        if (stop.signal.aborted || connection.isEnded) return controller.close();
+        await retry(attempt++, "the stream ended", stop.signal);
+        response = await open();
+        if (!response.ok) throw new Error(`the stream was answered ${response.status}`);
+        if (generation === connection.generation) continue;
+        generation = connection.generation;
+        void revive(connection, session, say).catch(() => {});
+      }
+    };
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => void run(controller).catch((error) => controller.error(error)),
+      pull: () => onRoom(),
       cancel: () => stop.abort(),
     });
     return new Response(body, { status: 200, headers: first.headers });

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { resumingFetch } from "@chimera/client/acp";
-import { ErrorCode, encodeError, frameOf, streamChannel } from "@chimera/ndjson-rpc";
+import { ErrorCode, encodeError, frameOf, type LineChannel, streamChannel } from "@chimera/ndjson-rpc";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
@@ -11,6 +11,8 @@ import { resolvePaths } from "../paths.js";
 import { readClientToken } from "./http-access.js";
 
 const MOST_DEPTH = 64;
+/** How many characters of the client wait for the server before no more are read. */
+const MOST_WAITING = 1024 * 1024;
 
 /** @returns 0 when the client has gone. Throws a UsageError for an invalid address, or when no server answers there. */
 export async function connectAcp(invocation: Invocation): Promise<number> {
@@ -26,7 +28,7 @@ export async function connectAcp(invocation: Invocation): Promise<number> {
   const channel = streamChannel(input, output);
   const stop = new AbortController();
   const ended = new Promise<void>((resolve) => channel.onClose(() => resolve()));
-  const relay = createRelay(url, headers, channel.send, stop.signal);
+  const relay = createRelay(url, headers, channel, stop.signal);
   channel.onLine((line) => {
     const frame = frameOf(line, MOST_DEPTH);
     if (frame.kind === "invalid") channel.send(encodeError(frame.idText, frame));
@@ -66,18 +68,19 @@ async function joinSocket(path: string, process: NodeJS.Process): Promise<number
 
 type Frame = Exclude<ReturnType<typeof frameOf>, { readonly kind: "invalid" }>;
 
-function createRelay(url: URL, own: Record<string, string>, say: (line: string) => void, signal: AbortSignal) {
+function createRelay(url: URL, own: Record<string, string>, client: LineChannel, signal: AbortSignal) {
   const send = resumingFetch();
   const streams = new Set<string | null>();
   /** By the id of a question, the session on whose stream it came. */
   const questions = new Map<unknown, string>();
   let connection: string | null = null;
   let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
   /** The ids of the client's unanswered requests. */
   const unanswered = new Set<unknown>();
   let onAnswered = (): void => {};
   const answer = (id: unknown, line: string): void => {
-    say(line);
+    client.send(line);
     unanswered.delete(id);
     onAnswered();
   };
@@ -103,6 +106,7 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
       throw error;
     }
   };
+  /** Reads what `resumingFetch` writes: frames, and no comments, so that a quiet stream need not be a dead one. */
   const forward = async (response: Response, session: string | null): Promise<void> => {
     const decoder = new TextDecoder();
     let rest = "";
@@ -110,6 +114,7 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
       const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) if (line.startsWith("data: ")) await hear(line.slice(6), session);
+      await client.drained();
     }
   };
   const hear = async (line: string, session: string | null): Promise<void> => {
@@ -121,7 +126,7 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
       if (typeof made === "string") await listen(made);
       if (frame.kind === "response") return answer(frame.id, line);
     }
-    say(line);
+    client.send(line);
   };
   const deliver = async (text: string, frame: Frame): Promise<void> => {
     const named = frame.kind === "response" ? undefined : Object(frame.params).sessionId;
@@ -142,6 +147,8 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
     /** Sends messages in order. Answers a request that cannot be delivered with an error. */
     send(text: string, frame: Frame) {
       if (frame.kind === "request") unanswered.add(frame.id);
+      waiting += text.length;
+      if (waiting > MOST_WAITING) client.pause(true);
       last = last
         .then(() => deliver(text, frame))
         .catch((error: Error) => {
@@ -150,6 +157,10 @@ function createRelay(url: URL, own: Record<string, string>, say: (line: string) 
           const message = `${url.origin}: ${why}`;
           const data = { code: "unreachable" };
           answer(frame.id, encodeError(frame.idText, { code: ErrorCode.internalError, message, data }));
+        })
+        .finally(() => {
+          waiting -= text.length;
+          if (waiting <= MOST_WAITING) client.pause(false);
         });
     },
     /** Waits a moment for unanswered requests, because a script writes its requests and closes the pipe. */
