@@ -70,8 +70,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     logout: () => ({}),
     ...openingRows(context, shared),
     ...sessionRows(context, shared),
-    ...settingRows(context, shared),
-    ...ownRows(context, shared),
+    ...moreRows(context, shared),
   });
 }
 
@@ -214,9 +213,13 @@ function sessionRows(context: DialectContext, { clientSessions, commands, shows,
   } satisfies Handlers<typeof SHAPES>;
 }
 
-/** Settings and the title. */
-function settingRows(context: DialectContext, { shows, open }: Shared) {
+/** Settings, the title, and our own methods. */
+function moreRows(context: DialectContext, { capabilities, shows, open, show }: Shared) {
   const { origin } = context;
+  const rewind = async (
+    direction: "undo" | "redo",
+    { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
+  ) => (await open(sessionId))[direction]({ steps, force, dryRun: dry_run, origin });
   return {
     "session/set_mode": async ({ sessionId, modeId }) => {
       const session = await open(sessionId);
@@ -239,16 +242,6 @@ function settingRows(context: DialectContext, { shows, open }: Shared) {
       await session.setTitle(title, origin);
       return { title: session.title ?? "" };
     },
-  } satisfies Handlers<typeof SHAPES>;
-}
-
-/** Our own methods. */
-function ownRows(context: DialectContext, { capabilities, shows, open, show }: Shared) {
-  const rewind = async (
-    direction: "undo" | "redo",
-    { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
-  ) => (await open(sessionId))[direction]({ steps, force, dryRun: dry_run, origin: context.origin });
-  return {
     "_chimera.dev/session/replay": async ({ sessionId, sinceEventId }) => {
       const core = await context.core();
       const { load, logs } = core.sessions;

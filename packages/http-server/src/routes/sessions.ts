@@ -21,7 +21,7 @@ import { withReports } from "../with-reports.js";
 import { type Handler, type Handlers, isGuest, pathPart, type RouteDeps } from "./route.js";
 
 export function sessionRoutes(shared: RouteDeps) {
-  return { ...listRoutes(shared), ...readRoutes(shared), ...changeRoutes(shared), ...lifeRoutes(shared) };
+  return { ...listRoutes(shared), ...oneRoutes(shared), ...lifeRoutes(shared) };
 }
 
 // --- internal ---
@@ -37,13 +37,8 @@ function listRoutes({ deps, openSession, createSession, creations, tokens, clock
         limit: limit === undefined ? undefined : parseLimit(limit),
         since: parseSince(since, clock()),
       }));
-      return c.json(
-        (await pageOfSessions(
-          sessions,
-          { state, after, model, ...asked },
-          await deps.peers?.held(),
-        )) satisfies ListSessionsReply,
-      );
+      const page = await pageOfSessions(sessions, { state, after, model, ...asked }, await deps.peers?.held());
+      return c.json(page satisfies ListSessionsReply);
     },
 
     "POST /sessions": async (c) => {
@@ -79,8 +74,13 @@ function listRoutes({ deps, openSession, createSession, creations, tokens, clock
   } satisfies Handlers;
 }
 
-function readRoutes({ deps, openSession }: RouteDeps) {
+/** One session: its state, settings, title and token. */
+function oneRoutes({ deps, openSession, tokens }: RouteDeps) {
   const { sessions } = deps;
+  const rotate: Handler = async (c) => {
+    const session = await openSession(pathPart(c, "id"));
+    return c.json({ session_token: await tokens.issue(session, c.get("caller")) } satisfies RotateTokenReply);
+  };
   return {
     "GET /sessions/{id}/settings": async (c) => c.json(settingsOf(await openSession.read(pathPart(c, "id")))),
 
@@ -96,28 +96,14 @@ function readRoutes({ deps, openSession }: RouteDeps) {
       if (!summary) throw new SessionError("session_not_found", `there is no session ${id}`);
       const state = session?.state ?? (isElsewhere ? (summary.state === "idle" ? "idle" : "running") : "persisted");
       const event_count = await logs.lastSeq(id);
-      const facts = {
-        session_id: id,
-        state,
-        step_count: summary.steps ?? 0,
-        event_count,
-      };
+      const facts = { session_id: id, state, step_count: summary.steps ?? 0, event_count };
       const head = `${JSON.stringify({ ...facts, summary }).slice(0, -1)},"events":[`;
       const lines = async function* () {
         for await (const entry of logs.read(id, { to: event_count })) yield lineOf(entry);
       };
       return streamArray(c, deps.log, { head, members: lines(), tail: "]}" });
     },
-  } satisfies Handlers;
-}
 
-/** Routes that change what a session is called, may do, or is opened with. */
-function changeRoutes({ deps, openSession, tokens }: RouteDeps) {
-  const rotate: Handler = async (c) => {
-    const session = await openSession(pathPart(c, "id"));
-    return c.json({ session_token: await tokens.issue(session, c.get("caller")) } satisfies RotateTokenReply);
-  };
-  return {
     "PATCH /sessions/{id}": async (c) => {
       const named = await readBody(c, "PATCH /sessions/{id}");
       // What a session may do is for the operator to say.
