@@ -100,11 +100,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
     };
     const first = await open();
     if (!first.ok || !first.body) return first;
-    const encoder = new TextEncoder();
-    let onRoom = () => {};
-    stop.signal.addEventListener("abort", () => onRoom(), { once: true });
-    const run = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-      const say = (text: string) => controller.enqueue(encoder.encode(text));
+    const body = writtenBy(stop, async (say, room) => {
       let response = first;
       for (let attempt = 0; ; ) {
         try {
@@ -115,18 +111,14 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
               const shown = connection.incoming(data);
               if (shown !== null) say(`${id === undefined ? "" : `id: ${id}\n`}data: ${shown}\n\n`);
             }
-            if ((controller.desiredSize ?? 0) > 0) continue;
-            // The client is slow. The server waits for it too, and keeps what it has not sent.
-            await new Promise<void>((resolve) => {
-              onRoom = resolve;
-            });
+            await room();
           }
         } catch {
           // Open the stream again below.
         }
         if (stop.signal.aborted && session !== null && last !== undefined)
           keepNewest(connection.reached.set(session, last));
-        if (stop.signal.aborted || connection.isEnded) return controller.close();
+        if (stop.signal.aborted || connection.isEnded) return;
         await retry(attempt++, "the stream ended", stop.signal);
         response = await open();
         if (!response.ok) throw new Error(`the stream was answered ${response.status}`);
@@ -134,11 +126,6 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
         generation = connection.generation;
         void revive(connection, session, say).catch(() => {});
       }
-    };
-    const body = new ReadableStream<Uint8Array>({
-      start: (controller) => void run(controller).catch((error) => controller.error(error)),
-      pull: () => onRoom(),
-      cancel: () => stop.abort(),
     });
     return new Response(body, { status: 200, headers: first.headers });
   };
@@ -317,6 +304,35 @@ function mark(data: string, generation: number): string {
 function unknownOutcome(id: string): string {
   const message = "the connection was lost before the answer came: look before you ask again";
   return `{"jsonrpc":"2.0","id":${id},"error":{"code":-32603,"message":"${message}","data":{"code":"outcome_unknown"}}}`;
+}
+
+/**
+ * A body that `write` says piece by piece, with a pause in `room` while the reader is slow: the server waits then too, and keeps what it has
+ * not sent.
+ */
+function writtenBy(
+  stop: AbortController,
+  write: (say: (text: string) => void, room: () => Promise<void>) => Promise<void>,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let onRoom = () => {};
+  stop.signal.addEventListener("abort", () => onRoom(), { once: true });
+  return new ReadableStream({
+    start(controller) {
+      const say = (text: string) => controller.enqueue(encoder.encode(text));
+      const room = async () => {
+        if (stop.signal.aborted || (controller.desiredSize ?? 0) > 0) return;
+        await new Promise<void>((resolve) => {
+          onRoom = resolve;
+        });
+      };
+      void write(say, room)
+        .then(() => controller.close())
+        .catch((error) => controller.error(error));
+    },
+    pull: () => onRoom(),
+    cancel: () => stop.abort(),
+  });
 }
 
 function headersOf({ headers }: RequestInit): Record<string, string> {

@@ -29,10 +29,17 @@ export async function connectAcp(invocation: Invocation): Promise<number> {
   const stop = new AbortController();
   const ended = new Promise<void>((resolve) => channel.onClose(() => resolve()));
   const relay = createRelay(url, headers, channel, stop.signal);
+  let waiting = 0;
   channel.onLine((line) => {
     const frame = frameOf(line, MOST_DEPTH);
-    if (frame.kind === "invalid") channel.send(encodeError(frame.idText, frame));
-    else relay.send(String(line), frame);
+    if (frame.kind === "invalid") return channel.send(encodeError(frame.idText, frame));
+    const text = String(line);
+    waiting += text.length;
+    channel.pause(waiting > MOST_WAITING);
+    void relay.send(text, frame).then(() => {
+      waiting -= text.length;
+      channel.pause(waiting > MOST_WAITING);
+    });
   });
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => stop.abort());
   await Promise.race([ended, new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }))]);
@@ -75,7 +82,6 @@ function createRelay(url: URL, own: Record<string, string>, client: LineChannel,
   const questions = new Map<unknown, string>();
   let connection: string | null = null;
   let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
   /** The ids of the client's unanswered requests. */
   const unanswered = new Set<unknown>();
   let onAnswered = (): void => {};
@@ -106,14 +112,9 @@ function createRelay(url: URL, own: Record<string, string>, client: LineChannel,
       throw error;
     }
   };
-  /** Reads what `resumingFetch` writes: frames, and no comments, so that a quiet stream need not be a dead one. */
   const forward = async (response: Response, session: string | null): Promise<void> => {
-    const decoder = new TextDecoder();
-    let rest = "";
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) if (line.startsWith("data: ")) await hear(line.slice(6), session);
+    for await (const line of framesIn(response)) {
+      await hear(line, session);
       await client.drained();
     }
   };
@@ -144,11 +145,9 @@ function createRelay(url: URL, own: Record<string, string>, client: LineChannel,
   };
 
   return {
-    /** Sends messages in order. Answers a request that cannot be delivered with an error. */
-    send(text: string, frame: Frame) {
+    /** Sends messages in order, and resolves when this one is delivered. Answers a request that cannot be delivered with an error. */
+    send(text: string, frame: Frame): Promise<unknown> {
       if (frame.kind === "request") unanswered.add(frame.id);
-      waiting += text.length;
-      if (waiting > MOST_WAITING) client.pause(true);
       last = last
         .then(() => deliver(text, frame))
         .catch((error: Error) => {
@@ -157,11 +156,8 @@ function createRelay(url: URL, own: Record<string, string>, client: LineChannel,
           const message = `${url.origin}: ${why}`;
           const data = { code: "unreachable" };
           answer(frame.id, encodeError(frame.idText, { code: ErrorCode.internalError, message, data }));
-        })
-        .finally(() => {
-          waiting -= text.length;
-          if (waiting <= MOST_WAITING) client.pause(false);
         });
+      return last;
     },
     /** Waits a moment for unanswered requests, because a script writes its requests and closes the pipe. */
     async end(): Promise<void> {
@@ -175,6 +171,17 @@ function createRelay(url: URL, own: Record<string, string>, client: LineChannel,
       await send(url, { method: "DELETE", headers: headersFor(null), signal: late }).catch(() => {});
     },
   };
+}
+
+/** Reads what `resumingFetch` writes, and not by `serverEvents`: without comments, a quiet stream would seem to be a dead one. */
+async function* framesIn(response: Response): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.startsWith("data: ")) yield line.slice(6);
+  }
 }
 
 async function describe(response: Response): Promise<string> {
