@@ -11,7 +11,10 @@ const page = fileURLToPath(new URL("../../../docs/http.md", import.meta.url));
 const schema = JSON.parse(readFileSync(new URL("../../acp-schema/schema/http.json", import.meta.url), "utf8"));
 
 const groups = [
-  ["Server", (path) => /^\/(health|healthz|ping|readyz|info|providers|models|tools|openapi\.json|metrics)$/.test(path)],
+  [
+    "Server",
+    (path) => /^\/(health|healthz|ping|readyz|info|providers|models|engines|tools|openapi\.json|metrics)$/.test(path),
+  ],
   ["The page", (path) => /^\/(page|me$)/.test(path)],
   ["Sessions", (path) => /^\/(sessions|events|search)/.test(path)],
   ["Sessions, the older shapes", (path) => /^\/(session|tool)(\/|$)/.test(path)],
@@ -20,6 +23,12 @@ const groups = [
   ["Past runs", (path) => /^\/runs(\/cost)?$/.test(path)],
   ["The run API", (path) => /^\/(runs\/\{run_id\}|agents)/.test(path)],
 ];
+
+for (const { route } of schema["x-routes"])
+  if (!groups.some(([, belongs]) => belongs(route.split(" ")[1])))
+    throw new Error(
+      `${route} is in no section: add its path to \`groups\` of packages/http-server/scripts/write-http-doc.mjs`,
+    );
 
 const tiers = {
   open: "anybody",

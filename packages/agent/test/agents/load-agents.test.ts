@@ -113,7 +113,7 @@ describe("agent definitions", () => {
     });
     expect(await named("plan")).toMatchObject({
       permission: "read_only",
-      tools: ["Read", "search", "list_files", "think", "todo", "skill", "ask"],
+      tools: BUILTIN_AGENTS.find(({ name }) => name === "plan")?.tools,
     });
   });
 
