@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Backend, Held } from "./backend/backend.js";
 import { createStore } from "./backend/create-store.js";
 import { lineTs } from "./backend/line.js";
@@ -15,6 +16,7 @@ export interface MemoryStoreOptions {
 }
 
 interface MemoryLog<E extends EventBody, S> {
+  readonly origin: string;
   /** The retained entries; the first has number `dropped + 1`. */
   entries: Entry<E>[];
   dropped: number;
@@ -51,12 +53,14 @@ export function createMemoryStore<E extends EventBody, S extends object>(
 
   const logOf = (summary: S, entries: Entry<E>[] = [], dropped = 0): MemoryLog<E, S> => {
     const bytes = entries.reduce((sum, entry) => sum + entry.line.length, 0);
-    return { entries, dropped, bytes, summary: structuredClone(summary), touched: clock(), isHeld: false };
+    const origin = randomUUID();
+    return { origin, entries, dropped, bytes, summary: structuredClone(summary), touched: clock(), isHeld: false };
   };
 
   const hold = (log: MemoryLog<E, S>): Held => {
     log.isHeld = true;
     return {
+      origin: log.origin,
       lastSeq: lastSeq(log),
       durableSeq: lastSeq(log),
       lastTs: lineTs(log.entries.at(-1)?.line ?? ""),

@@ -9,7 +9,7 @@ import { PERMISSION, QUESTION } from "./kinds-of-question.js";
 import { acceptPrompt, type PromptDeps } from "./prompt.js";
 import type { RewindOptions } from "./rewind.js";
 import type { OwnedSession, ReadableSession, Session } from "./session.js";
-import { createParts, type Parts, type SessionBirth, type SessionDeps } from "./session-parts.js";
+import { createParts, isAt, type Parts, type SessionBirth, type SessionDeps } from "./session-parts.js";
 import { changeEvents, type SettingChange } from "./settings.js";
 import { NEVER_RAN } from "./turn-run.js";
 import { composeWorkspace } from "./workspace.js";
@@ -36,7 +36,10 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSess
 
 // --- internal ---
 
-function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "attended" | "isReadOnly" | "isLetGo"> {
+/** How a session stands with its clients and its log. */
+type Standing = "idleMs" | "attended" | "isReadOnly" | "isLetGo" | "origin";
+
+function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, Standing> {
   const { birth, writer, journal, queue, settings, activity, snapshots, summary } = parts;
   return {
     id: writer.id,
@@ -66,6 +69,9 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "
     },
     get isLetGo() {
       return writer.isLetGo;
+    },
+    get origin() {
+      return writer.origin;
     },
     get attended() {
       return parts.attachments.isAttended;
@@ -243,7 +249,7 @@ const UNCOVERED = {
   quota: "it has more files, or larger ones, than are kept",
 } as const;
 
-type Life = Omit<OwnedSession, keyof Session | "idleMs" | "attended" | "isReadOnly" | "isLetGo">;
+type Life = Omit<OwnedSession, keyof Session | Standing>;
 
 function lifeOf(parts: Parts): Life {
   const { activity, life } = parts;
@@ -264,8 +270,10 @@ function lifeOf(parts: Parts): Life {
       return true;
     },
     takeUp(writer) {
+      if (!isAt(parts.writer, writer)) return false;
       parts.writer.takeUp(writer);
       activity.touch();
+      return true;
     },
     ended,
     close(by, { reset } = { reset: false }) {

@@ -8,7 +8,7 @@ import { createCollected, createLogs, foldLog } from "./logs.js";
 import { create } from "./new-session.js";
 import { recoverRestores, settleFiles } from "./recover.js";
 import type { OwnedSession } from "./session.js";
-import { createLogHold } from "./session-parts.js";
+import { createLogHold, isAt } from "./session-parts.js";
 import type { Sessions, SessionsDeps } from "./sessions.js";
 import { changesBetween, narrower, stricterBounds } from "./settings.js";
 import { readStored, refusal, rememberedBirth, summaryOf } from "./stored.js";
@@ -101,8 +101,7 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
   const summary = await summaryOf(house, id);
   const writer = createLogHold(await store.open(id).catch(naming));
   const rested = house.loaded.resting(id);
-  if (rested && rested.lastSeq === writer.lastSeq) {
-    rested.takeUp(writer);
+  if (rested?.takeUp(writer)) {
     house.loaded.rouse(rested);
     return rested;
   }
@@ -116,7 +115,7 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
       throw notFound(id);
     }
     const evicted = house.loaded.evicted(id);
-    const asEvicted = evicted?.lastSeq === writer.lastSeq ? evicted : null;
+    const asEvicted = evicted && isAt(evicted, writer) ? evicted : null;
     const start = house.start(summary.cwd);
     const remembered = rememberedBirth(summary, start);
     const made = asEvicted?.made ?? { ...remembered.made, ...stricterBounds(remembered.made, start) };

@@ -15,10 +15,8 @@ export interface Watcher {
   unloaded(lastSeq: number | null): void;
 }
 
-export interface Evicted extends Pick<OwnedSession, "made"> {
-  /** The number of its last record. */
-  readonly lastSeq: number;
-}
+/** What it was made with, and where its log ended. */
+export type Evicted = Pick<OwnedSession, "made" | "origin" | "lastSeq">;
 
 /** `lost`: another process has it now. */
 export type Unloading = "close" | "eviction" | "shutdown" | "lost";
@@ -51,7 +49,8 @@ export function createLoaded(deps: LoadedDeps) {
     shelves.remove(id);
     try {
       await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
-      if (how === "eviction") remember(evicted, id, { lastSeq: session.lastSeq, made: session.made });
+      if (how === "eviction")
+        remember(evicted, id, { made: session.made, origin: session.origin, lastSeq: session.lastSeq });
     } finally {
       clients.sweep(id);
       for (const watcher of watchers.of(id)) watcher.unloaded(how === "lost" ? null : session.lastSeq);

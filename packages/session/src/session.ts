@@ -142,6 +142,8 @@ export interface OwnedSession extends Session {
   prompt(input: PromptInput): Accepted;
   /** The caller it was opened for may read it and nothing else. */
   readonly isReadOnly: boolean;
+  /** Tells its log from another that takes its place. */
+  readonly origin: string;
   /** What it was made with, under what its log says was changed. */
   readonly made: Settings;
   /** Milliseconds since anything happened, by a clock that never jumps. */
@@ -158,8 +160,8 @@ export interface OwnedSession extends Session {
   readonly isLetGo: boolean;
   /** Lets other processes have its log until it is taken up again; it takes no prompt meanwhile. False: a prompt came first. */
   letGo(): Promise<boolean>;
-  /** Continues where it was, with a new writer of the log. Nothing may have been added to the log meanwhile. */
-  takeUp(writer: LogWriter<SessionEvent>): void;
+  /** Continues where it was, with a new writer of the log. False: the log is another by now, or goes on. */
+  takeUp(writer: LogWriter<SessionEvent>): boolean;
   /** Resolves when the session has been closed. */
   readonly ended: Promise<void>;
 }

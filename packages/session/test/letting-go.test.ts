@@ -28,7 +28,7 @@ async function twoPrograms(agent: Agent = speaking("hello"), overrides: Partial<
   const one = make("one", { hold: HOLD, onUnload: async (id) => void unloaded.push(id) });
   const other = make("other", { hold: HOLD, howToJoin: async ({ program }) => `ask ${program}` });
   onTestFinished(() => rm(root, { recursive: true, force: true, maxRetries: 3 }));
-  return { one, other, unloaded };
+  return { one, other, unloaded, root };
 }
 
 /** An agent that keeps what a session gives its engine. */
@@ -160,6 +160,30 @@ describe("another process", () => {
     await runPrompt(other, session.id, "second");
     await vi.waitFor(() => expect(one.load(session.id)).rejects.toThrow("its engine does not end"), 10_000);
     await openWhenFree(other, session.id);
+  });
+
+  test.each(["let go", "evicted"])("can replace a session that was %s by one of as many records", async (how) => {
+    let now = 0;
+    const eviction = how === "evicted" ? { ttl: 60, monotonic: () => now } : {};
+    const { one, root } = await twoPrograms(speaking("hello"), eviction);
+    const session = await one.create({ cwd: "/" });
+    await runPrompt(one, session.id, "first");
+    await session.set({ option: "auto_approve_writes", value: true });
+    now = 100_000;
+    one.evictIdle();
+    await until(() => one.find(session.id) === undefined);
+    const store = createFileStore<SessionEvent, Summary>({ root });
+    onTestFinished(() => store.close());
+    const events = (await recordsOf(one, session.id)).map((event) => ({
+      event: JSON.parse(JSON.stringify(event).replace("first", "other").replace("_writes", "_execute")),
+      at: Date.parse(event.ts),
+    }));
+    const summary = (await store.readSummary(session.id))!;
+    await vi.waitFor(() => store.importLog(session.id, { summary, events, replace: true }), 10_000);
+    const loaded = await one.load(session.id);
+    expect(loaded.conversation.turns.map(({ prompt }) => prompt.text)).toEqual(["other"]);
+    // What this process allowed, it allowed to the other one.
+    expect(loaded.settings).toMatchObject({ autoApproveWrites: false, autoApproveExecute: false });
   });
 
   test("forks a session that is held, as it is read and followed", async () => {

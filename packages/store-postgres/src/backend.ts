@@ -6,7 +6,16 @@ import type { Connections } from "./connect.js";
 import type { Following } from "./follow.js";
 import { isHeld, type Lease } from "./lease.js";
 import { listSessions } from "./list.js";
-import { copySession, headOf, importSession, insertSession, refusalOf, replayOf, updateSummary } from "./rows.js";
+import {
+  copySession,
+  headOf,
+  importSession,
+  insertSession,
+  type LogEnd,
+  refusalOf,
+  replayOf,
+  updateSummary,
+} from "./rows.js";
 
 export interface BackendDeps<E extends EventBody, S extends object> {
   readonly connections: Connections;
@@ -34,14 +43,14 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
   return {
     async create(sid, summary) {
       await lease.begin();
-      await insertSession(writes.sql, sid, summary, { host, owner: lease.node });
-      return hold(sid, 1, 0, "");
+      const origin = await insertSession(writes.sql, sid, summary, { host, owner: lease.node });
+      return hold(sid, 1, { origin, lastSeq: 0, lastTs: "" });
     },
     claim,
     async copy(from, to, copied) {
       await lease.begin();
       const end = await writes.begin((tx) => copySession(tx, from, to, { ...copied, host, owner: lease.node }));
-      return hold(to, 1, end.lastSeq, end.lastTs);
+      return hold(to, 1, end);
     },
     async importLog(sid, log) {
       const isReplaced = await writes.begin((tx) => importSession(tx, sid, { ...log, host, isOpen: lease.holds(sid) }));
@@ -97,13 +106,12 @@ function createHolds<E extends EventBody, S extends object>(deps: BackendDeps<E,
   /** Sessions that this node is claiming now. The database lets a node claim its own session again, so a second claim is refused here. */
   const claiming = new Set<string>();
 
-  const hold = (sid: string, fence: number, lastSeq: number, lastTs: string): Held => {
+  const hold = (sid: string, fence: number, end: LogEnd): Held => {
     const lost = lease.hold(sid, fence);
-    let base = lastSeq;
+    let base = end.lastSeq;
     return {
-      lastSeq,
-      durableSeq: lastSeq,
-      lastTs,
+      ...end,
+      durableSeq: end.lastSeq,
       lost,
       async write(batch) {
         const lines = encodeLines(batch).toString("utf8").slice(0, -1);
@@ -123,13 +131,13 @@ function createHolds<E extends EventBody, S extends object>(deps: BackendDeps<E,
       try {
         await lease.begin();
         const where = adopted.has(sid) ? null : host;
-        const [row] = await writes.sql<{ fence: number; last: number; line: string | null }>`
+        const [row] = await writes.sql<{ fence: number; last: number; line: string | null; origin: string }>`
           UPDATE chimera.session s SET owner = ${lease.node}, fence = fence + 1, claimed = clock_timestamp()
           WHERE sid = ${sid} AND (${where}::text IS NULL OR host = ${where}) AND (owner IS NULL OR owner = ${lease.node} OR NOT ${isHeld})
-          RETURNING fence::float8 AS fence, last_seq::float8 AS last, (
+          RETURNING origin, fence::float8 AS fence, last_seq::float8 AS last, (
             SELECT e.line FROM chimera.event e WHERE e.sid = s.sid ORDER BY e.seq DESC LIMIT 1) AS line`;
         if (row === undefined) throw await refusalOf(reads.sql, sid, host);
-        return hold(sid, row.fence, row.last, lineTs(row.line ?? ""));
+        return hold(sid, row.fence, { origin: row.origin, lastSeq: row.last, lastTs: lineTs(row.line ?? "") });
       } finally {
         claiming.delete(sid);
       }

@@ -12,6 +12,7 @@ import {
   batches,
   type Copy,
   encodeLines,
+  type Held,
   type Import,
   lineTs,
   type Replay,
@@ -22,6 +23,9 @@ import { elsewhere } from "./inbox.js";
 import { holder, isHeld } from "./lease.js";
 import { columnsOf } from "./list.js";
 
+/** Where the log of a session ends, and which log it is. */
+export type LogEnd = Pick<Held, "origin" | "lastSeq" | "lastTs">;
+
 /** Where a session is made. */
 export interface Place {
   /** The name of the host that has its files. */
@@ -31,28 +35,29 @@ export interface Place {
 }
 
 /**
- * Inserts the row of a session. StoreError `exists` when there is one with this id, and `key_taken` when the request that makes it has
+ * Inserts the row of a session, and returns its origin. StoreError `exists` when there is one with this id, and `key_taken` when the request that makes it has
  * made one already; an imported session stands beside that one.
  */
-export async function insertSession(sql: Sql, sid: string, summary: object, { host, owner }: Place): Promise<void> {
+export async function insertSession(sql: Sql, sid: string, summary: object, { host, owner }: Place): Promise<string> {
   const { cwd, model, state, prompted, closed, person, shared, key, request, text } = columnsOf(summary);
   const keyed = key !== null && request !== null && owner !== null;
   const prefix = sessionPrefix(sid);
   const time = sessionTime(sid);
   const created = Number.isNaN(time) ? null : time;
-  const insert = () => sql`
+  const insert = () => sql<{ origin: string }>`
     INSERT INTO chimera.session(sid, last_seq, fence, owner, host, summary, prefix, created, touched, cwd, model, state, prompted, closed,
       person, shared, key, keyed, claimed)
     VALUES (${sid}, 0, 1, ${owner}, ${host}, ${text}, ${prefix}, ${created}, extract(epoch FROM clock_timestamp()) * 1000,
       ${cwd}, ${model}, ${state}, ${prompted}, ${closed}, ${person}, ${shared}, ${key}, ${keyed}, clock_timestamp())
-    ON CONFLICT DO NOTHING RETURNING sid`;
+    ON CONFLICT DO NOTHING RETURNING origin`;
   // An old session gives its key back.
   const freeKey = () => sql`
     UPDATE chimera.session SET keyed = false
     WHERE keyed AND NOT closed AND prefix = ${prefix} AND person IS NOT DISTINCT FROM ${person} AND key = ${key}
       AND coalesce(created, touched) <= ${created}::float8 - ${LIMITS.keyMs} RETURNING sid`;
-  if ((await insert()).length > 0) return;
-  if (keyed && (await freeKey()).length > 0 && (await insert()).length > 0) return;
+  let [made] = await insert();
+  if (!made && keyed && (await freeKey()).length > 0) [made] = await insert();
+  if (made) return made.origin;
   const same = await sql`SELECT 1 FROM chimera.session WHERE sid = ${sid}`;
   if (same.length > 0) throw new StoreError("exists", `session ${sid} exists`);
   throw new StoreError("key_taken", `the request that makes session ${sid} has made another one`);
@@ -74,9 +79,9 @@ export async function copySession<E extends EventBody, S extends object>(
   from: string,
   to: string,
   { upTo, summary, added, ...place }: Copy<E, S> & Place,
-): Promise<{ lastSeq: number; lastTs: string }> {
+): Promise<LogEnd> {
   const last = Math.min(upTo, await headOf(tx, from));
-  await insertSession(tx, to, summary, place);
+  const origin = await insertSession(tx, to, summary, place);
   await tx`
     INSERT INTO chimera.event(sid, seq, line)
     SELECT ${to}, seq, line FROM chimera.event WHERE sid = ${from} AND seq <= ${last}`;
@@ -86,7 +91,7 @@ export async function copySession<E extends EventBody, S extends object>(
   if (own.length > 0) await insertRecords(tx, to, own);
   const lastSeq = last + own.length;
   await tx`UPDATE chimera.session SET last_seq = ${lastSeq} WHERE sid = ${to}`;
-  return { lastSeq, lastTs: lineTs((own.at(-1) ?? end)?.line ?? "") };
+  return { origin, lastSeq, lastTs: lineTs((own.at(-1) ?? end)?.line ?? "") };
 }
 
 /** Makes a session of records inside a transaction. Returns whether it replaced one, which must not be open here. */

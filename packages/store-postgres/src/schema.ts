@@ -52,6 +52,10 @@ const VERSIONS: readonly string[] = [
   ALTER TABLE chimera.session ADD COLUMN keyed boolean NOT NULL DEFAULT false;
   CREATE UNIQUE INDEX session_made_once ON chimera.session(prefix, coalesce(person, ''), key) WHERE keyed AND NOT closed;
   `,
+  `
+  ALTER TABLE chimera.session ADD COLUMN origin text NOT NULL DEFAULT '';
+  ALTER TABLE chimera.session ALTER COLUMN origin SET DEFAULT gen_random_uuid()::text;
+  `,
 ];
 
 /** The key of the lock. Any number will do, as long as every version uses the same one. */

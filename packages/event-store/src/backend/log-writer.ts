@@ -157,6 +157,9 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
   return {
     id,
     lost: held.lost,
+    get origin() {
+      return held.origin;
+    },
     get lastSeq() {
       return writes.lastSeq();
     },

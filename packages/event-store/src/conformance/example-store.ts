@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { Backend, Held } from "../backend/backend.js";
 import { lineTs, ReplayedEntry } from "../backend/line.js";
@@ -8,7 +9,7 @@ import type { EventBody } from "../types.js";
 
 /** Stands in for a database: rows that several handles share, and events for their changes. */
 export interface ExampleTable<S> {
-  readonly rows: Map<string, { lines: string[]; summary: S; touched: number; holder: object | null }>;
+  readonly rows: Map<string, { origin: string; lines: string[]; summary: S; touched: number; holder: object | null }>;
   readonly changes: EventEmitter;
 }
 
@@ -46,6 +47,7 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
     own.add(self);
     const lastSeq = row.lines.length;
     return {
+      origin: row.origin,
       lastSeq,
       durableSeq: lastSeq,
       lastTs: lineTs(row.lines.at(-1) ?? ""),
@@ -65,7 +67,7 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
   };
   const make = (id: string, summary: S, lines: string[]): Held => {
     if (rows.has(id)) throw new StoreError("exists", `session ${id} exists`);
-    rows.set(id, { lines, summary, touched: Date.now(), holder: null });
+    rows.set(id, { origin: randomUUID(), lines, summary, touched: Date.now(), holder: null });
     return hold(id);
   };
 
@@ -84,7 +86,7 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
       const lines: string[] = [];
       for await (const batch of given) lines.push(...batch.map((entry) => entry.line));
       onReplace?.();
-      rows.set(id, { lines, summary, touched: Date.now(), holder: null });
+      rows.set(id, { origin: randomUUID(), lines, summary, touched: Date.now(), holder: null });
       changes.emit(id);
     },
     has: async (id) => rows.has(id),

@@ -37,6 +37,8 @@ export function createSegmentLog(options: {
   const { place, end, birth, openFiles } = options;
   // A directory that lost its claim files in a crash counts fences from 1 again; its segments must not.
   const fence = Math.max(options.fence, end.chain.fence + 1);
+  /** The name of the log's first file, which has a random part. Empty before there is one. */
+  let origin = (end.chain.files[0] ?? end.chain.segments[0])?.name ?? "";
   let writtenSeq = end.lastSeq;
   /** The end of the last segment, while none is open. */
   let prev = end.prev;
@@ -59,6 +61,7 @@ export function createSegmentLog(options: {
     if (current === null) {
       current = createSegmentFile(place, writtenSeq + 1, { fence, rewrites, prev, birth }, openFiles);
       hasNewFile = true;
+      origin ||= current.name;
     }
     return current;
   };
@@ -91,6 +94,7 @@ export function createSegmentLog(options: {
     letGo();
     closed = [];
     current = file;
+    if (durable.seq === 0) origin = file.name;
     hasNewFile = true;
     distrusted = false;
   };
@@ -109,6 +113,9 @@ export function createSegmentLog(options: {
   };
 
   return {
+    get origin() {
+      return origin;
+    },
     get durableSeq() {
       return durable.seq;
     },
