@@ -268,7 +268,7 @@ test("what is sent on a stream that breaks before anything of it has come is sen
   expect([isLost, broken]).toEqual([true, 1]);
 });
 
-test("V11 after a kill the connection is unknown, and another one goes on from the number that the client has", {
+test("after a kill the connection is unknown, and another one goes on from the number that the client has", {
   timeout: 60_000,
 }, async () => {
   const { cwd, home } = surroundings();

@@ -1,4 +1,4 @@
-// The requirements of the public ACP test kit for a v1 agent, by their ids, against the built programs.
+// The requirements of the public ACP test kit for a v1 agent against the built programs, each test with the ids that it covers.
 // M mandatory, C where the capability is advertised, A advisory, I recorded only.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Editor, launch, openSession, textPrompt, updateKind } from "./clients/editor.js";
@@ -22,6 +22,9 @@ const slow = {
   turns: [{ steps: [{ reply: [{ text: "word ".repeat(400), chunks: 400, delayMs: 20 }] }] }],
 };
 
+/** A test of the requirements with these ids. */
+const kit = (_ids: string, title: string, run: () => void | Promise<void>): void => test(title, run);
+
 const updatesFor = (editor: Editor, sessionId: string) =>
   editor.frames.filter((frame) => frame.method === "session/update" && frame.params.sessionId === sessionId);
 
@@ -40,20 +43,20 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
   });
   afterAll(() => editor.dispose());
 
-  test("TCK JSONRPC-001 (M) integer and string ids come back exactly", async () => {
+  kit("JSONRPC-001 (M)", "integer and string ids come back exactly", async () => {
     for (const id of [90_001, "a string", "90001", 0, -5]) {
       editor.send(JSON.stringify({ jsonrpc: "2.0", id, method: "session/list", params: {} }));
       expect((await editor.find((frame) => frame.id === id && frame.method === undefined)).id).toBe(id);
     }
   });
 
-  test("TCK JSONRPC-002 (M) a response has one of result and error, an error an integer and a string", async () => {
+  kit("JSONRPC-002 (M)", "a response has one of result and error, an error an integer and a string", async () => {
     const answers = [await editor.request("session/list", {}), await editor.request("session/load", { sessionId: 7 })];
     for (const answer of answers) expect("result" in answer).not.toBe("error" in answer);
     expect(answers[1]?.error).toMatchObject({ code: expect.any(Number), message: expect.any(String) });
   });
 
-  test("TCK JSONRPC-003 (M) a notification never gets a response", async () => {
+  kit("JSONRPC-003 (M)", "a notification never gets a response", async () => {
     const before = editor.frames.length;
     editor.notify("session/cancel", { sessionId });
     editor.notify("no/such/thing", {});
@@ -62,16 +65,16 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     expect(editor.frames).toHaveLength(before);
   });
 
-  test("TCK JSONRPC-004, JSONRPC-005 (A) an unknown method is -32601 and the connection stays usable", async () => {
+  kit("JSONRPC-004, JSONRPC-005 (A)", "an unknown method is -32601 and the connection stays usable", async () => {
     expect((await editor.request("no/such/thing", {})).error?.code).toBe(-32601);
     expect((await editor.request("session/list", {})).result).toBeDefined();
   });
 
-  test("TCK INIT-001, INIT-002 (M) asked 1, answers 1", () => {
+  kit("INIT-001, INIT-002 (M)", "asked 1, answers 1", () => {
     expect(hello.result.protocolVersion).toBe(1);
   });
 
-  test("TCK INIT-003 (M) asked 65535, answers a version it has", async () => {
+  kit("INIT-003 (M)", "asked 65535, answers a version it has", async () => {
     const other = launch(program);
     const info = { name: "tck", version: "1" };
     const { result } = await other.request("initialize", { protocolVersion: 65535, clientCapabilities: {}, info });
@@ -79,16 +82,16 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     expect(result.protocolVersion).toBe(1);
   });
 
-  test("TCK INIT-004 (A) agentInfo has name and version", () => {
+  kit("INIT-004 (A)", "agentInfo has name and version", () => {
     expect(hello.result.agentInfo).toMatchObject({ name: program, version: expect.stringMatching(/^\d+\.\d+/) });
   });
 
-  test("TCK SESSION-001, SESSION-002 (M) two sessions have two ids", async () => {
+  kit("SESSION-001, SESSION-002 (M)", "two sessions have two ids", async () => {
     const ids = [await newSession(), await newSession()];
     expect(new Set(ids.filter((id) => id.length > 0)).size).toBe(2);
   });
 
-  test("TCK PROMPT-001, PROMPT-002 (M) a prompt ends with a stop reason; updates carry the session's id", async () => {
+  kit("PROMPT-001, PROMPT-002 (M)", "a prompt ends with a stop reason; updates carry the session's id", async () => {
     const before = editor.frames.length;
     const { result } = await prompt("hello");
     expect(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]).toContain(result.stopReason);
@@ -97,13 +100,13 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     for (const frame of updates) expect(frame.params.sessionId).toBe(sessionId);
   });
 
-  test("TCK PROMPT-003 (A) a resource_link beside text is accepted", async () => {
+  kit("PROMPT-003 (A)", "a resource_link beside text is accepted", async () => {
     const link = { type: "resource_link", name: "README", uri: `file://${editor.cwd}/README.md` };
     const params = { sessionId, prompt: [{ type: "text", text: "see" }, link] };
     expect((await editor.request("session/prompt", params)).result.stopReason).toBe("end_turn");
   });
 
-  test("TCK CANCEL-001, CANCEL-002 (M) a cancel in flight ends as cancelled, and nothing follows", async () => {
+  kit("CANCEL-001, CANCEL-002 (M)", "a cancel in flight ends as cancelled, and nothing follows", async () => {
     const other = launch(program, { script: slow });
     const id = await openSession(other);
     const { answer } = other.start("session/prompt", textPrompt(id, "talk"));
@@ -117,22 +120,26 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     await other.dispose();
   });
 
-  test("TCK LOAD-001, LOAD-002, LOAD-003 (C) load replays before it answers, nothing after, and answers an object", async () => {
-    const id = await newSession();
-    await prompt("hello", id);
-    const before = updatesFor(editor, id).length;
-    const loaded = await editor.request("session/load", { sessionId: id, cwd: editor.cwd, mcpServers: [] });
-    const replayed = updatesFor(editor, id).slice(before).map(updateKind);
-    expect(replayed).toEqual(
-      expect.arrayContaining(["user_message_chunk", "agent_thought_chunk", "agent_message_chunk"]),
-    );
-    expect(loaded.result).toBeTypeOf("object");
-    const seen = editor.frames.length;
-    await quiet();
-    expect(editor.frames).toHaveLength(seen);
-  });
+  kit(
+    "LOAD-001, LOAD-002, LOAD-003 (C)",
+    "load replays before it answers, nothing after, and answers an object",
+    async () => {
+      const id = await newSession();
+      await prompt("hello", id);
+      const before = updatesFor(editor, id).length;
+      const loaded = await editor.request("session/load", { sessionId: id, cwd: editor.cwd, mcpServers: [] });
+      const replayed = updatesFor(editor, id).slice(before).map(updateKind);
+      expect(replayed).toEqual(
+        expect.arrayContaining(["user_message_chunk", "agent_thought_chunk", "agent_message_chunk"]),
+      );
+      expect(loaded.result).toBeTypeOf("object");
+      const seen = editor.frames.length;
+      await quiet();
+      expect(editor.frames).toHaveLength(seen);
+    },
+  );
 
-  test("TCK RESUME-001, RESUME-002 (C) resume works without mcpServers and replays nothing", async () => {
+  kit("RESUME-001, RESUME-002 (C)", "resume works without mcpServers and replays nothing", async () => {
     const id = await newSession();
     await prompt("hello", id);
     const before = updatesFor(editor, id).length;
@@ -146,23 +153,23 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     expect(editor.frames.indexOf(listing!)).toBeGreaterThan(editor.frames.indexOf(resumed));
   });
 
-  test("TCK LIST-001, LIST-002 (C) list gives an array, an unused cwd an empty one", async () => {
+  kit("LIST-001, LIST-002 (C)", "list gives an array, an unused cwd an empty one", async () => {
     expect((await editor.request("session/list", {})).result.sessions).toBeInstanceOf(Array);
     expect((await editor.request("session/list", { cwd: "/nowhere/at/all" })).result.sessions).toEqual([]);
   });
 
-  test("TCK DELETE-001, DELETE-002 (C, A) delete gives an empty object, again and for unknown ids", async () => {
+  kit("DELETE-001, DELETE-002 (C, A)", "delete gives an empty object, again and for unknown ids", async () => {
     const id = await newSession();
     for (const target of [id, id, "unknown"]) {
       expect((await editor.request("session/delete", { sessionId: target })).result).toEqual({});
     }
   });
 
-  test("TCK CLOSE-001 (C) close of an idle session gives an empty object", async () => {
+  kit("CLOSE-001 (C)", "close of an idle session gives an empty object", async () => {
     expect((await editor.request("session/close", { sessionId: await newSession() })).result).toEqual({});
   });
 
-  test("TCK CLOSE-002 (C) close in flight ends the prompt as cancelled", async () => {
+  kit("CLOSE-002 (C)", "close in flight ends the prompt as cancelled", async () => {
     const other = launch(program, { script: slow });
     const id = await openSession(other);
     const { answer } = other.start("session/prompt", textPrompt(id, "talk"));
@@ -172,12 +179,12 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     await other.dispose();
   });
 
-  test("TCK ADDDIRS-001 (C) an absolute additional directory is accepted", async () => {
+  kit("ADDDIRS-001 (C)", "an absolute additional directory is accepted", async () => {
     expect(hello.result.agentCapabilities.sessionCapabilities.additionalDirectories).toEqual({});
     expect(await newSession({ additionalDirectories: [editor.home] })).toBeTypeOf("string");
   });
 
-  test("TCK MODES-001, MODES-002 (C) the current mode is one of them; set_mode works and is announced", async () => {
+  kit("MODES-001, MODES-002 (C)", "the current mode is one of them; set_mode works and is announced", async () => {
     const { result } = await editor.request("session/new", { cwd: editor.cwd, mcpServers: [] });
     const modes = result.modes.availableModes.map((mode: { id: string }) => mode.id);
     expect(modes).toContain(result.modes.currentModeId);
@@ -190,7 +197,7 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     expect(told.params.update.currentModeId).toBe(modeId);
   });
 
-  test("TCK CONFIG-001, CONFIG-002 (C) values fit; a change is answered with the complete list", async () => {
+  kit("CONFIG-001, CONFIG-002 (C)", "values fit; a change is answered with the complete list", async () => {
     const { result } = await editor.request("session/new", { cwd: editor.cwd, mcpServers: [] });
     const values = (option: { options: { value: string }[] }) => option.options.map(({ value }) => value);
     for (const option of result.configOptions) expect(values(option)).toContain(option.currentValue);
@@ -204,87 +211,103 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     expect(changed.find((option: { id: string }) => option.id === "agent").currentValue).toBe(value);
   });
 
-  test("TCK CONFIG-003 (M) no boolean option unless the client allows it", async () => {
+  kit("CONFIG-003 (M)", "no boolean option unless the client allows it", async () => {
     const { result } = await editor.request("session/new", { cwd: editor.cwd, mcpServers: [] });
     expect(result.configOptions.map((option: { type: string }) => option.type)).not.toContain("boolean");
   });
 
-  test("TCK PROMPTCAP-001, PROMPTCAP-003 (C) a picture and an embedded resource are accepted; audio is not advertised", async () => {
-    expect(hello.result.agentCapabilities.promptCapabilities).toEqual({
-      image: true,
-      audio: false,
-      embeddedContext: true,
-    });
-    const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-    for (const block of [
-      { type: "image", data: png, mimeType: "image/png" },
-      { type: "resource", resource: { uri: "file:///x.txt", text: "content" } },
-    ]) {
-      const params = { sessionId, prompt: [{ type: "text", text: "look" }, block] };
-      expect((await editor.request("session/prompt", params)).result.stopReason).toBe("end_turn");
-    }
-  });
+  kit(
+    "PROMPTCAP-001, PROMPTCAP-003 (C)",
+    "a picture and an embedded resource are accepted; audio is not advertised",
+    async () => {
+      expect(hello.result.agentCapabilities.promptCapabilities).toEqual({
+        image: true,
+        audio: false,
+        embeddedContext: true,
+      });
+      const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+      for (const block of [
+        { type: "image", data: png, mimeType: "image/png" },
+        { type: "resource", resource: { uri: "file:///x.txt", text: "content" } },
+      ]) {
+        const params = { sessionId, prompt: [{ type: "text", text: "look" }, block] };
+        expect((await editor.request("session/prompt", params)).result.stopReason).toBe("end_turn");
+      }
+    },
+  );
 
-  test("TCK AUTH-001, AUTH-002 (A, M) method ids are unique and none needs a terminal", () => {
+  kit("AUTH-001, AUTH-002 (A, M)", "method ids are unique and none needs a terminal", () => {
     const methods = hello.result.authMethods as { id: string; type?: string }[];
     expect(new Set(methods.map(({ id }) => id)).size).toBe(methods.length);
     expect(methods.map(({ type }) => type)).not.toContain("terminal");
   });
 
-  test("TCK AUTH-003, AUTH-004, AUTH-005 (C, A) authenticate and logout answer objects, and no session asks to log in", async () => {
-    const methodId = hello.result.authMethods[0].id;
-    expect((await editor.request("authenticate", { methodId })).result).toBeTypeOf("object");
-    expect((await editor.request("session/new", { cwd: editor.cwd, mcpServers: [] })).error).toBeUndefined();
-    expect((await editor.request("logout", {})).result).toBeTypeOf("object");
-  });
+  kit(
+    "AUTH-003, AUTH-004, AUTH-005 (C, A)",
+    "authenticate and logout answer objects, and no session asks to log in",
+    async () => {
+      const methodId = hello.result.authMethods[0].id;
+      expect((await editor.request("authenticate", { methodId })).result).toBeTypeOf("object");
+      expect((await editor.request("session/new", { cwd: editor.cwd, mcpServers: [] })).error).toBeUndefined();
+      expect((await editor.request("logout", {})).result).toBeTypeOf("object");
+    },
+  );
 
-  test("TCK EXT-001 (M) an unknown _ request gets a response", async () => {
+  kit("EXT-001 (M)", "an unknown _ request gets a response", async () => {
     expect((await editor.request("_tck.example/unknown", { a: 1 })).error?.code).toBe(-32601);
   });
 
-  test("TCK META-001 (A) _meta on a prompt is accepted", async () => {
+  kit("META-001 (A)", "_meta on a prompt is accepted", async () => {
     const params = { ...textPrompt(sessionId, "hello"), _meta: { traceparent: "00-0-0-00" } };
     expect((await editor.request("session/prompt", params)).result.stopReason).toBe("end_turn");
   });
 
-  test("TCK ERROR-001 (A) error messages are one line that is not empty", () => {
+  kit("ERROR-001 (A)", "error messages are one line that is not empty", () => {
     const messages = editor.frames.flatMap((frame) => (frame.error ? [frame.error.message] : []));
     expect(messages.length).toBeGreaterThan(2);
     for (const message of messages) expect(message).toMatch(/^[^\n]+$/);
   });
 
-  test("TCK CLIENTCAP-001, CLIENTCAP-002, CLIENTCAP-003 (M) nothing is asked that the client did not offer", () => {
+  kit("CLIENTCAP-001, CLIENTCAP-002, CLIENTCAP-003 (M)", "nothing is asked that the client did not offer", () => {
     const asked = editor.frames.flatMap((frame) => (frame.method && frame.id !== undefined ? [frame.method] : []));
     expect(asked.filter((method) => /^(fs|terminal|elicitation)\//.test(method))).toEqual([]);
   });
 
-  test("TCK INFO-UNKNOWNSESSION-001 (I) an unknown session is -32002 and named", async () => {
+  kit("INFO-UNKNOWNSESSION-001 (I)", "an unknown session is -32002 and named", async () => {
     const { error } = await editor.request("session/prompt", textPrompt("otter-20260101T000000-00000000", "hi"));
     expect(error).toMatchObject({ code: -32002, data: { sessionId: "otter-20260101T000000-00000000" } });
   });
 
-  test("TCK TRANSPORT-001, TRANSPORT-002, SCHEMA-001, SCHEMA-002 (M, A) every line is one valid frame and nothing more", () => {
-    const { lines } = editor;
-    expect(lines.length).toBeGreaterThan(50);
-    for (const line of lines) expect(line).not.toContain("\uFFFD");
-    expect(editor.problems().filter((problem) => problem.startsWith("agent"))).toEqual([]);
-  });
+  kit(
+    "TRANSPORT-001, TRANSPORT-002, SCHEMA-001, SCHEMA-002 (M, A)",
+    "every line is one valid frame and nothing more",
+    () => {
+      const { lines } = editor;
+      expect(lines.length).toBeGreaterThan(50);
+      for (const line of lines) expect(line).not.toContain("\uFFFD");
+      expect(editor.problems().filter((problem) => problem.startsWith("agent"))).toEqual([]);
+    },
+  );
 
-  test("TCK INFO-PARSE-001, INFO-INVALIDREQ-001 (I) a malformed line and a bare value are answered, the stream lives", async () => {
-    const other = launch(program);
-    other.send("{nonsense");
-    other.send("[1]");
-    other.send('"bare"');
-    await other.request("initialize", { protocolVersion: 1 });
-    expect(other.frames.slice(0, 3).map((frame) => [frame.id, frame.error?.code])).toEqual([
-      [null, -32700],
-      [null, -32600],
-      [null, -32600],
-    ]);
-    await other.dispose();
-  });
+  kit(
+    "INFO-PARSE-001, INFO-INVALIDREQ-001 (I)",
+    "a malformed line and a bare value are answered, the stream lives",
+    async () => {
+      const other = launch(program);
+      other.send("{nonsense");
+      other.send("[1]");
+      other.send('"bare"');
+      await other.request("initialize", { protocolVersion: 1 });
+      expect(other.frames.slice(0, 3).map((frame) => [frame.id, frame.error?.code])).toEqual([
+        [null, -32700],
+        [null, -32600],
+        [null, -32600],
+      ]);
+      await other.dispose();
+    },
+  );
 
-  test("TCK SHUTDOWN-001, STDERR-001 (A, I) it exits by itself when stdin closes, having said little", async () => {
+  kit("SHUTDOWN-001, STDERR-001 (A, I)", "it exits by itself when stdin closes, having said little", async () => {
     const other = launch(program, { script });
     await openSession(other);
     other.child.stdin.end();

@@ -186,7 +186,7 @@ const numbers = (to: number) => Array.from({ length: to }, (_, n) => `${n} `).jo
 const isReply = (id: unknown) => (frame: SseFrame) => frame.message.id === id && frame.message.method === undefined;
 
 describe("requests", () => {
-  test("V1 initialize is answered with the connection's id, and no cookie", async () => {
+  test("initialize is answered with the connection's id, and no cookie", async () => {
     const served = await serve();
     const response = await post(served, hello, { "content-type": "application/json; charset=utf-8" });
     expect(response.status).toBe(200);
@@ -197,7 +197,7 @@ describe("requests", () => {
     expect(result.agentCapabilities._meta["chimera.dev/transport"]).toMatchObject({ resume: true, ids: "seq" });
   });
 
-  test("V2 to V5 what is not a message, names no connection, or asks for no stream", async () => {
+  test("what is not a message, names no connection, or asks for no stream", async () => {
     const served = await serve();
     const status = async (body: string, headers: Headers) => (await post(served, body, headers)).status;
     const bare = await fetch(served.url, { method: "POST", headers: auth, body: new Uint8Array([0x7b, 0x7d]) });
@@ -218,7 +218,7 @@ describe("requests", () => {
     }
   });
 
-  test("V6, V7 replies come on the stream, also those from before it was opened", async () => {
+  test("replies come on the stream, also those from before it was opened", async () => {
     const served = await serve();
     const C = await connect(served);
     const making = call("session/new", { cwd: "/", mcpServers: [] });
@@ -229,7 +229,7 @@ describe("requests", () => {
     expect(rest.frames[0]).toMatchObject({ id: "c1", message: { id: making.id } });
   });
 
-  test("V8 a prompt names its session in its header, or does nothing", async () => {
+  test("a prompt names its session in its header, or does nothing", async () => {
     const served = await serve();
     const { C, sessionId } = await withSession(served);
     expect((await post(served, prompt(sessionId, "1"), C)).status).toBe(400);
@@ -237,7 +237,7 @@ describe("requests", () => {
     expect(served.sessions.find(sessionId)?.lastSeq).toBe(0);
   });
 
-  test("V16 to V18 answers, cancels and the end of a connection", async () => {
+  test("answers, cancels and the end of a connection", async () => {
     const served = await serve();
     const { C, S, sessionId, rest } = await withSession(served);
     const stream = await open(served, S);
@@ -265,7 +265,7 @@ describe("requests", () => {
     expect(served.sessions.find(sessionId)).toBeDefined();
   });
 
-  test("V19, V20 another caller's connection is unknown; a session's token reaches its session alone", async () => {
+  test("another caller's connection is unknown; a session's token reaches its session alone", async () => {
     const served = await serve();
     const { C, sessionId } = await withSession(served);
     const token = (await served.app.rotateSessionToken(sessionId))!;
@@ -286,7 +286,7 @@ describe("requests", () => {
     expect((await rest.until(isReply(forked.id))).message.error).toBeDefined();
   });
 
-  test("V21 a foreign Origin and a foreign Host are refused before anything else", async () => {
+  test("a foreign Origin and a foreign Host are refused before anything else", async () => {
     const served = await serve();
     for (const headers of [{ origin: "https://evil.example" }, { host: "evil.example" }]) {
       for (const method of ["GET", "POST"]) {
@@ -312,7 +312,7 @@ describe("requests", () => {
     }
   });
 
-  test("V26 each of 1,000 posts is answered within 50 ms while a prompt streams", async () => {
+  test("each of 1,000 posts is answered within 50 ms while a prompt streams", async () => {
     const served = await serve(endless);
     const { C, S, sessionId, rest } = await withSession(served);
     const stream = await open(served, S);
@@ -338,7 +338,7 @@ describe("requests", () => {
 });
 
 describe("streams", () => {
-  test("V9 updates carry rising numbers, and the reply that of the turn's last record", async () => {
+  test("updates carry rising numbers, and the reply that of the turn's last record", async () => {
     const served = await serve();
     const { S, sessionId } = await withSession(served);
     const stream = await open(served, S);
@@ -352,7 +352,7 @@ describe("streams", () => {
     expect(Number(reply.id)).toBe(served.sessions.find(sessionId)?.lastSeq);
   });
 
-  test("V10 a cut stream goes on after the number it names, with the reply", async () => {
+  test("a cut stream goes on after the number it names, with the reply", async () => {
     const { agent, go } = counting();
     const served = await serve(agent);
     const { S, sessionId } = await withSession(served);
@@ -387,7 +387,7 @@ describe("streams", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("V12, V13 a place that makes no sense is none; a second stream takes the place of the first", async () => {
+  test("a place that makes no sense is none; a second stream takes the place of the first", async () => {
     const served = await serve();
     const { S, sessionId } = await withSession(served);
     let stream = await open(served, S);
@@ -405,7 +405,7 @@ describe("streams", () => {
     expect(said).toBe(5);
   });
 
-  test("V11, V14 another connection opens the stream first, then resumes from a number, or loads", async () => {
+  test("another connection opens the stream first, then resumes from a number, or loads", async () => {
     const served = await serve();
     const one = await withSession(served);
     const stream = await open(served, one.S);
@@ -430,7 +430,7 @@ describe("streams", () => {
     expect(loaded.frames.every(({ id }) => id === null)).toBe(true);
   });
 
-  test("V15 a question is asked again while nobody has answered it, with the same id", async () => {
+  test("a question is asked again while nobody has answered it, with the same id", async () => {
     const served = await serve();
     const { S, sessionId } = await withSession(served);
     const first = await open(served, S);
@@ -454,7 +454,7 @@ describe("streams", () => {
     expect(third.texts()).toContain("decided allow");
   });
 
-  test("V28 one key is one turn, for any caller and any number of requests", async () => {
+  test("one key is one turn, for any caller and any number of requests", async () => {
     const served = await serve();
     const { S, sessionId } = await withSession(served);
     const stream = await open(served, S);
@@ -474,7 +474,7 @@ describe("streams", () => {
   // It measures the memory of this process, in which the driver of a database would hold what is on its way there.
   const measured = { tags: ["needs-files"], timeout: 120_000 };
   test(
-    "V27 a reader that takes nothing for 25 s is dropped, holds only so much, and goes on where it was",
+    "a reader that takes nothing for 25 s is dropped, holds only so much, and goes on where it was",
     measured,
     async () => {
       const root = mkdtempSync(join(tmpdir(), "chimera-stalled-"));
@@ -533,7 +533,7 @@ describe("a WebSocket", () => {
     return socket.on("error", () => {});
   };
 
-  test("V22 takes its token as a protocol, selects the other one, and names the connection", async () => {
+  test("takes its token as a protocol, selects the other one, and names the connection", async () => {
     const served = await serve();
     const socket = socketTo(served, ["acp.v1", `bearer.${Buffer.from(T).toString("base64url")}`]);
     const opened = once(socket, "open");
@@ -546,7 +546,7 @@ describe("a WebSocket", () => {
     expect(refused.statusCode).toBe(401);
   });
 
-  test("V23 begins with initialize, answers what is broken, and bounds what it takes", async () => {
+  test("begins with initialize, answers what is broken, and bounds what it takes", async () => {
     const served = await serve();
     const early = socketTo(served, [], auth);
     await once(early, "open");
