@@ -1,4 +1,4 @@
-/** ACP connections by their id. A connection outlives its streams for a while, so that a client that lost them goes on where it was. */
+/** ACP connections by their id. A connection stays for a while without streams, so that a client whose streams broke can open them again. */
 import { randomBytes } from "node:crypto";
 import type { LineChannel } from "@chimera/ndjson-rpc";
 import type { AcpServing, Caller, ServeAcp } from "../deps.js";
@@ -9,7 +9,7 @@ import { createStreamsChannel, type StreamsChannel } from "./streams-channel.js"
 export interface AcpConnection {
   readonly id: string;
   readonly channel: StreamsChannel;
-  /** True the first time a message comes; a client that did not hear the answer sends it again. */
+  /** True when a message comes for the first time. A client that got no answer sends its message again. */
   isNew(key: string | undefined, id: string): boolean;
   close(): Promise<void>;
 }
@@ -20,17 +20,17 @@ const TRANSPORT = { resume: true, ids: "seq", graceMs: LIMITS.acpGraceMs, websoc
 
 export function createAcpConnections(serve: ServeAcp) {
   const open = new Map<string, AcpConnection & { readonly caller: string }>();
-  /** Those over a WebSocket too, each with its caller. */
+  /** All connections, also those over a WebSocket, each with the name of its caller. */
   const served = new Map<AcpServing, string>();
 
-  /** The id of one more connection of this caller. Throws 503 `too_many_connections`. */
+  /** Makes the id of a new connection of this caller. Throws 503 `too_many_connections`. */
   const admit = (caller: Caller): string => {
     const own = [...served.values()].filter((one) => one === nameOf(caller)).length;
     if (own >= LIMITS.acpConnectionsOfCaller || served.size >= LIMITS.acpConnections)
       throw new HttpError(503, "too_many_connections", "too many ACP connections are open: end some, or try later");
     return randomBytes(16).toString("hex");
   };
-  /** Ends with the token that the caller came with. */
+  /** Serves a channel until it closes or the caller's token ends. */
   const begin = (caller: Caller, channel: LineChannel): AcpServing => {
     const server = serve({
       channel,
@@ -46,7 +46,7 @@ export function createAcpConnections(serve: ServeAcp) {
       served.delete(server);
       life.removeEventListener("abort", end);
     });
-    // The token may have ended since the request was let in.
+    // The token may have ended since the request was authorized.
     if (life.aborted) end();
     return server;
   };
@@ -90,7 +90,7 @@ export function createAcpConnections(serve: ServeAcp) {
 
 // --- internal ---
 
-/** Says whether a message with this key comes for the first time. One without a key always does. */
+/** Returns a function that tells whether a message with this key comes for the first time. A message without a key counts as new. */
 function createSeen() {
   const seen = new Set<string>();
   return (key: string | undefined, messageId: string): boolean => {

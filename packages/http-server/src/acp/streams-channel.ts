@@ -1,46 +1,51 @@
 /**
- * A channel over HTTP: what the client posts comes in, what it is sent leaves on event streams, one for each session and one for the rest.
- * A stream that ends loses nothing: frames of a record carry its number, and a stream that names one has the log read again from there.
+ * A channel over HTTP. The client posts messages. The server's messages go out on event streams: one for each session, and one for
+ * everything else. When a stream breaks, nothing is lost: a frame of a record carries the record's number, and a new stream names the last
+ * number that the client has, from which the log is read again.
  */
 import { createBackPressure, frameOf, type LineChannel, type Frame as Message } from "@chimera/ndjson-rpc";
 import { LIMITS } from "../limits.js";
 import type { Sink } from "../stream/sink.js";
 
 export interface StreamsChannel extends LineChannel {
-  /** Hands over a message of the client. */
+  /** Takes a message that the client posted. */
   receive(text: string, message: Message): void;
-  /** The next line that belongs to no session: the answer to `initialize`. */
+  /** Resolves with the next line that is sent, which goes out on no stream: the answer to `initialize`. */
   next(): Promise<string>;
-  /** Opens the stream of a session, or with null the one for the rest, in place of an older one. `since` is the last id the client has. */
+  /**
+   * Opens the stream of a session, or with null the stream for everything else. It replaces an open stream of the same session. `since` is
+   * the last id that the client has.
+   */
   open(session: string | null, sink: Sink, since: string | undefined): void;
-  /** The session whose stream a question of the agent went out on: null for none, undefined for a question that is not waiting. */
+  /**
+   * The session on whose stream the agent asked a question. Null if it was asked on the stream for everything else, undefined if the question
+   * is not waiting for an answer.
+   */
   sessionOfQuestion(id: unknown): string | null | undefined;
 }
 
 export interface StreamsChannelOptions {
-  /** Has the log of a session read again from after a record. */
+  /** Reads the log of a session again, from after the record with this number. */
   readonly rewind: (session: string, seq: number) => void;
   /** Called when the number of open streams changes. */
   readonly onStreams: (open: number) => void;
 }
 
 export function createStreamsChannel({ rewind, onStreams }: StreamsChannelOptions): StreamsChannel {
-  const lanes = new Map<string | null, Lane>();
+  const outlets = new Map<string | null, Outlet>();
   const questions = createQuestions();
   let take: (line: string) => void = () => {};
   let fail: Parameters<LineChannel["onClose"]>[0] = () => {};
   let expected: ((line: string) => void) | null = null;
   let isClosed = false;
 
-  const laneOf = (session: string | null): Lane => {
-    const known = lanes.get(session);
-    if (known) return known;
-    // What waits for a stream is bounded; a client that never comes back loses its connection.
-    const lane = createLane(session, () => fail("output_failed"));
-    lanes.set(session, lane);
-    return lane;
+  const outletOf = (session: string | null): Outlet => {
+    // Too many frames that wait for a stream end the connection: the client does not come back.
+    const outlet = outlets.get(session) ?? createOutlet(session, () => fail("output_failed"));
+    outlets.set(session, outlet);
+    return outlet;
   };
-  const reportStreams = () => onStreams([...lanes.values()].filter((lane) => lane.isOpen()).length);
+  const reportStreams = () => onStreams([...outlets.values()].filter((outlet) => outlet.isOpen()).length);
 
   return {
     receive(text, message) {
@@ -51,18 +56,18 @@ export function createStreamsChannel({ rewind, onStreams }: StreamsChannelOption
       new Promise((resolve) => {
         expected = resolve;
       }),
-    sessionOfQuestion: (id) => questions.laneOf(id)?.session,
+    sessionOfQuestion: (id) => questions.outletOf(id)?.session,
     open(session, sink, since) {
-      const lane = laneOf(session);
-      lane.open(sink);
-      const seq = lane.goBack(since);
+      const outlet = outletOf(session);
+      outlet.open(sink);
+      const seq = outlet.goBack(since);
       if (session !== null) {
         if (seq !== null) rewind(session, seq);
-        questions.repeat(lane);
+        questions.repeat(outlet);
       }
       void sink.gone.then(() => {
-        if (!lane.leave(sink)) return;
-        if (lane.held().length === 0 && lane.last() === 0) lanes.delete(session);
+        if (!outlet.leave(sink)) return;
+        if (outlet.held().length === 0 && outlet.last() === 0) outlets.delete(session);
         reportStreams();
       });
       reportStreams();
@@ -76,18 +81,18 @@ export function createStreamsChannel({ rewind, onStreams }: StreamsChannelOption
         return resolve(line);
       }
       if (place) {
-        const lane = laneOf(place.session);
-        lane.push(line, place.seq);
-        return questions.askDue(lane);
+        const outlet = outletOf(place.session);
+        outlet.push(line, place.seq);
+        return questions.askDue(outlet);
       }
       const message = frameOf(line, LIMITS.bodyDepth);
-      const lane = laneOf(sessionOf(message));
-      questions.placeOf(message, line, lane).push(line);
+      const outlet = outletOf(sessionOf(message));
+      questions.placeOf(message, line, outlet).push(line);
     },
-    // What waits for a stream holds its own reader back, not what the client posts.
+    // Frames that wait for a stream pause only that stream's reader. Posts of the client still come in.
     bufferedBytes: 0,
     async drained(session) {
-      if (session !== undefined) await lanes.get(session)?.drained();
+      if (session !== undefined) await outlets.get(session)?.drained();
     },
     pause() {},
     onLine(given) {
@@ -99,13 +104,13 @@ export function createStreamsChannel({ rewind, onStreams }: StreamsChannelOption
     async close() {
       if (isClosed) return;
       isClosed = true;
-      await Promise.all([...lanes.values()].map((lane) => lane.close()));
+      await Promise.all([...outlets.values()].map((outlet) => outlet.close()));
       expected?.("");
     },
   };
 }
 
-/** The session a message names. */
+/** The session that a message names. Null if it names none. */
 export function sessionOf(message: Message): string | null {
   if (message.kind !== "request" && message.kind !== "notification") return null;
   if (message.method.startsWith("$/")) return null;
@@ -117,21 +122,21 @@ export function sessionOf(message: Message): string | null {
 
 interface Frame {
   readonly line: string;
-  /** The place of the frame in its stream; null where a client cannot come back to it. */
+  /** The id of the frame in its stream. Null if a client cannot go on after this frame. */
   readonly id: string | null;
 }
 
-type Lane = ReturnType<typeof createLane>;
+type Outlet = ReturnType<typeof createOutlet>;
 
-/** What one stream is sent, whether it is open or not. Null is the stream for all that belongs to no session. */
-function createLane(session: string | null, onOverflow: () => void) {
+/** The frames of one stream, which wait here while no stream is open. A null session stands for the stream for everything else. */
+function createOutlet(session: string | null, onOverflow: () => void) {
   const queue = createQueue(onOverflow);
   return { session, ...queue, ...(session === null ? countedFrames(queue) : recordFrames(queue)) };
 }
 
-/** The frames of records have the numbers of the records, and the log has them all. The others have none. */
+/** A frame of a record has the record's number as its id, and the log has all of these. Other frames of a session have no id. */
 function recordFrames(queue: Queue) {
-  /** The last record that was queued, and the last one before all that was queued. */
+  /** The number of the newest queued record, and of the record before the oldest queued one. */
   let [last, start]: [number, number | null] = [0, null];
   return {
     last: () => last,
@@ -141,9 +146,9 @@ function recordFrames(queue: Queue) {
       start ??= seq - 1;
       last = seq;
     },
-    /** Makes ready what comes after the last id that the client has. Returns the record after which the log is to be read again, if any. */
+    /** Drops queued frames that will be read from the log again. Returns the record after which to read it; null for not at all. */
     goBack(since: string | undefined): number | null {
-      // A client whose stream broke before the first number asks for all of it.
+      // A client whose stream broke before it got an id asks for everything of the stream.
       const asked = since === "start" ? String(start ?? "") : since;
       if (asked === undefined || !/^\d{1,15}$/.test(asked)) return null;
       const seq = Number(asked);
@@ -156,7 +161,7 @@ function recordFrames(queue: Queue) {
   };
 }
 
-/** Frames without a session are counted, and the newest are kept for a stream that comes back. */
+/** Frames without a session have a count as their id. The newest are kept for a client that opens the stream again. */
 function countedFrames(queue: Queue) {
   let last = 0;
   let sent: Frame[] = [];
@@ -178,12 +183,12 @@ function countedFrames(queue: Queue) {
 
 type Queue = ReturnType<typeof createQueue>;
 
-/** Frames that wait for a stream, and the stream that takes them when there is one. */
+/** Frames that wait for a stream, and the stream that takes them if one is open. */
 function createQueue(onOverflow: () => void) {
   let frames: Frame[] = [];
   let bytes = 0;
   let sink: Sink | null = null;
-  /** The stream that is written to now. A stream that was replaced may still finish a write. */
+  /** The stream to which a write is under way. It may be one that was replaced. */
   let writing: Sink | null = null;
   let isClosed = false;
   const { drained, settle } = createBackPressure(() => isClosed || bytes < LIMITS.acpHighBytes);
@@ -192,7 +197,7 @@ function createQueue(onOverflow: () => void) {
     frames = given;
     bytes = given.reduce((sum, { line }) => sum + line.length, 0);
   };
-  /** What was sent in one tick leaves in one piece. */
+  /** Writes the frames of one tick together. */
   const pump = async (): Promise<void> => {
     const mine = sink;
     if (!mine || writing === mine) return;
@@ -217,15 +222,15 @@ function createQueue(onOverflow: () => void) {
       if (bytes > LIMITS.acpQueuedBytes) onOverflow();
       else void pump();
     },
-    /** Writes to this stream from now on, and ends the one before it. */
+    /** Writes to this stream from now on, and ends the stream that it replaces. */
     open(next: Sink) {
       sink?.end();
       sink = next;
-      // A client sees at once that it is connected.
+      // This shows the client at once that it is connected.
       void next.write(Buffer.from(": connected\n\n"));
       void pump();
     },
-    /** False for a stream that was replaced. */
+    /** Forgets a stream that has ended. False if another one had replaced it. */
     leave(gone: Sink): boolean {
       if (sink !== gone) return false;
       sink = null;
@@ -241,49 +246,49 @@ function createQueue(onOverflow: () => void) {
   };
 }
 
-/** A question of the agent that the client has not answered. */
+/** A request of the agent that the client has not answered. */
 interface Question {
   readonly line: string;
-  readonly lane: Lane;
-  /** Comes after this record. */
+  readonly outlet: Outlet;
+  /** The newest record of the stream when the question was asked. */
   readonly after: number;
 }
 
 function createQuestions() {
   const open = new Map<unknown, Question>();
-  /** Those that are asked again once their record has passed. */
+  /** Questions to send again on a new stream, each after the record that came before it. */
   const again = new Set<Question>();
-  /** Forgets a question that was answered or withdrawn, and returns the lane on which it went out. */
-  const settle = (id: unknown): Lane | undefined => {
+  /** Forgets a question that is answered or withdrawn. Returns the outlet on which it was sent. */
+  const settle = (id: unknown): Outlet | undefined => {
     const question = open.get(id);
     open.delete(id);
     if (question) again.delete(question);
-    return question?.lane;
+    return question?.outlet;
   };
-  const askDue = (lane: Lane): void => {
+  const askDue = (outlet: Outlet): void => {
     for (const question of again) {
-      if (question.lane !== lane || question.after > lane.last()) continue;
+      if (question.outlet !== outlet || question.after > outlet.last()) continue;
       again.delete(question);
-      lane.push(question.line);
+      outlet.push(question.line);
     }
   };
   return {
-    laneOf: (id: unknown) => open.get(id)?.lane,
+    outletOf: (id: unknown) => open.get(id)?.outlet,
     settle,
     askDue,
-    /** Notes a question, and returns the lane for a line that belongs to `lane`: a question is withdrawn where it was asked. */
-    placeOf(message: Message, line: string, lane: Lane): Lane {
-      if (message.kind === "request") open.set(message.id, { line, lane, after: lane.last() });
-      if (message.kind !== "notification" || message.method !== "$/cancel_request") return lane;
-      return settle((message.params as { requestId?: unknown }).requestId) ?? lane;
+    /** The outlet for a line that names `outlet`'s session. Remembers a question, and withdraws one on the outlet where it was asked. */
+    placeOf(message: Message, line: string, outlet: Outlet): Outlet {
+      if (message.kind === "request") open.set(message.id, { line, outlet, after: outlet.last() });
+      if (message.kind !== "notification" || message.method !== "$/cancel_request") return outlet;
+      return settle((message.params as { requestId?: unknown }).requestId) ?? outlet;
     },
-    /** Asks again all that went out on a lane, but for what waits there. */
-    repeat(lane: Lane) {
+    /** Sends every unanswered question of an outlet again, except those that are still queued on it. */
+    repeat(outlet: Outlet) {
       for (const question of open.values()) {
-        const waits = lane.held().some(({ line }) => line === question.line);
-        if (question.lane === lane && !waits) again.add(question);
+        const waits = outlet.held().some(({ line }) => line === question.line);
+        if (question.outlet === outlet && !waits) again.add(question);
       }
-      askDue(lane);
+      askDue(outlet);
     },
   };
 }

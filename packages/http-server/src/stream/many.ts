@@ -14,7 +14,7 @@ import type { Sink } from "./sink.js";
 /** Session id -> the number of the last record that the reader has. */
 export type Cursors = ReadonlyMap<string, number>;
 
-/** `asked` are ids, or `id:seq`; `resumed` is a composite id of this stream, which knows better. Throws `invalid_query`. */
+/** `asked` are ids, or `id:seq`. `resumed`, the last event id of this stream, overrides them. Throws `invalid_query`. */
 export function parseCursors(asked: readonly string[], resumed: string | undefined): Cursors {
   const cursors = new Map<string, number>();
   for (const one of asked) cursors.set(...parseCursor(one));
@@ -51,7 +51,7 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
     const place = [...reached].map(([one, seq]) => `${one}:${seq}`).join(",");
     return write(texts.map((data, at) => frame(at === texts.length - 1 ? place : null, "record", data)).join(""));
   };
-  /** Nothing of a batch is held while a slow peer takes what came before: it is read again when it is its turn. */
+  /** While a slow peer reads, no further batch is kept in memory. It is read from the log again when the peer is ready. */
   const writeAgain = async (id: string, to: number): Promise<void> => {
     const from = reached.get(id) ?? 0;
     if (signal.aborted || from >= to) return;
@@ -106,7 +106,7 @@ function endOf(batch: Batch): number {
   return isLost(last) ? last.last : last.seq;
 }
 
-/** Writes that wait for a slow peer must not be written between: one begins when the one before is over. */
+/** Writes run one after the other, so that two never mix while a slow peer reads. */
 function createTurns() {
   let last: Promise<void> | undefined;
   return {

@@ -146,7 +146,7 @@ function addTo<T>(sets: Map<string, Set<T>>, key: string, one: T): () => void {
 
 const NO_MEMORY = Buffer.alloc(0);
 
-/** Streams that keep up are given the same bytes; one that is behind has memory of its own, the same for every batch. */
+/** Streams that keep up share the encoded bytes. A stream that fell behind encodes into a buffer of its own, which it reuses. */
 function createDelivery({ encoder }: Family, sink: Sink) {
   let memory: Buffer = NO_MEMORY;
   return (batch: Batch, live: boolean): void | Promise<void> => {
