@@ -46,21 +46,15 @@ export function createMemoryStore<E extends EventBody, S extends object>(
 
   const make = (id: string, summary: S, entries: Entry<E>[] = [], dropped = 0): Held => {
     if (logs.has(id)) throw new StoreError("exists", `session ${id} exists`);
-    const log = logOf(summary, entries, dropped);
+    const log = newLog(summary, clock(), entries, dropped);
     logs.set(id, log);
     return hold(log);
-  };
-
-  const logOf = (summary: S, entries: Entry<E>[] = [], dropped = 0): MemoryLog<E, S> => {
-    const bytes = entries.reduce((sum, entry) => sum + entry.line.length, 0);
-    const origin = randomUUID();
-    return { origin, entries, dropped, bytes, summary: structuredClone(summary), touched: clock(), isHeld: false };
   };
 
   const hold = (log: MemoryLog<E, S>): Held => {
     log.isHeld = true;
     return {
-      origin: log.origin,
+      origin: () => log.origin,
       lastSeq: lastSeq(log),
       durableSeq: lastSeq(log),
       lastTs: lineTs(log.entries.at(-1)?.line ?? ""),
@@ -98,7 +92,7 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       const before = logs.get(id);
       if (before !== undefined && onReplace === null) throw new StoreError("exists", `session ${id} exists`);
       if (before?.isHeld) throw new StoreError("claimed", `session ${id} is open`);
-      const log = logOf(summary);
+      const log = newLog<E, S>(summary, clock());
       const { write } = hold(log);
       for await (const batch of given) await write(batch);
       log.isHeld = false;
@@ -143,6 +137,15 @@ export function createMemoryStore<E extends EventBody, S extends object>(
 }
 
 // --- internal ---
+
+function newLog<E extends EventBody, S>(summary: S, touched: number, entries: Entry<E>[] = [], dropped = 0) {
+  const bytes = entries.reduce((sum, entry) => sum + entry.line.length, 0);
+  const log: MemoryLog<E, S> = {
+    ...{ origin: randomUUID(), summary: structuredClone(summary), touched, isHeld: false },
+    ...{ entries, dropped, bytes },
+  };
+  return log;
+}
 
 function lastSeq({ dropped, entries }: Pick<MemoryLog<EventBody, unknown>, "dropped" | "entries">): number {
   return dropped + entries.length;

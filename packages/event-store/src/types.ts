@@ -45,7 +45,7 @@ export type Durability = "turn" | "event" | "none";
 export interface LogWriter<E extends EventBody> {
   readonly id: string;
   /** Tells this log from another that takes its place under the same id, as an import does. A log that is opened again has the same. */
-  readonly origin: string;
+  origin(): string;
   /** The last number handed out; 0 for an empty log. */
   readonly lastSeq: number;
   /** Aborted once this process finds that another has taken over, so that work for this session stops before it touches a file. */

@@ -6,10 +6,11 @@ import { createEngineMemory } from "./engine-memory.js";
 import { namedError, SessionError } from "./errors.js";
 import type { Journal } from "./journal.js";
 import { PERMISSION, QUESTION } from "./kinds-of-question.js";
+import { endOf } from "./loaded.js";
 import { acceptPrompt, type PromptDeps } from "./prompt.js";
 import type { RewindOptions } from "./rewind.js";
 import type { OwnedSession, ReadableSession, Session } from "./session.js";
-import { createParts, isAt, type Parts, type SessionBirth, type SessionDeps } from "./session-parts.js";
+import { createParts, type Parts, type SessionBirth, type SessionDeps } from "./session-parts.js";
 import { changeEvents, type SettingChange } from "./settings.js";
 import { NEVER_RAN } from "./turn-run.js";
 import { composeWorkspace } from "./workspace.js";
@@ -70,9 +71,7 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, Standing> {
     get isLetGo() {
       return writer.isLetGo;
     },
-    get origin() {
-      return writer.origin;
-    },
+    origin: writer.origin,
     get attended() {
       return parts.attachments.isAttended;
     },
@@ -270,7 +269,7 @@ function lifeOf(parts: Parts): Life {
       return true;
     },
     takeUp(writer) {
-      if (!isAt(parts.writer, writer)) return false;
+      if (endOf(parts.writer) !== endOf(writer)) return false;
       parts.writer.takeUp(writer);
       activity.touch();
       return true;

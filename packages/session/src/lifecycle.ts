@@ -4,11 +4,12 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import { isSessionError, namedError, notFound } from "./errors.js";
 import { createHouse, type House } from "./house.js";
 import { bodyOf } from "./journal.js";
+import { endOf } from "./loaded.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
 import { create } from "./new-session.js";
 import { recoverRestores, settleFiles } from "./recover.js";
 import type { OwnedSession } from "./session.js";
-import { createLogHold, isAt } from "./session-parts.js";
+import { createLogHold } from "./session-parts.js";
 import type { Sessions, SessionsDeps } from "./sessions.js";
 import { changesBetween, narrower, stricterBounds } from "./settings.js";
 import { readStored, refusal, rememberedBirth, summaryOf } from "./stored.js";
@@ -115,7 +116,7 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
       throw notFound(id);
     }
     const evicted = house.loaded.evicted(id);
-    const asEvicted = evicted && isAt(evicted, writer) ? evicted : null;
+    const asEvicted = evicted?.end === endOf(writer) ? evicted : null;
     const start = house.start(summary.cwd);
     const remembered = rememberedBirth(summary, start);
     const made = asEvicted?.made ?? { ...remembered.made, ...stricterBounds(remembered.made, start) };

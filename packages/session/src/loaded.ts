@@ -15,8 +15,10 @@ export interface Watcher {
   unloaded(lastSeq: number | null): void;
 }
 
-/** What it was made with, and where its log ended. */
-export type Evicted = Pick<OwnedSession, "made" | "origin" | "lastSeq">;
+export interface Evicted extends Pick<OwnedSession, "made"> {
+  /** Where its log ended. */
+  readonly end: string;
+}
 
 /** `lost`: another process has it now. */
 export type Unloading = "close" | "eviction" | "shutdown" | "lost";
@@ -49,8 +51,7 @@ export function createLoaded(deps: LoadedDeps) {
     shelves.remove(id);
     try {
       await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
-      if (how === "eviction")
-        remember(evicted, id, { made: session.made, origin: session.origin, lastSeq: session.lastSeq });
+      if (how === "eviction") remember(evicted, id, { end: endOf(session), made: session.made });
     } finally {
       clients.sweep(id);
       for (const watcher of watchers.of(id)) watcher.unloaded(how === "lost" ? null : session.lastSeq);
@@ -104,6 +105,11 @@ export function createLoaded(deps: LoadedDeps) {
       await Promise.allSettled(shelves.all().map(({ id }) => inLane(id, () => unload(id, "shutdown"))));
     },
   };
+}
+
+/** Where a log ends: not the same for another log of as many records. */
+export function endOf({ lastSeq, origin }: Pick<OwnedSession, "lastSeq" | "origin">): string {
+  return `${lastSeq} ${origin()}`;
 }
 
 // --- internal ---

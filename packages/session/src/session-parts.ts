@@ -12,7 +12,7 @@ import { type Broker, createBroker } from "./broker.js";
 import { createJournal, type Journal } from "./journal.js";
 import { restoreLog } from "./recover.js";
 import { createRewind, type Rewind } from "./rewind.js";
-import type { OwnedSession, PromptInput, ResolvedCommand, Session } from "./session.js";
+import type { PromptInput, ResolvedCommand, Session } from "./session.js";
 import { createSettings, type Settings } from "./settings.js";
 import { changesSummary, createSummarySaver, type SummaryFacts, type SummarySaver, summarize } from "./summary.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
@@ -173,9 +173,7 @@ export function createLogHold(first: LogWriter<SessionEvent>): LogHold {
   return {
     id: first.id,
     lost: lost.signal,
-    get origin() {
-      return writer.origin;
-    },
+    origin: () => writer.origin(),
     get lastSeq() {
       return writer.lastSeq;
     },
@@ -197,11 +195,6 @@ export function createLogHold(first: LogWriter<SessionEvent>): LogHold {
       watch();
     },
   };
-}
-
-/** Whether a log still ends where it did, and is not another one with as many records. */
-export function isAt(known: Pick<OwnedSession, "origin" | "lastSeq">, log: LogWriter<SessionEvent>): boolean {
-  return known.origin === log.origin && known.lastSeq === log.lastSeq;
 }
 
 // --- internal ---

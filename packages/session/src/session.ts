@@ -143,7 +143,7 @@ export interface OwnedSession extends Session {
   /** The caller it was opened for may read it and nothing else. */
   readonly isReadOnly: boolean;
   /** Tells its log from another that takes its place. */
-  readonly origin: string;
+  origin(): string;
   /** What it was made with, under what its log says was changed. */
   readonly made: Settings;
   /** Milliseconds since anything happened, by a clock that never jumps. */

@@ -111,6 +111,7 @@ function createHolds<E extends EventBody, S extends object>(deps: BackendDeps<E,
     let base = end.lastSeq;
     return {
       ...end,
+      origin: () => end.origin,
       durableSeq: end.lastSeq,
       lost,
       async write(batch) {

@@ -24,7 +24,9 @@ import { holder, isHeld } from "./lease.js";
 import { columnsOf } from "./list.js";
 
 /** Where the log of a session ends, and which log it is. */
-export type LogEnd = Pick<Held, "origin" | "lastSeq" | "lastTs">;
+export interface LogEnd extends Pick<Held, "lastSeq" | "lastTs"> {
+  readonly origin: string;
+}
 
 /** Where a session is made. */
 export interface Place {

@@ -54,7 +54,7 @@ export interface Import<E extends EventBody, S extends object> {
 /** A session that this process alone may write. */
 export interface Held {
   /** Tells this log from another that takes its place under the same id; it does not change while the log has records. */
-  readonly origin: string;
+  origin(): string;
   /** The last number that was given out, lost records included; 0 for an empty log. */
   readonly lastSeq: number;
   /**

@@ -128,8 +128,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
     if (state === "closed") return;
     state = "closed";
     held.lost.removeEventListener("abort", onLost);
-    writes.waiters.failAbove(-1, closedError());
-    syncs.waiters.failAbove(-1, closedError());
+    for (const { waiters } of [writes, syncs]) waiters.failAbove(-1, closedError());
   };
 
   /** Resolves once every write has ended, and every sync that the durability level needs before readers may see the records. */
@@ -157,9 +156,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
   return {
     id,
     lost: held.lost,
-    get origin() {
-      return held.origin;
-    },
+    origin: held.origin,
     get lastSeq() {
       return writes.lastSeq();
     },

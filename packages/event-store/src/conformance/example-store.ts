@@ -9,7 +9,7 @@ import type { EventBody } from "../types.js";
 
 /** Stands in for a database: rows that several handles share, and events for their changes. */
 export interface ExampleTable<S> {
-  readonly rows: Map<string, { origin: string; lines: string[]; summary: S; touched: number; holder: object | null }>;
+  readonly rows: Map<string, ReturnType<typeof newRow<S>>>;
   readonly changes: EventEmitter;
 }
 
@@ -45,11 +45,10 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
     const self = {};
     row.holder = self;
     own.add(self);
-    const lastSeq = row.lines.length;
     return {
-      origin: row.origin,
-      lastSeq,
-      durableSeq: lastSeq,
+      origin: () => row.origin,
+      lastSeq: row.lines.length,
+      durableSeq: row.lines.length,
       lastTs: lineTs(row.lines.at(-1) ?? ""),
       lost: new AbortController().signal,
       async write(batch) {
@@ -67,7 +66,7 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
   };
   const make = (id: string, summary: S, lines: string[]): Held => {
     if (rows.has(id)) throw new StoreError("exists", `session ${id} exists`);
-    rows.set(id, { origin: randomUUID(), lines, summary, touched: Date.now(), holder: null });
+    rows.set(id, newRow(summary, lines));
     return hold(id);
   };
 
@@ -86,7 +85,7 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
       const lines: string[] = [];
       for await (const batch of given) lines.push(...batch.map((entry) => entry.line));
       onReplace?.();
-      rows.set(id, { origin: randomUUID(), lines, summary, touched: Date.now(), holder: null });
+      rows.set(id, newRow(summary, lines));
       changes.emit(id);
     },
     has: async (id) => rows.has(id),
@@ -119,4 +118,10 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
     },
     async close() {},
   };
+}
+
+// --- internal ---
+
+function newRow<S>(summary: S, lines: string[]) {
+  return { origin: randomUUID() as string, lines, summary, touched: Date.now(), holder: null as object | null };
 }

@@ -125,12 +125,12 @@ export const lifeCycleCases: Cases = {
     const originOf = async (): Promise<string> => {
       const writer = await store.open(ID);
       await writer.close();
-      return writer.origin;
+      return writer.origin();
     };
     const made = await store.create(ID, {});
     made.append(upTo(2).map((n) => delta(String(n))));
     await made.close();
-    const origins = [made.origin, await originOf(), await originOf()];
+    const origins = [made.origin(), await originOf(), await originOf()];
     await store.importLog(ID, { summary: {}, events, replace: true });
     origins.push(await originOf(), await originOf());
     await store.delete(ID);

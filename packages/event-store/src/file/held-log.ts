@@ -73,9 +73,7 @@ export function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
   };
 
   return {
-    get origin() {
-      return segments.origin;
-    },
+    origin: segments.origin,
     lastSeq,
     // -1: not even the creation of the session survives a crash of the machine yet.
     durableSeq: lastSeq === 0 && log.unsynced.length > 0 ? -1 : segments.durableSeq,

@@ -73,14 +73,10 @@ export function createSegmentLog(options: {
     for (const file of openSegments()) openFiles.drop(file.key);
   };
 
-  const unsyncedBytes = (): Buffer =>
-    Buffer.concat(
-      openSegments().map((file) => file.read(file.name === durable.prev?.name ? durable.prev.bytes : file.headerBytes)),
-    );
-
   /** Writes all records since the last good sync again, into a new segment. */
   const rewrite = (): void => {
-    const bytes = unsyncedBytes();
+    const from = (one: SegmentFile) => (one.name === durable.prev?.name ? durable.prev.bytes : one.headerBytes);
+    const bytes = Buffer.concat(openSegments().map((one) => one.read(from(one))));
     const header = { fence, rewrites: ++rewrites, prev: durable.prev, birth };
     const file = createSegmentFile(place, durable.seq + 1, header, openFiles);
     try {
@@ -99,10 +95,6 @@ export function createSegmentLog(options: {
     distrusted = false;
   };
 
-  const advance = (entries: readonly Entry<EventBody>[]): void => {
-    writtenSeq = entries[entries.length - 1]?.seq ?? writtenSeq;
-  };
-
   /** Cuts off bytes that a failed write may have left after the last whole record. */
   const cutTo = (file: SegmentFile, size: number): void => {
     try {
@@ -113,9 +105,7 @@ export function createSegmentLog(options: {
   };
 
   return {
-    get origin() {
-      return origin;
-    },
+    origin: () => origin,
     get durableSeq() {
       return durable.seq;
     },
@@ -140,10 +130,10 @@ export function createSegmentLog(options: {
       if (result.written < result.wanted) {
         const kept = wholeLines(entries, result.written);
         cutTo(file, start + kept.bytes);
-        advance(entries.slice(0, kept.count));
+        writtenSeq = entries[kept.count - 1]?.seq ?? writtenSeq;
         return kept.count;
       }
-      advance(entries);
+      writtenSeq = entries[entries.length - 1]!.seq;
       if (file.size >= LIMITS.segmentBytes) roll();
       return entries.length;
     },
