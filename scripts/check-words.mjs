@@ -17,7 +17,21 @@ const retired = [
   ],
   [phrase(String.raw`\bof (?:ours)\b`), "name what it belongs to: this project, this server"],
   [phrase(String.raw`\b(?:comes?|coming|came) to (?:life)\b`), "say what starts"],
-  [phrase(String.raw`\b(?:right|sent|comes?|came) (?:behind)\b`), 'write "after"'],
+  [phrase(String.raw`\b(?:right|sent|comes?|came|enters?|puts? (?:it|them)) (?:behind)\b`), 'write "after"'],
+  [
+    phrase(String.raw`\b(?:behind) (?:an? |the |every |each )?(?:\x60|words?\b|options?\b|numbers?\b)`),
+    'write "after"',
+  ],
+  [
+    phrase(
+      String.raw`\b(?:questions?|permissions?|approvals?|requests?|restores?|undos?|prompts?)(?: (?:that|which|in|of|on|it|them|may|can|must))* (?:is|are|was|were|be|stays?|remains?) (?:still )?(?:open)\b`,
+    ),
+    'write "unanswered" or "unresolved"',
+  ],
+  [
+    phrase(String.raw`\bopen (?:questions?|permissions?|approvals?|restores?|undos?)\b(?! of)`),
+    'write "unanswered" or "unresolved"',
+  ],
   [
     phrase(
       String.raw`(?<!there )\b(?:is|are) no (?!longer\b|more\b|different\b|other\b|less\b|fewer\b|better\b|worse\b|smaller\b)\w+`,

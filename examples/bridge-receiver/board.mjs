@@ -1,4 +1,4 @@
-// What is known of one session: its updates by number, its open questions, and who is watching. The program keeps the log;
+// What is known of one session: its updates by number, its unanswered questions, and who is watching. The program keeps the log;
 // this is only what a screen needs, so it is bounded, and the program fills it again after a restart.
 import { randomBytes } from "node:crypto";
 

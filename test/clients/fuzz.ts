@@ -19,7 +19,7 @@ export interface FuzzReport {
 }
 
 const SESSIONS = 8;
-/** Requests that may be open at once. */
+/** Requests that may wait for their answer at once. */
 const WINDOW = 32;
 
 const script = {
@@ -48,7 +48,7 @@ export async function fuzz(options: {
     const { result } = await editor.request("session/new", { cwd: editor.cwd, mcpServers: [] });
     sessions.push(result.sessionId);
   }
-  /** Those that were replaced too: a question in them may still be open. */
+  /** Those that were replaced too: a question in them may still be unanswered. */
   const ever = new Set(sessions);
   const open = new Set<Promise<Frame>>();
   const ids: number[] = [];

@@ -74,7 +74,7 @@ export async function claimChurn({ processes, seconds }) {
     appendFileSync(join(root, "journal"), `killed ${children[i].pid} 0\n`);
     children[i] = launch(["churn", root]);
   }
-  // All stand still before the first of them dies: nobody enters behind an owner that the list does not name.
+  // All stand still before the first of them dies: nobody enters after an owner that the list does not name.
   const last = children.map(gone);
   for (const signal of ["SIGSTOP", "SIGKILL"]) for (const child of children) child.kill(signal);
   await Promise.all(last);

@@ -130,7 +130,7 @@ function matches(tokens: readonly Token[], text: string, meter: Meter): boolean 
   return states[tokens.length] === REACHED;
 }
 
-/** Also reaches the states behind tokens that may match nothing. Returns the last state that is reached then. */
+/** Also reaches the states after tokens that may match nothing. Returns the last state that is reached then. */
 function skip(states: Uint8Array, tokens: readonly Token[], first: number, last: number): number {
   let end = last;
   for (let at = first; at <= end; at += 1) {
