@@ -8,7 +8,7 @@ export function promisesOf({ info, paths, components }) {
     for (const [method, operation] of Object.entries(methods)) {
       const body = bodyOf(operation.requestBody);
       visit(body, components.schemas, taken);
-      const parameters = operation.parameters ?? [];
+      const parameters = (operation.parameters ?? []).map((one) => components.parameters?.[nameOf(one)] ?? one);
       operations[`${method.toUpperCase()} ${path}`] = {
         id: operation.operationId,
         takes: parameters.map(({ in: place, name }) => `${place} ${name}`).sort(),
@@ -34,8 +34,8 @@ export function promisesOf({ info, paths, components }) {
   return { version: info.version, operations, schemas };
 }
 
-/** Nothing when the version has moved: then a program is to be looked at anyway. */
-export function brokenBy(before, now) {
+/** Nothing when the version has moved: then a program is to be looked at anyway. @param document what `now` is promised by */
+export function brokenBy(before, now, { components = {} } = {}) {
   if (now.version !== before.version) return [];
   const problems = [];
   for (const [name, promised] of Object.entries(before.operations)) {
@@ -59,10 +59,16 @@ export function brokenBy(before, now) {
       problems.push(`the schema ${name} is gone`);
       continue;
     }
-    problems.push(...missing(promised.fields, found.fields).map((field) => `${name} has lost or changed ${field}`));
+    // What was written out in place may have a name now: it is the same to a program.
+    const whole = factsInPlace(components.schemas?.[name] ?? {}, components.schemas, !promised.taken);
+    const known = missing(promised.fields, [...found.fields, ...whole.fields]);
+    problems.push(...known.map((field) => `${name} has lost or changed ${field}`));
+    const given = [...found.needs, ...whole.needs];
+    const isPromised = (field) => promised.fields.some((one) => one.startsWith(`${field.replace(/\.[^.]*$/, "")}.`));
+    const needed = [...found.needs, ...whole.needs.filter(isPromised)];
     if (promised.taken)
-      problems.push(...missing(found.needs, promised.needs).map((field) => `${name} now needs ${field}`));
-    else problems.push(...missing(promised.needs, found.needs).map((field) => `${name} may now lack ${field}`));
+      problems.push(...missing([...new Set(needed)], promised.needs).map((field) => `${name} now needs ${field}`));
+    else problems.push(...missing(promised.needs, given).map((field) => `${name} may now lack ${field}`));
   }
   return problems;
 }
@@ -95,9 +101,46 @@ function factsOf(schema, path = "") {
   return { fields: [...new Set(fields)], needs: [...new Set(needs)] };
 }
 
+/**
+ * The same as if no schema had a name.
+ *
+ * @param isGiven a program that reads an object, or a string, reads one of several all the same
+ */
+function factsInPlace(schema, schemas, isGiven, path = "", within = []) {
+  const name = nameOf(schema);
+  if (within.includes(name)) return { fields: [], needs: [] };
+  if (name) return factsInPlace(schemas[name], schemas, isGiven, path, [...within, name]);
+  const parts = [...(schema.anyOf ?? schema.oneOf ?? [])].map((part) => [part, path]);
+  if (schema.items) parts.push([schema.items, `${path}[]`]);
+  const fields = (schema.enum ?? []).map((word) => `${path} = ${JSON.stringify(word)}`);
+  const needs = [];
+  for (const [field, value] of Object.entries(schema.properties ?? {})) {
+    const at = `${path}.${field}`;
+    fields.push(...typesInPlace(value, schemas, isGiven).map((type) => `${at}: ${type}`));
+    if (schema.required?.includes(field)) needs.push(at);
+    parts.push([value, at]);
+  }
+  for (const [part, at] of parts) {
+    const found = factsInPlace(part, schemas, isGiven, at, within);
+    fields.push(...found.fields);
+    needs.push(...found.needs);
+  }
+  return { fields, needs };
+}
+
+function typesInPlace(schema, schemas, isGiven) {
+  if (schema.$ref) return typesInPlace(schemas[nameOf(schema)], schemas, isGiven);
+  if (schema.type === "array") return typesInPlace(schema.items ?? {}, schemas, isGiven).map((type) => `[${type}]`);
+  const options = (schema.anyOf ?? schema.oneOf)?.map((one) => typesInPlace(one, schemas, isGiven)[0]);
+  const kinds = new Set(options?.map((type) => (type.startsWith('"') ? "string" : type)));
+  return [...(isGiven && kinds.size === 1 ? kinds : []), typeOf(schema)];
+}
+
+const nameOf = ({ $ref }) => $ref?.split("/").at(-1);
+
 /** A union may grow, so that its options are not part of its type. */
 function typeOf(schema) {
-  if (schema.$ref) return schema.$ref.split("/").at(-1);
+  if (schema.$ref) return nameOf(schema);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.anyOf ?? schema.oneOf) return "union";
   if (schema.type === "array") return `[${typeOf(schema.items ?? {})}]`;
@@ -106,7 +149,7 @@ function typeOf(schema) {
 
 function visit(schema, schemas, taken) {
   if (typeof schema !== "object" || schema === null) return;
-  const name = schema.$ref?.split("/").at(-1);
+  const name = nameOf(schema);
   if (name !== undefined && !taken.has(name)) {
     taken.add(name);
     visit(schemas[name], schemas, taken);

@@ -24,7 +24,7 @@ export const wrong = (reply: Reply<"/sessions">): number | undefined => reply.se
 /** @returns {Promise<{ problems: string[], summary: string }>} */
 export async function checkOpenApi(root, document = documentOf(root)) {
   const before = JSON.parse(readFileSync(join(root, PROMISE), "utf8"));
-  const found = await Promise.all([lint(document), compile(document), broken(before, document)]);
+  const found = await Promise.all([lint(document), compile(document), broken(before, document), silent(document)]);
   const count = Object.values(document.paths).flatMap(Object.keys).length;
   return { problems: found.flat(), summary: `${count} operations, valid, typed and as promised` };
 }
@@ -47,9 +47,30 @@ function documentOf(root) {
 }
 
 function broken(before, document) {
-  return brokenBy(before, promisesOf(document)).map(
+  return brokenBy(before, promisesOf(document), document).map(
     (what) => `openapi.json breaks a program of version ${before.version}: ${what}; put it back, or raise the version`,
   );
+}
+
+/** Every field, parameter and header that no sentence explains. */
+function silent(node, path = "openapi.json") {
+  if (typeof node !== "object" || node === null) return [];
+  const named = Object.entries({ ...node.properties, ...node.headers })
+    .filter(([, value]) => !value.not && !value.description && !isNamed(value))
+    .map(([name]) => `${path}: nothing describes ${name}; write a comment above the field in the source`);
+  const listed = Array.isArray(node.parameters) ? node.parameters : Object.values(node.parameters ?? {});
+  const unexplained = listed
+    .filter(({ description, $ref }) => !description && !$ref)
+    .map(({ in: place, name }) => `${path}: nothing describes the ${place} parameter ${name}`);
+  const inner = Object.entries(node)
+    .filter(([key]) => key !== "example")
+    .flatMap(([key, value]) => silent(value, `${path}/${key}`));
+  return [...named, ...unexplained, ...inner];
+}
+
+/** A header that has its words elsewhere; a field says what it is where it stands. */
+function isNamed({ $ref = "" }) {
+  return $ref.startsWith("#/components/headers/");
 }
 
 async function lint(document) {

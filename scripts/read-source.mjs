@@ -53,14 +53,25 @@ export function readStrings(path, text) {
   return strings;
 }
 
+/** @returns the tree of a file, and the text of the JSDoc comment right before a node of it, or null */
+export function readSyntax(path, text) {
+  const { program, comments } = parseWhole(path, text);
+  const byEnd = new Map(comments.filter(({ value }) => value.startsWith("*")).map(({ end, value }) => [end, value]));
+  return { program, commentBefore: ({ start }) => byEnd.get(text.slice(0, start).trimEnd().length) ?? null };
+}
+
 // --- internal ---
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
 
 function parse(path, text) {
-  const { program, errors } = parseSync(path, text);
+  return parseWhole(path, text).program;
+}
+
+function parseWhole(path, text) {
+  const { program, comments, errors } = parseSync(path, text);
   if (errors.length > 0) throw new Error(`${path} does not parse: ${errors[0].message}`);
-  return program;
+  return { program, comments };
 }
 
 function specifierOf(node) {

@@ -1,19 +1,16 @@
 #!/usr/bin/env node
-// Writes docs/records.md from the schemas of records, the comments beside them and the tables of what clients are shown. With --check it
-// fails if the page differs from the one it would write. Needs a build.
+// Writes docs/records.md from the schemas of records, which have the comments of the source as descriptions, and the tables of what
+// clients are shown. With --check it fails if the page differs from the one it would write, and always if a field has no description.
+// Needs a build.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exampleOf } from "../packages/acp-schema/scripts/example.mjs";
-import { anchor, fieldsOf, fieldTable, typeText } from "../packages/acp-schema/scripts/type-text.mjs";
+import { anchor, fieldsOf, fieldTable, shapeText } from "../packages/acp-schema/scripts/type-text.mjs";
 import { repositoryRoot } from "../scripts/gate.mjs";
 
 const read = (path) => readFileSync(join(repositoryRoot, path), "utf8");
 const page = join(repositoryRoot, "docs", "records.md");
 const schemas = JSON.parse(read("packages/acp-schema/schema/events.json")).$defs;
-const comments = commentsIn(
-  read("packages/acp-schema/src/events/metadata.ts"),
-  read("packages/acp-schema/src/events/value.ts"),
-);
 const acp = (path) => read(`packages/acp-server/src/${path}`);
 const editors = shownToEditors(
   `${acp("standard/frames.ts")}\n${acp("standard/running-calls.ts")}`,
@@ -53,16 +50,11 @@ function introduction() {
   const [first] = schemas.SessionRecordSchema.oneOf;
   const envelope = {
     ...first,
-    properties: { ...first.properties, type: { type: "string" }, metadata: { type: "object" } },
-  };
-  const notes = {
-    seq: "the number of the record, counted from 1 without gaps; also the id of an event in a stream",
-    id: "`evt-` and a checksum of the record",
-    type: "one of the types below; readers ignore unknown types",
-    turn: "the number of its turn, counted from 0; null outside a turn",
-    origin: "the client that caused it, if that was not the session's own client",
-    metadata: "the fields of the type",
-    ts: "the time when it was written; never earlier than that of the record before",
+    properties: {
+      ...first.properties,
+      type: { ...first.properties.type, const: undefined, type: "string" },
+      metadata: { type: "object", description: first.properties.metadata.description },
+    },
   };
   return `# Records
 
@@ -71,7 +63,7 @@ of records. It uses the words of the [glossary](glossary.md); the order of recor
 
 ## A record
 
-${fieldTable(envelope, schemas, linkTo, notes)}
+${fieldTable(envelope, schemas, linkTo)}
 
 \`GET /sessions/{id}/events\` and \`GET /events\` send every record unchanged. \`GET /session/{id}/events\` uses the older names that are
 given below, and \`loop_event\` for other records. An editor gets an ACP \`session/update\` of the given kind, or a request of the given method. The
@@ -105,7 +97,8 @@ function quoted(kinds, between = "or") {
 }
 
 function section(type) {
-  const { about = "", fields = {} } = comments[type] ?? {};
+  const about = schemas[type].description;
+  if (!about) throw new Error(`no comment in the source describes the type ${type}`);
   const metadata = exampleOf(schemas[type], schemas);
   const example = { type, metadata: metadata.prompt ? { ...metadata, prompt: "msg-0" } : metadata };
   const ways = [
@@ -117,7 +110,7 @@ function section(type) {
     ...(OWN.has(type) ? ["The session writes it."] : []),
   ];
   const table =
-    fieldsOf(schemas[type]).length === 0 ? "It has no metadata." : fieldTable(schemas[type], schemas, linkTo, fields);
+    fieldsOf(schemas[type]).length === 0 ? "It has no metadata." : fieldTable(schemas[type], schemas, linkTo);
   return [
     `### ${type}\n`,
     about,
@@ -135,35 +128,12 @@ function section(type) {
 
 function shape(name) {
   const node = schemas[name];
-  const body = node.properties ? fieldTable(node, schemas, linkTo) : `${typeText(node, schemas, linkTo)}.`;
-  return `### ${name}\n\n${body}\n`;
+  if (!node.description) throw new Error(`no comment in the source describes the shape ${name}`);
+  return `### ${name}\n\n${node.description}\n\n${shapeText(node, schemas, linkTo)}\n`;
 }
 
 function linkTo(name) {
   return schemas[name] && name !== "SessionRecordSchema" ? anchor(name) : null;
-}
-
-/** The comments of each record type and its fields. Some schemas are in the file of values, by name. */
-function commentsIn(source, values) {
-  const table = source.slice(source.indexOf("export const metadata = {"));
-  const found = {};
-  let type = null;
-  for (const [indent, name, about, schema] of commented(table)) {
-    if (indent === 2) {
-      type = name;
-      const named = schema && values.slice(values.indexOf(`export const ${schema} = `)).split("\n});", 1)[0];
-      const fields = [...commented(named ?? "")].flatMap(([, field, said]) => (said ? [[field, said]] : []));
-      found[type] = { ...(about && { about }), fields: Object.fromEntries(fields) };
-    } else if (about && type) found[type].fields[name] = about;
-  }
-  return found;
-}
-
-/** The indentation, name and comment of each field, and the name of its schema if the field is only a name. */
-function* commented(source) {
-  const rows = source.matchAll(/(?:\/\*\*([\s\S]*?)\*\/\n)?^( {2}| {4})(\w+): (?:([A-Z]\w*),$)?/gm);
-  for (const [, comment, indent, name, schema] of rows)
-    yield [indent.length, name, comment?.replaceAll(/\s*\n\s*\*? ?/g, " ").trim(), schema];
 }
 
 /** Record type -> what an editor is sent of it: kinds of update, or the methods by which it is asked. */

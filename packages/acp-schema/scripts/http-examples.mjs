@@ -3,15 +3,37 @@ import { exampleOf, TEXTS } from "./example.mjs";
 
 const { session_id: id } = TEXTS;
 
-/** Of parameters, by their names: in paths, queries and headers. */
+/** Of parameters in paths and headers, which no schema has, by their names: an example, and what they are. */
 const PARAMETERS = {
-  id,
-  run_id: id,
-  pid: "perm-7c8a4f1e",
-  qid: "question-7c8a4f1e",
-  snap: "snap-3-1777118580000",
-  name: "review",
-  token_id: "4f1e7c8a9b2d",
+  id: [id, "The id of the session."],
+  run_id: [id, "The id of the run, which is that of its session."],
+  pid: ["perm-7c8a4f1e", "The id of the permission request."],
+  qid: ["question-7c8a4f1e", "The id of the question."],
+  snap: ["snap-3-1777118580000", "The id of the snapshot."],
+  name: ["review", "The name of the command, or of the agent."],
+  token_id: ["4f1e7c8a9b2d", "The id of the page's token."],
+  "Acp-Connection-Id": [
+    "5f0c4f1e7c8a9b2d5f0c4f1e7c8a9b2d",
+    "The connection, as the answer to `initialize` names it; absent with `initialize`.",
+  ],
+  "Acp-Session-Id": [id, "The session that the message or the stream is about; absent for what is about none."],
+  "Idempotency-Key": [
+    "5f0c4f1e-7c8a-4b2d",
+    "A new key for each request: one that is sent again with its key is done once, and has the same answer.",
+  ],
+  "Last-Event-ID": [
+    "42",
+    "The id of the last event that the client has: the stream goes on after it. Absent for all events.",
+  ],
+  Prefer: [
+    "handling=strict",
+    "`handling=strict`: refuse a name that the route does not know, which is otherwise ignored with a warning. `return=representation`: report what was deleted.",
+  ],
+  "X-Request-Id": ["5f0c4f1e", "The caller's own id of the request; absent for one that the server makes."],
+};
+
+/** Of parameters in queries, by their names. */
+const QUERIES = {
   after: "WzE3NzcxMTg1ODAwMDAsIm90dGVyLTIwMjYwNDI1VDEyMDMwMC1hYWFhMTExMSJd",
   diff: "true",
   dry_run: "true",
@@ -25,16 +47,14 @@ const PARAMETERS = {
   session: `${id}:42`,
   since: "7d",
   turn: "3",
-  "Acp-Connection-Id": "5f0c4f1e7c8a9b2d5f0c4f1e7c8a9b2d",
-  "Acp-Session-Id": id,
-  "Idempotency-Key": "5f0c4f1e-7c8a-4b2d",
-  "Last-Event-ID": "42",
 };
 
 export function withExample(parameter) {
-  const example = PARAMETERS[parameter.name] ?? parameter.schema.enum?.[0];
-  if (example === undefined) throw new Error(`scripts/http-examples.mjs has no example for ${parameter.name}`);
-  return { ...parameter, example };
+  const { name, schema } = parameter;
+  const [example, description] =
+    parameter.in === "query" ? [QUERIES[name] ?? schema.enum?.[0], parameter.description] : (PARAMETERS[name] ?? []);
+  if (example === undefined) throw new Error(`scripts/http-examples.mjs has no example for ${name}`);
+  return { ...parameter, description, example };
 }
 
 const call = (method, params) => ({ jsonrpc: "2.0", id: 1, method, params });
@@ -51,6 +71,12 @@ export function streamExample(route, schemas) {
   const of = (name) => exampleOf(schemas[name], schemas);
   const record = recordExample(schemas, 43);
   if (route === "GET /acp") return frame({ id: 43, data: acpUpdate });
+  if (route === "POST /runs") {
+    const run = { ...of("Run"), status: "completed" };
+    return (
+      frame({ data: { type: "run_in_progress", run: of("Run") } }) + frame({ data: { type: "run_completed", run } })
+    );
+  }
   if (route === "GET /events")
     return (
       frame({ event: "record", data: { session_id: id, record }, id: `${id}:43` }) +

@@ -1,6 +1,7 @@
 // Makes the OpenAPI 3.1 document from the table of routes, the schemas and the operations. The server fills in its title and version.
 import { ERRORS } from "../dist/http/errors.js";
 import { exampleOf } from "./example.mjs";
+import { schemaOfInterface } from "./field-comments.mjs";
 import {
   acpInitialize,
   acpInitialized,
@@ -9,19 +10,59 @@ import {
   transcriptExamples,
   withExample,
 } from "./http-examples.mjs";
-import { operations } from "./http-operations.mjs";
+import { areas, impliedCodes, operations } from "./http-operations.mjs";
 
 const TEXT = { type: "string" };
-const ANYWHERE = [
-  "unauthorized",
-  "admin_only",
-  "bad_host",
-  "bad_origin",
-  "too_many_refusals",
-  "internal_error",
-  "session_closed",
-  "draining",
-];
+const ref = (name) => ({ $ref: `#/components/schemas/${name}` });
+const SECONDS = { type: "integer", minimum: 1 };
+const headers = {
+  "X-Request-Id": { description: "Finds the request in the server's log", schema: TEXT },
+  "X-Warnings": { description: "The warnings, joined by commas; absent if there are none", schema: TEXT },
+  "Acp-Connection-Id": { description: "Names the connection in every later request", schema: TEXT },
+  "WWW-Authenticate": { description: "`Bearer`, with 401", schema: TEXT },
+  Allow: { description: "The methods of the path, with 405", schema: TEXT },
+  "Retry-After": {
+    description: "Seconds after which to try again, with 503, `limit_reached` and `too_many_refusals`",
+    schema: SECONDS,
+  },
+};
+const answered = (...names) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+const HEADERS = answered("X-Request-Id", "X-Warnings");
+/** Of failures with a status. */
+const FAILURE_HEADERS = { 401: ["WWW-Authenticate"], 405: ["Allow"], 429: ["Retry-After"], 503: ["Retry-After"] };
+/** Headers that every request may have. */
+const EVERY_REQUEST = ["Prefer", "X-Request-Id"];
+const WARNINGS = {
+  type: "array",
+  items: TEXT,
+  description:
+    "The names in the query and the body that the route does not know, and ignored. Absent if there are none.",
+};
+/** A message that is none. */
+const RPC_FAILURE = {
+  type: "object",
+  description: "The failure of a message that cannot be read, as JSON-RPC has it.",
+  properties: {
+    jsonrpc: { const: "2.0", description: "Always `2.0`." },
+    id: { type: "null", description: "Always null: the message has no id that can be read." },
+    error: {
+      type: "object",
+      description: "The failure.",
+      properties: {
+        code: { type: "integer", description: "The code of JSON-RPC." },
+        message: { ...TEXT, description: "What went wrong, in words." },
+        data: {
+          type: "object",
+          description: "What else is known.",
+          properties: { request_id: { ...TEXT, description: "Finds the request in the server's log." } },
+        },
+      },
+      required: ["code", "message"],
+    },
+  },
+  required: ["jsonrpc", "id", "error"],
+};
 /** The beginning of the document itself. */
 const DESCRIPTION = { openapi: "3.1.0", info: { title: "otter", version: "1.0.0" }, paths: {} };
 const KEYED = /^POST .*\/(sessions?|runs|turns|message|fork|invoke)$/;
@@ -29,13 +70,17 @@ const KEYED = /^POST .*\/(sessions?|runs|turns|message|fork|invoke)$/;
 /** @param http, events the JSON Schema files @param version the version of the package */
 export function describeApi({ http, events, version }) {
   const all = { ...schemasOf(events), ...schemasOf(http) };
-  all.ErrorReply.properties.error = { type: "string", enum: Object.values(ERRORS).flat() };
+  all.RecordOrLoss = { anyOf: [ref("SessionRecordSchema"), ref("Loss")], description: all.RecordOrLoss.description };
+  all.SessionSummary = schemaOfInterface("summary.ts", "Summary");
+  for (const { reply } of http["x-routes"]) if (reply) warn(all[nameOf(reply.$ref)]);
+  all.ErrorReply.properties.error.enum = Object.values(ERRORS).flat();
   const paths = {};
   for (const row of JSON.parse(toComponents(http["x-routes"]))) {
     const [method, path] = row.route.split(" ");
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation(row, path, all) };
   }
-  const responses = { Failure: failure("Any other failure", Object.values(ERRORS).flat()) };
+  const any = Object.keys(headers).filter((name) => name !== "Acp-Connection-Id");
+  const responses = { Failure: failure("Any other failure", Object.values(ERRORS).flat(), any) };
   const document = {
     openapi: "3.1.0",
     info: {
@@ -46,45 +91,50 @@ export function describeApi({ http, events, version }) {
     },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }],
-    tags: [...new Set(Object.keys(paths).map(tagOf))].map((name) => ({ name, description: `/${name}` })),
+    tags: [...new Set(Object.keys(paths).map(tagOf))].map((name) => ({ name, description: areaOf(name) })),
     paths,
     components: {
       schemas: used({ paths, responses }, all),
       responses,
+      headers,
+      parameters: Object.fromEntries(EVERY_REQUEST.map((name) => [name, requestHeader(name)])),
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
     },
   };
   return document;
 }
 
-function operation({ route, tier, status, stream, query, body, reply }, path, schemas) {
+function operation(access, path, schemas) {
+  const { route, tier, status, stream, query, body, reply } = access;
   const row = operations[route];
   if (!row) throw new Error(`scripts/http-operations.mjs has no row for ${route}`);
   const [operationId, summary, ...codes] = row;
   const parameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: "path", required: true, schema: TEXT })),
     ...queryParameters(query, schemas),
-    ...headersOf(route, stream).map((name) => ({ name, in: "header", required: false, schema: TEXT })),
   ].map(withExample);
+  parameters.push(
+    ...headersOf(route, stream).map(requestHeader),
+    ...EVERY_REQUEST.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+  );
   return {
     operationId,
     summary,
     tags: [tagOf(path)],
     ...(tier === "open" && { security: [] }),
-    ...(parameters.length > 0 && { parameters }),
+    parameters,
     ...(body && { requestBody: { content: { "application/json": bodyOf(route, body, schemas) } } }),
     responses: {
       ...success({ route, status, stream, reply }, schemas),
-      ...failures(tier === "open" ? [] : [...codes, ...ANYWHERE]),
+      ...failures([...codes, ...impliedCodes(access)], route),
       default: { $ref: "#/components/responses/Failure" },
     },
-    ...(stream && { "x-sse": streamOf(route) }),
+    ...((stream || route === "POST /runs") && { "x-sse": streamOf(route) }),
   };
 }
 
 function success({ route, status, stream, reply }, schemas) {
-  const headers = { "X-Request-Id": { description: "Finds the request in the server's log", schema: TEXT } };
-  const answer = (description, more) => ({ description, headers, ...more });
+  const answer = (description, more) => ({ description, headers: HEADERS, ...more });
   const text = (type, example) => ({ content: { [type]: { schema: TEXT, example } } });
   if (stream) return { [status]: answer("An event stream", text("text/event-stream", streamExample(route, schemas))) };
   if (route.endsWith("/transcript")) {
@@ -93,9 +143,18 @@ function success({ route, status, stream, reply }, schemas) {
   }
   if (route === "GET /metrics") return { [status]: answer("Metrics", text("text/plain", METRICS)) };
   const object = (example) => ({ content: { "application/json": { schema: { type: "object" }, example } } });
+  const connected = (example) => ({ ...object(example), headers: { ...HEADERS, ...answered("Acp-Connection-Id") } });
+  if (route === "POST /runs") {
+    const events = text("text/event-stream", streamExample(route, schemas)).content;
+    const run = { "application/json": content(reply, schemas) };
+    return {
+      200: answer("The run has ended, or with `mode: stream` its events", { content: { ...run, ...events } }),
+      202: answer("With `mode: async`: the run has begun", { content: run }),
+    };
+  }
   if (route === "GET /openapi.json") return { [status]: answer("Success", object(DESCRIPTION)) };
   if (route === "POST /acp")
-    return { 200: answer("Answer to initialize", object(acpInitialized)), ...accepted(answer) };
+    return { 200: answer("Answer to initialize", connected(acpInitialized)), ...accepted(answer) };
   if (route === "DELETE /acp") return accepted(answer);
   const json = reply && { content: { "application/json": content(reply, schemas) } };
   if (status === 204 && reply) return { 204: answer("Done"), 200: answer("Done, or what would be done", json) };
@@ -125,9 +184,9 @@ function bodyOf(route, body, schemas) {
 /** Describes the frames of a stream in an extension, because OpenAPI 3.1 cannot. */
 function streamOf(route) {
   if (route === "GET /acp") return { id: "seq", data: { type: "object", description: "A JSON-RPC message of ACP" } };
-  const record = { $ref: "#/components/schemas/SessionRecordSchema" };
-  const events = (table, ...names) =>
-    Object.fromEntries(names.map((name) => [name, { $ref: `#/components/schemas/${table}.${name}` }]));
+  const record = ref("SessionRecordSchema");
+  if (route === "POST /runs") return { data: ref("RunEvent") };
+  const events = (table, ...names) => Object.fromEntries(names.map((name) => [name, ref(`${table}.${name}`)]));
   if (route === "GET /events") return { events: events("many", "record", "row") };
   if (route.startsWith("GET /session/"))
     return {
@@ -137,22 +196,41 @@ function streamOf(route) {
   return {
     id: "seq",
     data: record,
-    events: { end: { $ref: "#/components/schemas/EndData" }, notice: { $ref: "#/components/schemas/Loss" } },
+    events: { end: ref("EndData"), notice: ref("Loss") },
   };
 }
 
-function failures(codes) {
+function failures(codes, route) {
   const statuses = Object.entries(ERRORS).flatMap(([status, known]) => {
     const own = [...new Set(codes)].filter((code) => known.includes(code));
-    return own.length > 0 ? [[status, failure(own.join(", "), own)]] : [];
+    return own.length > 0 ? [[status, failure(own.join(", "), own, FAILURE_HEADERS[status] ?? [])]] : [];
   });
-  return Object.fromEntries(statuses);
+  const found = Object.fromEntries(statuses);
+  if (route === "POST /acp")
+    found[400].content["application/json"].schema = { anyOf: [ref("ErrorReply"), RPC_FAILURE] };
+  if (route === "GET /readyz")
+    found[503].content["application/json"].schema = { allOf: [ref("ErrorReply"), ref("ReadyReply")] };
+  return found;
 }
 
 /** The error codes of a status for this route. The reply has the same shape everywhere. */
-function failure(description, codes) {
-  const schema = { $ref: "#/components/schemas/ErrorReply" };
-  return { description, "x-codes": [...codes], content: { "application/json": { schema } } };
+function failure(description, codes, names) {
+  const content = { "application/json": { schema: ref("ErrorReply") } };
+  return { description, ...(names.length > 0 && { headers: answered(...names) }), "x-codes": [...codes], content };
+}
+
+function requestHeader(name) {
+  return withExample({ name, in: "header", required: false, schema: TEXT });
+}
+
+/** Adds what an answer says of names that its route does not know. */
+function warn(schema) {
+  for (const one of schema.oneOf ?? schema.anyOf ?? [schema]) one.properties.warnings = WARNINGS;
+}
+
+function areaOf(name) {
+  if (!areas[name]) throw new Error(`scripts/http-operations.mjs has no area ${name}`);
+  return areas[name];
 }
 
 function content(schema, schemas) {
@@ -165,7 +243,8 @@ function queryParameters(query, schemas) {
     name,
     in: "query",
     required: schema.required?.includes(name) ?? false,
-    schema: value,
+    description: value.description,
+    schema: { ...value, description: undefined },
   }));
 }
 

@@ -18,6 +18,8 @@ export function typeText(node, schemas, linkTo) {
     );
     return fields.length === 0 ? "an empty object" : `{ ${fields.join(", ")} }`;
   }
+  if (node.type === "object" && node.additionalProperties?.type)
+    return `object of ${typeText(node.additionalProperties, schemas, linkTo)}, by name`;
   if (node.type === "object") return "object";
   if (node.format === "date-time") return "time";
   return node.type ?? "any value";
@@ -29,13 +31,26 @@ export function fieldsOf({ properties = {}, required = [] }) {
     .map(([name, value]) => ({ name, value, isRequired: required.includes(name) }));
 }
 
-/** Makes a table of fields. @param notes further remarks by field */
-export function fieldTable(node, schemas, linkTo, notes = {}) {
-  const rows = fieldsOf(node).map(({ name, value, isRequired }) => {
-    const type = typeText(value, schemas, linkTo).replaceAll("|", "\\|");
-    return `| \`${name}${isRequired ? "" : "?"}\` | ${type} | ${(notes[name] ?? "").replaceAll("|", "\\|")} |`;
-  });
-  return ["| field | type | |", "|---|---|---|", ...rows].join("\n");
+/** The fields of a shape as a table, or those of each of its options. Fails for a field that no comment of the source describes. */
+export function shapeText(node, schemas, linkTo) {
+  if (node.properties) return fieldTable(node, schemas, linkTo);
+  const options = node.oneOf ?? node.anyOf ?? [];
+  if (!options.some(({ properties }) => properties)) return `${capital(typeText(node, schemas, linkTo))}.`;
+  return options.map((option) => `${nameOf(option)}\n\n${fieldTable(option, schemas, linkTo)}`).join("\n\n");
+}
+
+/** Makes a table of fields. Those of an object without a name follow the field that has it. */
+export function fieldTable(node, schemas, linkTo) {
+  const rows = (one, prefix) =>
+    fieldsOf(one).flatMap(({ name, value, isRequired }) => {
+      const path = `${prefix}${name}`;
+      if (!value.description) throw new Error(`no comment in the source describes the field ${path}`);
+      const [inner, text] = unnamed(value, schemas, linkTo);
+      const columns = [`\`${path}${isRequired ? "" : "?"}\``, text, value.description];
+      const row = `| ${columns.map((column) => column.replaceAll("|", "\\|")).join(" | ")} |`;
+      return [row, ...(inner ? rows(inner, `${path}${text.startsWith("list") ? "[]" : ""}.`) : [])];
+    });
+  return ["| field | type | |", "|---|---|---|", ...rows(node, "")].join("\n");
 }
 
 /** The anchor of a heading on its page. */
@@ -44,3 +59,27 @@ export const anchor = (heading) =>
     .toLowerCase()
     .replaceAll(/[^\w -]/g, "")
     .replaceAll(" ", "-")}`;
+
+// --- internal ---
+
+/** The object without a name that a value is or has, and the value's type in words. */
+function unnamed(value, schemas, linkTo) {
+  if (value.properties) return [value, "object"];
+  if (value.items?.properties) return [value.items, "list of objects"];
+  if (value.additionalProperties?.properties) return [value.additionalProperties, "object of objects, by name"];
+  const [only, ...more] = value.anyOf?.filter(({ type }) => type !== "null") ?? [];
+  if (only?.properties && more.length === 0) return [only, "object or null"];
+  return [null, typeText(value, schemas, linkTo)];
+}
+
+/** By the field that tells the options apart. */
+function nameOf({ properties }) {
+  const [name, { const: word }] = Object.entries(properties).find(([, value]) => value.const !== undefined) ?? ["", {}];
+  return name
+    ? `With \`"${name}": ${JSON.stringify(word)}\`:`
+    : `With ${Object.keys(properties)
+        .map((field) => `\`${field}\``)
+        .join(", ")}:`;
+}
+
+const capital = (text) => text.replace(/^[a-z]/, (letter) => letter.toUpperCase());

@@ -2,12 +2,15 @@
 // An entry that extends another one exports only its own schemas, but its file here has all of them.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { toJsonSchemaDefs } from "@valibot/to-json-schema";
+import * as content from "../dist/acp/content.js";
 import * as events from "../dist/events/index.js";
+import * as value from "../dist/events/value.js";
 import * as ferret from "../dist/ferret/index.js";
 import * as http from "../dist/http/index.js";
 import * as acp from "../dist/index.js";
 import * as otter from "../dist/otter/index.js";
 import * as unstable from "../dist/unstable/index.js";
+import { describeFields, describeRecords } from "./field-comments.mjs";
 import { describeApi } from "./openapi.mjs";
 
 const folder = new URL("../schema/", import.meta.url);
@@ -20,6 +23,16 @@ const entries = {
   http,
 };
 
+/** What HTTP uses unchanged of records and of ACP, under its own name. */
+const { CommandsChanged: _, change: __, rewind: ___, json: ____, ...records } = schemasIn(value);
+const { Annotations, ContentBlock, EmbeddedResourceResource } = content;
+const shapes = { http: { ...records, Annotations, ContentBlock, EmbeddedResourceResource } };
+/** The files whose comments describe the fields. */
+const sources = {
+  events: ["events/index.ts", "events/value.ts"],
+  http: ["http/index.ts", "events/value.ts", "acp/content.ts"],
+};
+
 mkdirSync(folder, { recursive: true });
 const written = Object.fromEntries(Object.entries(entries).map(([name, exports]) => [name, describe(name, exports)]));
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
@@ -29,22 +42,26 @@ for (const [name, schema] of Object.entries({ ...written, openapi: describeApi({
 
 function describe(name, exports) {
   const schemas = {
-    ...Object.fromEntries(Object.entries(exports).filter(([, value]) => value?.kind === "schema")),
+    ...shapes[name],
+    ...schemasIn(exports),
     ...nested(exports.metadata),
     ...nested(exports.sessionStream, "stream."),
     ...nested(exports.manyStream, "many."),
   };
+  const $defs = toJsonSchemaDefs(schemas, {
+    typeMode: "input",
+    errorMode: "ignore",
+    target: "draft-2020-12",
+    overrideSchema,
+  });
+  if (sources[name]) describeFields(sources[name], $defs);
+  if ($defs.SessionRecordSchema) describeRecords($defs.SessionRecordSchema);
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: `@chimera/acp-schema ${name}`,
     ...(exports.agentMethods && { "x-methods": methods(exports, schemas) }),
     ...(exports.routes && { "x-routes": routes(exports.routes, schemas) }),
-    $defs: toJsonSchemaDefs(schemas, {
-      typeMode: "input",
-      errorMode: "ignore",
-      target: "draft-2020-12",
-      overrideSchema,
-    }),
+    $defs,
   };
 }
 
@@ -54,6 +71,10 @@ function overrideSchema({ valibotSchema, jsonSchema }) {
   if (valibotSchema.words)
     return { anyOf: [...valibotSchema.words.map((word) => ({ const: word })), { type: "string" }] };
   return jsonSchema;
+}
+
+function schemasIn(exports) {
+  return Object.fromEntries(Object.entries(exports).filter(([, value]) => value?.kind === "schema"));
 }
 
 function nested(table = {}, prefix = "") {

@@ -16,38 +16,59 @@ export const PROMPT_LENGTH = 200;
 /** `idle`: no turn runs. `waiting`: a turn waits for the answer to a permission request. */
 export type SummaryState = "idle" | "running" | "waiting";
 
+/** What the program keeps of a session beside its log. */
 export interface Summary {
+  /** The version of this form. */
   readonly v: number;
+  /** The id of the session. */
   readonly session_id: string;
+  /** The same id. */
   readonly run_id: string;
+  /** The time of the first record; null if it is not known. */
   readonly started_at: string | null;
-  /** The time when the last turn ended. */
+  /** The time when the last turn ended; null if none has. */
   readonly ended_at: string | null;
+  /** The name of the model. */
   readonly model: string;
   /** The beginning of the first prompt. */
   readonly prompt: string;
+  /** The session's directory. */
   readonly cwd: string;
+  /** Further directories of the session. */
   readonly directories: readonly string[];
   /** The program that made the session: otter or ferret. */
   readonly agent: string;
+  /** How many requests went to the model. */
   readonly steps: number;
+  /** How many tools were called. */
   readonly tool_calls_total: number;
   /** How many turns it has; 0 for a session without a prompt. */
   readonly turns: number;
+  /** Whether the last turn ended successfully. */
   readonly success: boolean;
+  /** The cost so far in dollars. */
   readonly cost_usd: number;
+  /** All tokens so far, in and out. */
   readonly total_tokens: number;
+  /** The tokens that went to the model. */
   readonly input_tokens: number;
+  /** The tokens that the model answered with. */
   readonly output_tokens: number;
+  /** The tokens that the provider had in its cache. */
   readonly cache_tokens: number;
+  /** Why the last turn failed; null if it did not. */
   readonly error: string | null;
+  /** The title; null without one. */
   readonly title: string | null;
+  /** Whether a turn runs, or waits for the answer to a permission request. */
   readonly state: SummaryState;
   /** The person who made the session; absent for the program's own user. */
   readonly owner?: string;
   /** Whether other people may read the session. */
   readonly shared?: boolean;
+  /** The id of the session that this one is a copy of; absent for any other. */
   readonly parent_id?: string;
+  /** The time when the copy was made. */
   readonly forked_at?: string;
   /** The settings that the session was made with, as far as they differ from those of its program. */
   readonly bounds?: SummaryBounds;
@@ -59,18 +80,24 @@ export interface Summary {
   readonly request?: string;
   /** Whether its owner tore it down. It is kept as a record and takes no more prompts. */
   readonly closed?: boolean;
-  /** Present for sessions that other programs made. */
+  /** The permission mode; present for sessions that other programs made. */
   readonly permission_mode?: string;
+  /** The sandbox; present for sessions that other programs made. */
   readonly sandbox?: string;
+  /** The approval preset; present for sessions that other programs made. */
   readonly approval?: string;
 }
 
 export interface SummaryBounds extends Partial<Flags> {
   /** The agent definition, such as build or plan. */
   readonly agent?: string;
+  /** The most requests to the model in a turn; null for no limit. */
   readonly maxSteps?: number | null;
+  /** The most that the session may cost, in dollars; null for no limit. */
   readonly maxCostUsd?: number | null;
+  /** The names of the tools that the agent may use; null for all of them. */
   readonly allowedTools?: readonly string[] | null;
+  /** Further settings by name. */
   readonly options?: Readonly<Record<string, string | boolean>>;
 }
 

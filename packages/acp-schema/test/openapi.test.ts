@@ -38,7 +38,8 @@ test("every operation shows an example of each parameter, of its body and of its
     const bodies = [["body", requestBody] as const, ...answers].flatMap(([name, body]) =>
       Object.entries<Loose>(body?.content ?? {}).map(([type, media]) => ({ name: `${name} ${type}`, ...media })),
     );
-    return [...parameters, ...bodies]
+    const resolved = parameters.map((one: Loose) => api.components.parameters[one.$ref?.split("/").at(-1)] ?? one);
+    return [...resolved, ...bodies]
       .filter(({ example }) => example === undefined)
       .map(({ name }) => `${route}: ${name}`);
   });
@@ -70,12 +71,49 @@ test("every reference resolves, every schema is used, and every example is valid
   expect(checked).toBe(parts.length);
 });
 
+test("every field of the schemas is described, those of answers have the warnings, and every failure has its codes", () => {
+  const { schemas } = api.components;
+  expect(schemas.SessionRow.properties.created_at.description).toBe(
+    "The time when the session was made, in seconds since 1970.",
+  );
+  expect(schemas.ShareReply.oneOf[0].properties.format.description).toBe("The form of the transcript.");
+  expect(schemas.HealthReply.properties.warnings.type).toBe("array");
+  expect(schemas.SessionDetail.properties.events.items).toEqual({ $ref: "#/components/schemas/RecordOrLoss" });
+  const codes = (path: string, method: string) =>
+    Object.values<Loose>(api.paths[path][method].responses).flatMap((answer) => answer["x-codes"] ?? []);
+  expect(codes("/page/tokens", "post")).toEqual(
+    expect.arrayContaining(["unauthorized", "invalid_body", "json_required"]),
+  );
+  expect(codes("/sessions/{id}/turns", "post")).toEqual(
+    expect.arrayContaining(["budget_spent", "limit_reached", "read_only", "key_reused", "expected_json_object"]),
+  );
+  expect(Object.keys(api.paths["/runs"].post.responses["200"].content)).toEqual([
+    "application/json",
+    "text/event-stream",
+  ]);
+  // Each code is one that some operation names, but for those of requests that reach no route.
+  const named = new Set(
+    operations.flatMap(({ route }) => codes(route.split(" ")[1] ?? "", route.split(" ")[0]!.toLowerCase())),
+  );
+  const rest = schemas.ErrorReply.properties.error.enum.filter((code: string) => !named.has(code));
+  expect(rest).toEqual(["bad_request", "method_not_allowed", "request_timeout", "headers_too_large", "shutting_down"]);
+});
+
 test("the events of GET /events are described correctly", () => {
   const { events } = api.paths["/events"].get["x-sse"];
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema(api, "api");
   const isValid = (name: string, data: object) => ajv.validate({ $ref: `api${events[name].$ref}` }, data);
-  expect(isValid("record", { session_id: "otter-1", record: { seq: 1, type: "text_delta" } })).toBe(true);
+  const record = { seq: 1, id: "evt-7c8a4f1e", type: "text_delta", turn: 0, ts: "2026-04-25T12:03:00.000Z" };
+  const loss = {
+    type: "notice",
+    turn: null,
+    metadata: { level: "error", text: "lost" },
+    missing: { first: 2, last: 3 },
+  };
+  expect(isValid("record", { session_id: "otter-1", record: { ...record, metadata: { text: "hi" } } })).toBe(true);
+  expect(isValid("record", { session_id: "otter-1", record: loss })).toBe(true);
+  expect(isValid("record", { session_id: "otter-1", record })).toBe(false);
   expect(isValid("row", { session_id: "otter-1", row: null })).toBe(true);
   expect(isValid("row", { row: null })).toBe(false);
 });

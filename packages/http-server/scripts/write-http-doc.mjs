@@ -3,12 +3,18 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { ERRORS } from "../../acp-schema/dist/http/errors.js";
 import { routes } from "../../acp-schema/dist/http/routes.js";
-import { operations } from "../../acp-schema/scripts/http-operations.mjs";
-import { anchor, fieldTable, typeText } from "../../acp-schema/scripts/type-text.mjs";
+import { impliedCodes, loaded, operations } from "../../acp-schema/scripts/http-operations.mjs";
+import { anchor, fieldTable, shapeText, typeText } from "../../acp-schema/scripts/type-text.mjs";
 import { LIMITS } from "../dist/index.js";
 
 const page = fileURLToPath(new URL("../../../docs/http.md", import.meta.url));
-const schema = JSON.parse(readFileSync(new URL("../../acp-schema/schema/http.json", import.meta.url), "utf8"));
+const read = (name) =>
+  JSON.parse(readFileSync(new URL(`../../acp-schema/schema/${name}.json`, import.meta.url), "utf8"));
+const { "x-routes": rows, $defs } = read("http");
+const { paths, components } = read("openapi");
+const schemas = { ...$defs, ...components.schemas };
+/** Codes that most routes may answer with, so that they are listed once. */
+const usual = new Set(impliedCodes({ route: "POST /", tier: "session", query: {}, body: {} }));
 
 const groups = [
   [
@@ -20,15 +26,9 @@ const groups = [
   ["Sessions, the older shapes", (path) => /^\/(session|tool)(\/|$)/.test(path)],
   ["ACP", (path) => path === "/acp"],
   ["Custom commands", (path) => /^\/commands/.test(path)],
-  ["Past runs", (path) => /^\/runs(\/cost)?$/.test(path)],
-  ["The run API", (path) => /^\/(runs\/\{run_id\}|agents)/.test(path)],
+  ["Past runs", (path, method) => /^\/runs(\/cost)?$/.test(path) && method === "GET"],
+  ["The run API", (path) => /^\/(runs|agents)/.test(path)],
 ];
-
-for (const { route } of schema["x-routes"])
-  if (!groups.some(([, belongs]) => belongs(route.split(" ")[1])))
-    throw new Error(
-      `${route} is in no section: add its path to \`groups\` of packages/http-server/scripts/write-http-doc.mjs`,
-    );
 
 const tiers = {
   open: "anybody",
@@ -92,33 +92,64 @@ ${LIMITS.refusalBurst} refusals an address is refused ${LIMITS.refusalsPerSecond
 `;
 }
 
-function section([title, belongs]) {
-  const rows = schema["x-routes"].filter(({ route }) => {
-    const path = route.split(" ")[1];
-    return belongs(path) && (title === "Past runs" ? route.startsWith("GET") : true);
-  });
-  if (title === "The run API") rows.push(schema["x-routes"].find(({ route }) => route === "POST /runs"));
-  return `## ${title}\n\n${rows.map(describe).join("\n")}`;
+function section(group) {
+  const own = rows.filter(({ route }) => groupOf(route) === group);
+  return `## ${group[0]}\n\n${own.map(describe).join("\n")}`;
 }
 
-function describe({ route, status, query, body, reply, stream }) {
+/** The first group that a route belongs to. */
+function groupOf(route) {
+  const [method, path] = route.split(" ");
+  const group = groups.find(([, belongs]) => belongs(path, method));
+  if (!group) {
+    const script = "packages/http-server/scripts/write-http-doc.mjs";
+    throw new Error(`${route} is in no section: add its path to \`groups\` of ${script}`);
+  }
+  return group;
+}
+
+function describe({ route, query, body, stream }) {
+  const [method, path] = route.split(" ");
+  const { responses, "x-sse": sse } = paths[path][method.toLowerCase()];
+  const answers = Object.entries(responses).filter(([, answer]) => !answer["x-codes"] && !answer.$ref);
+  const codes = Object.values(responses).flatMap((answer) => answer["x-codes"] ?? []);
+  const isLoading = loaded.every((code) => codes.includes(code));
+  const own = codes.filter((code) => !usual.has(code) && !(isLoading && loaded.includes(code)));
+  const failures = own.map((code) => `\`${code}\``);
+  if (isLoading) failures.push("those of [loading a session](#errors)");
   const lines = [
     `### \`${route}\`\n`,
     `${operations[route][1]}.\n`,
     `- For: ${tiers[routes[route].tier]}.`,
     ...(query ? [`- Query: ${shapeOf(query)}.`] : []),
     ...(body ? [`- Body: ${shapeOf(body)}.`] : []),
-    `- Answer: ${status}${reply ? ` ${shapeOf(reply)}` : stream ? " and an event stream" : ""}.`,
+    `- Answer: ${answers.map(([status, answer]) => `${status}${contentOf(answer, stream)}`).join("; ")}.`,
+    ...(sse?.events ? [`- Events: ${eventsOf(sse)}.`] : []),
+    ...(failures.length > 0 ? [`- Failures: ${failures.join(", ")}.`] : []),
   ];
   return `${lines.join("\n")}\n`;
 }
 
+function contentOf({ content = {} }) {
+  const kinds = Object.entries(content).map(([type, { schema }]) => {
+    if (type === "text/event-stream") return "an event stream";
+    return schema?.$ref ? shapeOf(schema) : type.startsWith("text/") ? `\`${type}\`` : "";
+  });
+  const shown = kinds.filter(Boolean).join(" or ");
+  return shown.startsWith("an ") ? ` and ${shown}` : shown ? ` ${shown}` : "";
+}
+
+function eventsOf({ data, events }) {
+  const named = Object.entries(events).map(([name, shape]) => `\`${name}\` ${shapeOf(shape)}`);
+  return [...(data ? ["each type of [record](records.md#types)"] : []), ...named].join(", ");
+}
+
 function shapeOf(node) {
-  return typeText(node, schema.$defs, linkTo);
+  return typeText(node, schemas, linkTo);
 }
 
 function linkTo(name) {
-  return anchor(name);
+  return name === "SessionRecordSchema" ? "records.md#a-record" : anchor(name);
 }
 
 /** Every shape that a route names, and what those name in turn. */
@@ -127,21 +158,40 @@ function shapes() {
   const visit = (node) => {
     if (typeof node !== "object" || node === null) return;
     const name = node.$ref?.split("/").at(-1);
-    if (name !== undefined && !named.has(name)) {
+    if (name !== undefined && name !== "SessionRecordSchema" && !named.has(name)) {
       named.add(name);
-      visit(schema.$defs[name]);
+      visit(schemas[name]);
     }
     Object.values(node).forEach(visit);
   };
-  visit(schema["x-routes"]);
+  visit(rows);
+  visit(Object.values(paths).flatMap((methods) => Object.values(methods).map((one) => one["x-sse"]?.events ?? {})));
+  visit(paths["/runs"].post["x-sse"]);
   const sections = [...named].sort().map((name) => {
-    const node = schema.$defs[name];
-    return `### ${name}\n\n${node.properties ? fieldTable(node, schema.$defs, linkTo) : `${shapeOf(node)}.`}\n`;
+    const node = withoutWarnings(schemas[name]);
+    const about = node.description ? `${node.description}\n\n` : "";
+    return `### ${name}\n\n${about}${shapeText(node, schemas, linkTo)}\n`;
   });
   return `## Shapes\n\nA field with \`?\` may be left out.\n\n${sections.join("\n")}`;
 }
 
+function quoted(codes) {
+  return [...codes].map((code) => `\`${code}\``).join(", ");
+}
+
+/** Every answer may have them. */
+function withoutWarnings(node) {
+  const { warnings: _, ...properties } = node.properties ?? {};
+  const options = node.oneOf ?? node.anyOf;
+  return {
+    ...node,
+    ...(node.properties && { properties }),
+    ...(options && { [node.oneOf ? "oneOf" : "anyOf"]: options.map(withoutWarnings) }),
+  };
+}
+
 function rest() {
+  const { enum: _, ...code } = schemas.ErrorReply.properties.error;
   return `## Event streams
 
 A record is \`id\`, \`event\` and one line of \`data\`. \`id\` counts from 1 without gaps, per session, and is the same in both
@@ -162,7 +212,7 @@ that waits for a record which is lost ends as if it had come.
   last record of a batch, names the number of every session (\`a:17,b:44\`), and as \`Last-Event-ID\` resumes them all: pass over a record that you have. With \`list=true\` also
   \`event: row\` with \`{session_id, row}\` for each change of the list: \`row\` is one of \`GET /sessions\`, null when the session is gone. Changes that another process makes come within some ${LIMITS.listLookMs / 1000} s, those of a slow peer once, as the row is then.
 - \`?until=turn\` ends a session's stream after the last record of a turn, \`?until=never\` keeps it open when nothing runs, \`?until=end\` is the default of \`/sessions/{id}/events\`.
-- \`POST /runs\` with \`mode: "stream"\`: lines of \`data\` only, each a run event.
+- \`POST /runs\` with \`mode: "stream"\`: lines of \`data\` only, each a [RunEvent](#runevent).
 
 ## ACP
 
@@ -179,7 +229,10 @@ both headers for a session, without \`Acp-Session-Id\` for the rest. Or all of i
 
 ## Errors
 
-\`{error, message?, detail?, request_id}\`: a code, words, and an id to find the rest by in the server's log.
+${fieldTable({ ...schemas.ErrorReply, properties: { ...schemas.ErrorReply.properties, error: code } }, schemas, linkTo)}
+
+The routes list their own codes. Every route may also answer with these, as far as it takes a token, has a query or has a body: ${quoted(usual)}.
+What loads a session may also answer with ${quoted(loaded)}.
 
 | status | codes |
 |---|---|

@@ -3,8 +3,11 @@ import type { Decision, PermissionChoice } from "./value.js";
 
 /** The flags that say what an agent may do without asking. */
 export interface Flags {
+  /** Whether changes of files need no permission. */
   readonly autoApproveWrites: boolean;
+  /** Whether commands need no permission. */
   readonly autoApproveExecute: boolean;
+  /** Whether the agent can only read. */
   readonly readOnly: boolean;
 }
 

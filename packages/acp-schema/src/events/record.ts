@@ -18,12 +18,19 @@ export type RecordOf<T extends RecordType> = Extract<SessionRecord, { type: T }>
 // @__NO_SIDE_EFFECTS__
 export function recordEntries<T extends RecordType>(type: T) {
   return {
+    /** The number of the record, counted from 1 without gaps; also the id of its event in a stream. */
     seq: ordinal,
+    /** `evt-` and a checksum of the record. */
     id: v.pipe(v.string(), v.regex(/^evt-[0-9a-f]{8}$/)),
+    /** The type of the record; readers ignore unknown types. */
     type: v.literal(type),
+    /** The number of its turn, counted from 0; null outside a turn. */
     turn: v.nullable(count),
+    /** The client that caused it; absent if that was the session's own client. */
     origin: v.optional(v.string()),
+    /** The fields of the type. */
     metadata: metadata[type],
+    /** The time when it was written; never earlier than that of the record before. */
     ts: v.pipe(v.string(), v.isoTimestamp()),
   };
 }

@@ -70,7 +70,15 @@ export const ERRORS = {
   431: ["headers_too_large"],
   500: ["internal_error", "command_invoke_failed", "runs_list_failed", "runs_cost_failed", "write_failed"],
   502: ["upstream_failed", "outcome_unknown"],
-  503: ["session_closed", "starting", "draining", "shutting_down", "storage_failed", "too_many_streams", "too_many_connections"],
+  503: [
+    "session_closed",
+    "starting",
+    "draining",
+    "shutting_down",
+    "storage_failed",
+    "too_many_streams",
+    "too_many_connections",
+  ],
   507: ["storage_full", "storage_read_only"],
 } as const;
 

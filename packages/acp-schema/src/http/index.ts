@@ -49,6 +49,23 @@ export {
   ListSessionsQuery,
   ListSessionsReply,
   LiveSessionsReply,
+  Loss,
+  RecordOrLoss,
+  RotateTokenReply,
+  SessionDetail,
+  SessionRow,
+  SessionSnapshot,
+  SessionSummary,
+  ShareBody,
+  ShareReply,
+  TitleBody,
+  TitleReply,
+  TranscriptFormat,
+  TranscriptQuery,
+} from "./session.js";
+export { Content, ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
+export { AcpMessage, EndData, ManyQuery, manyStream, StreamQuery, sessionStream } from "./stream.js";
+export {
   MessageBody,
   MessageReply,
   PermissionBody,
@@ -59,23 +76,11 @@ export {
   QuestionsReply,
   RewindBody,
   RewindReply,
-  RotateTokenReply,
-  SessionDetail,
-  SessionRow,
-  SessionSnapshot,
-  ShareBody,
-  ShareReply,
   Snapshot,
   SnapshotDiffReply,
   SnapshotsReply,
-  TitleBody,
-  TitleReply,
   ToolApproveBody,
   ToolApproveReply,
-  TranscriptFormat,
-  TranscriptQuery,
   TurnBody,
   TurnReply,
-} from "./session.js";
-export { Content, ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
-export { AcpMessage, EndData, Loss, ManyQuery, manyStream, StreamQuery, sessionStream } from "./stream.js";
+} from "./turn.js";

@@ -9,6 +9,7 @@ import { AliveReply, EnginesReply, HealthReply, InfoReply, ProvidersReply, Ready
 import * as session from "./session.js";
 import { ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
 import { AcpMessage, ManyQuery, StreamQuery } from "./stream.js";
+import * as turn from "./turn.js";
 
 /**
  * Who may call a route. open: anyone. person: the master token, a named person, or a page that signed in. session: these, or the token of
@@ -78,28 +79,28 @@ export const routes = {
     query: inspect.ChangesQuery,
     reply: inspect.ChangesReply,
   },
-  "POST /sessions/{id}/turns": { tier: "session", status: 202, body: session.TurnBody, reply: session.TurnReply },
+  "POST /sessions/{id}/turns": { tier: "session", status: 202, body: turn.TurnBody, reply: turn.TurnReply },
   "POST /sessions/{id}/cancel": { tier: "session", status: 204 },
   "GET /sessions/{id}/events": { tier: "session", status: 200, query: StreamQuery, stream: true },
-  "GET /sessions/{id}/permissions": { tier: "session", status: 200, reply: session.PermissionsReply },
+  "GET /sessions/{id}/permissions": { tier: "session", status: 200, reply: turn.PermissionsReply },
   "POST /sessions/{id}/permissions/{pid}": {
     tier: "session",
     status: 200,
-    body: session.PermissionBody,
-    reply: session.PermissionReply,
+    body: turn.PermissionBody,
+    reply: turn.PermissionReply,
   },
-  "GET /sessions/{id}/questions": { tier: "session", status: 200, reply: session.QuestionsReply },
+  "GET /sessions/{id}/questions": { tier: "session", status: 200, reply: turn.QuestionsReply },
   "POST /sessions/{id}/questions/{qid}": {
     tier: "session",
     status: 200,
-    body: session.QuestionBody,
-    reply: session.QuestionReply,
+    body: turn.QuestionBody,
+    reply: turn.QuestionReply,
   },
-  "POST /sessions/{id}/undo": { tier: "session", status: 200, body: session.RewindBody, reply: session.RewindReply },
-  "POST /sessions/{id}/redo": { tier: "session", status: 200, body: session.RewindBody, reply: session.RewindReply },
+  "POST /sessions/{id}/undo": { tier: "session", status: 200, body: turn.RewindBody, reply: turn.RewindReply },
+  "POST /sessions/{id}/redo": { tier: "session", status: 200, body: turn.RewindBody, reply: turn.RewindReply },
   "POST /sessions/{id}/title": { tier: "session", status: 200, body: session.TitleBody, reply: session.TitleReply },
-  "GET /sessions/{id}/snapshots": { tier: "session", status: 200, reply: session.SnapshotsReply },
-  "GET /sessions/{id}/snapshots/{snap}/diff": { tier: "session", status: 200, reply: session.SnapshotDiffReply },
+  "GET /sessions/{id}/snapshots": { tier: "session", status: 200, reply: turn.SnapshotsReply },
+  "GET /sessions/{id}/snapshots/{snap}/diff": { tier: "session", status: 200, reply: turn.SnapshotDiffReply },
   "GET /sessions/{id}/transcript": { tier: "session", status: 200, query: session.TranscriptQuery },
   "POST /sessions/{id}/share": { tier: "admin", status: 200, body: session.ShareBody, reply: session.ShareReply },
   "POST /sessions/{id}/fork": { tier: "admin", status: 201, body: session.ForkBody, reply: session.ForkReply },
@@ -112,13 +113,13 @@ export const routes = {
   "POST /session/{id}/message": {
     tier: "session",
     status: 202,
-    body: session.MessageBody,
-    reply: session.MessageReply,
+    body: turn.MessageBody,
+    reply: turn.MessageReply,
   },
   "POST /session/{id}/cancel": { tier: "session", status: 204 },
   "GET /session/{id}/events": { tier: "session", status: 200, query: StreamQuery, stream: true },
   "POST /session/{id}/rotate-token": { tier: "admin", status: 200, reply: session.RotateTokenReply },
-  "POST /tool/approve": { tier: "person", status: 200, body: session.ToolApproveBody, reply: session.ToolApproveReply },
+  "POST /tool/approve": { tier: "person", status: 200, body: turn.ToolApproveBody, reply: turn.ToolApproveReply },
 
   "GET /commands": { tier: "person", status: 200, reply: CommandsReply },
   "POST /commands/{name}/invoke": { tier: "person", status: 202, body: InvokeCommandBody, reply: InvokeCommandReply },
