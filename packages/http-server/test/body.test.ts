@@ -1,8 +1,10 @@
+import { connect } from "node:net";
+import { text as readText } from "node:stream/consumers";
 import { StoreError } from "@chimera/event-store";
 import { SnapshotError } from "@chimera/snapshot-store";
 import { expect, test } from "vitest";
 import { LIMITS } from "../src/index.js";
-import { eventually, MASTER, newSession, runTurn, sendRaw, serve } from "./fixture.js";
+import { eventually, MASTER, newSession, runTurn, type Served, sendRaw, serve } from "./fixture.js";
 import { expectError } from "./shape.js";
 
 const HEAD = `POST /session HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\nContent-Type: application/json\r\n`;
@@ -190,5 +192,104 @@ test("a peer that leaves in the middle of its body is not a failure of the serve
   }
   await eventually(async () => (await served.connections()) === 0);
   await served.call("GET", "/health");
+  expect(served.logged).toEqual([]);
+});
+
+/** Gives a session a title over the bare wire. */
+async function titling(served: Served) {
+  const { id } = await newSession(served);
+  const head = (bytes: number, more = "") =>
+    `${HEAD.replace("/session", `/sessions/${id}/title`)}${more}Content-Length: ${bytes}\r\n\r\n`;
+  const body = (title: string) => JSON.stringify({ title });
+  return {
+    head,
+    body,
+    request: (title: string, more = "") => head(Buffer.byteLength(body(title)), more) + body(title),
+  };
+}
+
+/** Writes pieces, each in a segment of its own, and reads until the server closes. */
+async function inPieces(port: number, ...pieces: readonly (string | Buffer)[]): Promise<string> {
+  const socket = connect(port, "127.0.0.1").setNoDelay();
+  const answers = readText(socket);
+  for (const piece of pieces) {
+    socket.write(piece);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+  return answers;
+}
+
+const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+const titles = (text: string) => [...text.matchAll(/"title":"(.*?)"/g)].map(([, title]) => title);
+const CLOSE = "Connection: close\r\n";
+
+test("a body is the same in one piece with its headers, cut anywhere, and byte by byte", async () => {
+  const served = await serve();
+  const { request } = await titling(served);
+  const whole = Buffer.from(request("für dich", CLOSE));
+  const start = whole.indexOf("\r\n\r\n") + 4;
+  const cuts = [start - 2, start, start + 1, whole.indexOf("ü") + 1, whole.length - 1];
+  const ways = [[whole], ...cuts.map((at) => [whole.subarray(0, at), whole.subarray(at)])];
+  ways.push([whole.subarray(0, start), ...[...whole.subarray(start)].map((byte) => Buffer.of(byte))]);
+  for (const pieces of ways) {
+    const text = await inPieces(served.port, ...pieces);
+    expect([statuses(text), titles(text)]).toEqual([[200], ["für dich"]]);
+  }
+});
+
+test("each of many requests that come at once has its own body, also where a segment ends inside one", async () => {
+  const served = await serve();
+  const { head } = await titling(served);
+  const names = Array.from({ length: 30 }, (_, at) => `name-${"a".repeat(at)}${at}`);
+  const request = (name: string, at: number) => {
+    const body = JSON.stringify({ title: "ä".repeat(at), [name]: 1 });
+    return head(Buffer.byteLength(body), at === 29 ? CLOSE : "") + body;
+  };
+  const all = Buffer.from(names.map(request).join(""));
+  for (const at of [all.length, 700, 1111, all.length - 3]) {
+    const text = await inPieces(served.port, all.subarray(0, at), all.subarray(at));
+    expect(statuses(text)).toEqual(names.map(() => 200));
+    expect([...text.matchAll(/name-a*\d+/g)].map(String).filter((name, n, all) => name !== all[n - 1])).toEqual(names);
+  }
+});
+
+test("what comes after the length that was named is the next request, and what is missing is waited for", async () => {
+  const served = await serve();
+  const { head, body, request } = await titling(served);
+  const short = await inPieces(served.port, head(body("a").length), body("a"), request("b", CLOSE));
+  expect([statuses(short), titles(short)]).toEqual([
+    [200, 200],
+    ["a", "b"],
+  ]);
+  for (const less of [0, 1]) {
+    const cut = await inPieces(served.port, `${head(body("a").length - less)}${body("a")}more\r\n\r\n`);
+    expect(statuses(cut).at(-1)).toBe(400);
+  }
+  const long = await inPieces(served.port, `${head(body("b").length + 2, CLOSE)}${body("b")}`, " ", " ");
+  expect([statuses(long), titles(long)]).toEqual([[200], ["b"]]);
+  const two = request("c").replace("Content-Length", "Content-Length: 1\r\nContent-Length");
+  expect(statuses(await inPieces(served.port, two))).toEqual([400]);
+});
+
+test("a client that waits for leave to send its body gets it, once", async () => {
+  const served = await serve();
+  const { head, body, request } = await titling(served);
+  const expecting = `Expect: 100-continue\r\n${CLOSE}`;
+  const waited = await inPieces(served.port, head(body("a").length, expecting), body("a"));
+  expect([statuses(waited), titles(waited)]).toEqual([[100, 200], ["a"]]);
+  const hurried = await inPieces(served.port, request("b", expecting));
+  expect([statuses(hurried).at(-1), titles(hurried)]).toEqual([200, ["b"]]);
+});
+
+test("a client that ends its half with its request counts as one that has gone, and leaves nothing open", async () => {
+  const served = await serve();
+  const { request } = await titling(served);
+  for (const part of [request("a"), request("a").slice(0, -3)]) {
+    const socket = connect(served.port, "127.0.0.1");
+    socket.end(part);
+    expect(statuses(await readText(socket))).not.toContain(500);
+  }
+  await eventually(async () => (await served.connections()) <= 1);
+  expect((await served.call("GET", "/health")).status).toBe(200);
   expect(served.logged).toEqual([]);
 });
