@@ -70,7 +70,7 @@ export function createEngineSession(deps: EngineSessionDeps) {
     const seen = [...turn.seen, turn.number];
     const remembered = context.session.remember(writeMemory(owned, seen, session.program.pid));
     remembered.catch(() => {});
-    hearing.emit(session, await setChosen(session, turn, engine));
+    await setChosen(session, turn, engine, hearing.emit);
     const ran = await watching;
     await remembered;
     session.mapper.beginTurn();
@@ -110,17 +110,18 @@ export function createEngineSession(deps: EngineSessionDeps) {
 
 // --- internal ---
 
-/** Sets the engine's options that the person has chosen in our session. Returns the events of the changes, and of what it refused. */
-async function setChosen(session: OpenSession, { settings }: Turn, engine: string): Promise<AgentEvent[]> {
-  const events: AgentEvent[] = [];
+/** Sets the engine's options that the person has chosen in our session. */
+async function setChosen(session: OpenSession, { settings }: Turn, engine: string, emit: Emit): Promise<void> {
   for (const [id, value] of Object.entries(settings.options)) {
     if (!id.startsWith(ENGINE_OPTION)) continue;
     const own = id.slice(ENGINE_OPTION.length);
     const refused = (error: Error) => [notice(`${engine} did not accept ${own} = ${value}: ${error.message}`)];
-    events.push(...(await setOption(session, own, value).catch(refused)));
+    // Emits each change at once, because the engine may report a later one while the next request is under way.
+    emit(session, await setOption(session, own, value).catch(refused));
   }
-  return events;
 }
+
+type Emit = ReturnType<typeof createHearing>["emit"];
 
 function notice(text: string): AgentEvent {
   return { type: "notice", metadata: { level: "warning", text } };

@@ -300,7 +300,9 @@ const METHODS = {
   },
   "session/set_config_option": ({ sessionId, configId, value }) => {
     sessions.get(sessionId).said.push(`${configId}=${value}`);
-    return { configOptions: OPTIONS().map((one) => ({ ...one, currentValue: value })) };
+    const configOptions = OPTIONS().map((one) => ({ ...one, currentValue: value }));
+    update(sessionId, { sessionUpdate: "config_option_update", configOptions });
+    return { configOptions };
   },
   "session/prompt": async ({ sessionId, prompt }) => {
     const session = sessions.get(sessionId);

@@ -290,6 +290,8 @@ test("an option of the agent's own is set at once, and again after a restart", a
   const again = await second.sessions.load(session.id);
   await again.set({ option: "engine:thinking", value: "high" });
   expect(said(await turn(again, second.sessions, "recall"))).toBe("say hello|mode=plan|recall|mode=plan|thinking=high");
+  // The agent reports the second option before it answers.
+  expect(again.conversation.facts.engineOptions.map(({ value }) => value)).toEqual(["plan", "high"]);
 });
 
 test("the agent gets only the environment that was configured", async () => {
