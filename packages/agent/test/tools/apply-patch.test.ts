@@ -73,6 +73,14 @@ describe("apply_patch", () => {
     ["and what follows those numbers", "f:\na\nb\n", ["@@ -2,2 +2,2 @@ g:", " a", "-b", "+c"], "f:\na\nc\n"],
     ["an anchor that the hunk repeats", "f\nx\ng\nx\n", ["@@ g", " g", "-x", "+y"], "f\nx\ng\ny\n"],
     ["an anchor that is the start of one line", "f():\nx\ng():\nx\n", ["@@ g", "-x", "+y"], "f():\nx\ng():\ny\n"],
+    ["the start of a line, up to a bracket", "f(a):\nx\ng(a):\nx\n", ["@@ g(", "-x", "+y"], "f(a):\nx\ng(a):\ny\n"],
+    [
+      "marks of a patch in its context",
+      "x\n*** Begin Patch\nw\n*** End Patch\nv\n",
+      ["@@", "-x", "+X", " *** Begin Patch", " w", " *** End Patch", "-v", "+V"],
+      "X\n*** Begin Patch\nw\n*** End Patch\nV\n",
+    ],
+    ["an anchor with nothing after it", "x\nz\nq\n", ["@@", "-x", "+y", "@@ z"], "y\nz\nq\n"],
     ["nothing but indentation", "a()\nb()\n", ["@@", "-a()", "+  a()", " b()"], "  a()\nb()\n"],
     ["no newline at the end", "a\nb", ["@@", "-b", "\\ No newline at end of file", "+c"], "a\nc"],
   ])("finds a hunk: %s", async (_, before, hunk, after) => {
@@ -88,6 +96,11 @@ describe("apply_patch", () => {
     ["a line that is only a part", ["*** Update File: f.txt", "@@", "-long", "+z"], /do not occur/],
     ["an anchor that is not there", ["*** Update File: f.txt", "@@ nowhere", "-x", "+z"], /@@ nowhere does not occur/],
     ["the start of two lines as an anchor", ["*** Update File: f.txt", "@@ lon", "-x", "+z"], /@@ lon does not occur/],
+    [
+      "the start of a word as an anchor",
+      ["*** Update File: f.txt", "@@ longes", "-x", "+z"],
+      /@@ longes does not occur/,
+    ],
     ["half of a character", ["*** Update File: f.txt", "@@", " y", "-x", "+\ud83d"], /half of a character/],
     ["a file that exists", ["*** Add File: f.txt", "+x"], /exists/],
     ["a file that is missing", ["*** Update File: none.txt", "@@", "-x", "+z"], /No such file/],
@@ -114,10 +127,30 @@ describe("apply_patch", () => {
     expect(await readFile(path, "utf8")).toBe("a\nc\n");
   });
 
+  test("without marks around it, a mark in its context cuts nothing off", async () => {
+    const { run, file } = await bench();
+    const path = await file("f.txt", "x\n*** Begin Patch\nw\n");
+    const other = await file("g.txt", "1\n");
+    const lines = [
+      "*** Update File: f.txt",
+      "@@",
+      "-x",
+      "+y",
+      " *** Begin Patch",
+      "*** Update File: g.txt",
+      "@@",
+      "-1",
+      "+2",
+    ];
+    expect(await run(applyPatchTool, { input: lines.join("\n") })).toMatchObject({ success: true });
+    expect([await readFile(path, "utf8"), await readFile(other, "utf8")]).toEqual(["y\n*** Begin Patch\nw\n", "2\n"]);
+  });
+
   test.each([
     ["", /empty/],
     ["hello", /Line 1 .*cannot be read/],
     ["*** Update File: a", /changes nothing/],
+    ["*** Update File: a\n@@ x", /changes nothing/],
   ])("refuses an invalid patch before the person is asked: %j", async (input, message) => {
     const { workspace } = await bench();
     expect(() => applyPatchTool.describe({ input }, workspace)).toThrow(message);

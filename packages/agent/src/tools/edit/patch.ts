@@ -32,13 +32,13 @@ export function parsePatch(patch: string): FilePatch[] {
     const file = files.at(-1);
     const [, kind, path = ""] = head ?? [];
     if (kind) files.push({ kind: kind.toLowerCase() as FilePatch["kind"], path, to: null, lines: [], hunks: [] });
-    else if (MARKS.has(line.trim()) || (!file && line.trim() === "")) continue;
+    else if (MARKS.has(line.trimEnd()) || (!file && line.trim() === "")) continue;
     else if (!file || !takeLine(file, line)) throw unreadable(offset + at + 1, line);
   }
   if (files.length === 0)
     throw new AgentError("bad_pattern", "The patch is empty: it needs *** Update File: path, or another header.");
   return files.map(({ kind, path, to, lines, hunks }) => {
-    const meant = hunks.map(trimmed).filter(({ old, now, anchors }) => old.length + now.length + anchors.length > 0);
+    const meant = hunks.map(trimmed).filter(({ old, now }) => old.length + now.length > 0);
     if (kind === "update" && to === null && meant.length === 0)
       throw new AgentError("bad_pattern", `The patch changes nothing in ${path}.`);
     return { kind, path, to, text: lines.map((line) => `${line}\n`).join(""), hunks: meant };
@@ -85,13 +85,16 @@ interface OpenPatch {
   readonly hunks: { anchors: string[]; old: string[]; now: string[]; atEnd: boolean }[];
 }
 
-/** The lines between the marks, without what some models write around them: a command with a here-document, or a fence. */
+/**
+ * The lines between the marks, without what some models write around them: a command with a here-document, or a fence. A mark after a
+ * blank is a line of a hunk.
+ */
 function unwrapped(lines: readonly string[]): { lines: readonly string[]; offset: number } {
   const offset = Math.max(
-    lines.findIndex((line) => line.trim() === BEGIN),
+    lines.findIndex((line) => line.trimEnd() === BEGIN),
     0,
   );
-  const end = lines.findLastIndex((line) => line.trim() === FINISH);
+  const end = lines.findLastIndex((line) => line.trimEnd() === FINISH);
   return { lines: lines.slice(offset, end > offset ? end : undefined), offset };
 }
 
@@ -144,20 +147,22 @@ function unreadable(number: number, line: string): AgentError {
   );
 }
 
-/** The first line that equals the anchor, or else the only one that begins with it. */
+/** The first line that equals the anchor, or else the only one that begins with it and does not go on within a word. */
 function lineOfAnchor(text: string, anchor: string, from: number, name: string): { start: number; end: number } {
   const begun: { start: number; end: number }[] = [];
   for (let start = from; start < text.length; ) {
     const end = text.indexOf("\n", start) + 1 || text.length;
     const line = text.slice(start, end).trim();
     if (line === anchor) return { start, end };
-    if (line.startsWith(anchor)) begun.push({ start, end });
+    if (line.startsWith(anchor) && !INSIDE_WORD.test(line.slice(anchor.length - 1))) begun.push({ start, end });
     start = end;
   }
   const [only, ...more] = begun;
   if (only && more.length === 0) return only;
   throw refusal(`The line of @@ ${anchor} does not occur in ${name}${from === 0 ? "" : " after the hunk before"}.`);
 }
+
+const INSIDE_WORD = /^[\p{L}\p{N}_]{2}/u;
 
 /** The change of a hunk. Looks for its lines after each of `starts` in turn. */
 async function spliceOf(
