@@ -125,7 +125,8 @@ async function* readReply(
       return;
     }
     const before = reply.count;
-    for (const event of eventsIn(data)) if (typeof event === "object" && event !== null) exchange.read(event, reply);
+    const event = parsed(data);
+    if (typeof event === "object" && event !== null) exchange.read(event, reply);
     if (shortcut.hopeful) shortcut.learn(data, reply.onlySince(before));
   };
   const row = FRAMINGS[framing];
@@ -150,13 +151,10 @@ async function* readReply(
   yield reply.takeLast();
 }
 
-/** The value of an event; several if a server put no empty line between them. */
-function eventsIn(data: string): unknown[] {
+function parsed(data: string): unknown {
   try {
-    return [JSON.parse(data)];
+    return JSON.parse(data);
   } catch (cause) {
-    const values = data.includes("\n") ? data.split("\n").map(parseJson) : [undefined];
-    if (!values.includes(undefined)) return values;
     throw badReply(`the model sent an event that is not JSON: ${startOf(data, 200)}`, cause);
   }
 }
@@ -277,7 +275,10 @@ function openEvents(onData: (data: string) => void): Parser {
   const { feed } = createParser({
     maxBufferSize: LONGEST_EVENT,
     onEvent: ({ data }) => {
-      if (!isEnding || data.trim() === END_MARK || parseJson(data) !== undefined) onData(data);
+      // Some servers put no empty line between events, so that several arrive as the lines of one.
+      const isOne = !data.includes("\n") || parseJson(data) !== undefined;
+      for (const each of isOne ? [data] : data.split("\n"))
+        if (!isEnding || each.trim() === END_MARK || parseJson(each) !== undefined) onData(each);
     },
     onError: (cause) => {
       if (cause.type === "max-buffer-size-exceeded") throw badReply(ENDLESS_EVENT, cause);

@@ -31,6 +31,14 @@ const over = (index: number) => ({ type: "content_block_stop", index });
 const used = [{ type: "message_delta", delta: { stop_reason: "tool_use" } }, { type: "message_stop" }];
 const said = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } };
 
+const blocks = (content_block: object, ...deltas: object[]) =>
+  data(
+    { type: "content_block_start", index: 0, content_block },
+    ...deltas.map((delta) => ({ type: "content_block_delta", index: 0, delta })),
+    over(0),
+    { type: "message_stop" },
+  );
+
 const item = (id: string, args: unknown) => ({
   type: "function_call",
   id: `fc_${id}`,
@@ -118,6 +126,14 @@ it.each(TOOL_CALLS)("runs each call once: %s", async (_, wire, stream, paths) =>
   expect(server.requests).toHaveLength(2);
 });
 
+const itemOver = (type: string, id: string, more: object, output_index?: number) => ({
+  type: "response.output_item.done",
+  output_index,
+  item: { type, id, ...more },
+});
+const message = (text: string) => ({ content: [{ type: "output_text", text }] });
+const streamedHi = data(choice({ content: "h" }), choice({ content: "i" }), choice({}, "stop"));
+
 const TEXTS: readonly (readonly [string, WireFormat, string])[] = [
   ["an end mark, but no reason", chat, data(choice({ content: "hi" })) + DONE],
   ["blanks around the end mark", chat, `${data(choice({ content: "hi" }), choice({}, "stop"))}data:  [DONE] \n\n`],
@@ -129,6 +145,57 @@ const TEXTS: readonly (readonly [string, WireFormat, string])[] = [
     chat,
     data(choice({ content: "h" }), choice({ content: "i" })).replace("\n\n", "\n") + stop,
   ],
+  [
+    "an end mark in the lines of the last event",
+    chat,
+    `${data(choice({ content: "h" }), choice({ content: "i" }, "stop")).trimEnd()}\n${DONE}`,
+  ],
+  ["no empty lines at all", chat, (streamedHi + DONE).replaceAll("\n\n", "\n")],
+  ["no empty lines and no end mark", chat, streamedHi.replaceAll("\n\n", "\n")],
+  ["no empty lines, and a last one that was cut off", chat, `${streamedHi.replaceAll("\n\n", "\n")}data: {"cho`],
+  [
+    "a whole message after its deltas",
+    chat,
+    data(choice({ content: "h" }), choice({ content: "i" }), {
+      choices: [{ message: { content: "hi" }, finish_reason: "stop" }],
+    }) + DONE,
+  ],
+  [
+    "reasoning and a message with one id",
+    responses,
+    data(
+      itemOver("reasoning", "x", { summary: [{ type: "summary_text", text: "Hm." }] }),
+      itemOver("message", "x", message("hi")),
+      completed,
+    ),
+  ],
+  [
+    "two messages with one id, and both again at the end",
+    responses,
+    data(itemOver("message", "x", message("h"), 0), itemOver("message", "x", message("i"), 1), {
+      type: "response.completed",
+      response: { output: ["h", "i"].map((text) => ({ type: "message", id: "x", ...message(text) })) },
+    }),
+  ],
+  [
+    "a message without an index, again at the end",
+    responses,
+    data(itemOver("message", "x", message("hi")), {
+      type: "response.completed",
+      response: { output: [{ type: "message", id: "x", ...message("hi") }] },
+    }),
+  ],
+  [
+    "a block that begins with its text",
+    anthropic,
+    blocks({ type: "text", text: "h" }, { type: "text_delta", text: "i" }),
+  ],
+  [
+    "a block whose text is repeated in pieces",
+    anthropic,
+    blocks({ type: "text", text: "hi" }, { type: "text_delta", text: "h" }, { type: "text_delta", text: "i" }),
+  ],
+  ["a block with its text alone", anthropic, blocks({ type: "text", text: "hi" })],
   ["a message in place of a delta", chat, data({ choices: [{ message: { content: "hi" }, finish_reason: "stop" }] })],
   [
     "a list of parts",
@@ -157,6 +224,23 @@ it.each(TEXTS)("reads %s", async (_, wire, stream) => {
   expect(textOf(events)).toBe("hi");
   expect(of(events, "notice")).toEqual([]);
   expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
+});
+
+it("sends thinking back once that came at the start of its block and again in pieces", async () => {
+  const thinking = data(
+    { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "Hm.", signature: "S" } },
+    { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "Hm." } },
+    { type: "content_block_delta", index: 0, delta: { type: "signature_delta", signature: "S" } },
+    over(0),
+    use(1, "a"),
+    over(1),
+    ...used,
+  );
+  const server = await serveWire([{ writes: [thinking] }, { writes: [anthropic.closing] }]);
+  const look = toolNamed("look", async () => ({ success: true, output: "ok" }));
+  await takeTurn({ ...agentOn(anthropic, server.url), tools: [look] });
+  const { messages } = server.requests[1]!.body as { messages: { content: object[] }[] };
+  expect(messages[1]!.content[0]).toEqual({ type: "thinking", thinking: "Hm.", signature: "S" });
 });
 
 it("understands an error that has no field of its own", async () => {

@@ -205,7 +205,7 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
   const details = createDetails();
   let field: ReasoningField | undefined;
   let extra: Json | undefined;
-  let refused = false;
+  let [refused, spoken] = [false, false];
 
   const addCall = (fragment: WireCall, position: number): void => {
     const index = fragment.index ?? position;
@@ -225,6 +225,7 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
   };
 
   const addDelta = (delta: WireDelta, reply: Reply): void => {
+    spoken ||= Boolean(delta.content);
     if (Array.isArray(delta.content)) addParts(delta.content, reply);
     else if (delta.content) reply.text(asText(delta.content));
     if (delta.reasoning_content || delta.reasoning) {
@@ -247,7 +248,9 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
       if (error || object === "error") throw reported(error ?? (chunk as Exclude<WireChunk["error"], undefined>));
       const choice = choices?.[0];
       if (choice) {
-        const delta = choice.delta ?? choice.message;
+        // Some servers repeat the text at the end, as a whole message.
+        const whole = spoken ? { tool_calls: choice.message?.tool_calls ?? null } : choice.message;
+        const delta = choice.delta ?? whole;
         if (delta) addDelta(delta, reply);
         const reason = choice.finish_reason;
         if (reason) reply.stop(refused ? "refusal" : (STOPS.get(reason) ?? oddEnding(reason)));

@@ -155,6 +155,7 @@ interface WireEvent {
   item_id?: unknown;
   arguments?: unknown;
   summary_index?: number;
+  output_index?: number;
   item?: JsonObject;
   response?: {
     usage?: WireUsage | null;
@@ -185,15 +186,15 @@ function createReader(): Pick<Exchange, "read"> {
   const close = (reply: Reply, { response }: WireEvent, stop: ModelStop | null): void => {
     // Some servers send only the whole output at the end.
     const output = items === 0 && Array.isArray(response?.output) ? response.output : [];
-    for (const item of output) if (isJsonObject(item)) endItem(item, reply);
+    for (const [index, item] of output.entries()) if (isJsonObject(item)) endItem(item, index, reply);
     if (response?.usage) reply.usage(usageOf(response.usage));
     reply.stop(refused ? "refusal" : (stop ?? (called ? "calls" : "end")));
     reply.close();
   };
 
-  const endItem = (item: JsonObject, reply: Reply): void => {
+  const endItem = (item: JsonObject, index: unknown, reply: Reply): void => {
     const { type, content, summary } = item;
-    if (pieces.isRepeated(item)) return;
+    if (pieces.isRepeated(item, index)) return;
     items++;
     if (type === "function_call") {
       called = true;
@@ -235,7 +236,7 @@ function createReader(): Pick<Exchange, "read"> {
         streamed = false;
         break;
       case "response.output_item.done":
-        if (isJsonObject(event.item)) endItem(event.item, reply);
+        if (isJsonObject(event.item)) endItem(event.item, event.output_index, reply);
         break;
       case "response.completed":
         close(reply, event, null);
@@ -267,10 +268,10 @@ function createPieces() {
       if (isJsonObject(written)) return JSON.stringify(written);
       return asText(written) || (args.get(id) ?? "");
     },
-    /** Whether the item has ended before. */
-    isRepeated({ id, call_id }: JsonObject): boolean {
-      const key = `${asText(id)} ${asText(call_id)}`;
-      const isKnown = key !== " " && ended.has(key);
+    /** Whether the item has ended before. Some servers give all items of a reply one id, and then its type or index is another. */
+    isRepeated({ type, id, call_id: call }: JsonObject, index: unknown): boolean {
+      const key = JSON.stringify([type, id, call || index]);
+      const isKnown = Boolean(id || call) && ended.has(key);
       ended.add(key);
       return isKnown;
     },

@@ -26,11 +26,14 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
   const open = new Map<number, OpenBlock>();
   let usage: ModelUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
 
-  const close = ({ type, id, name, input, json, signature, data }: OpenBlock, reply: Reply): void => {
-    // Some compatible servers send the input at once, others in pieces, and some both.
+  const close = (block: OpenBlock, reply: Reply): void => {
+    const { type, id, name, input, json, data } = block;
+    // Some compatible servers send the input at once, others in pieces, and some both. The same is true of texts and signatures.
+    if (type === "text") reply.text(block.begun);
+    if (type === "thinking") reply.reasoning(block.begun);
     if (type === "tool_use") reply.call({ id, name, args: json || input });
     else if (type === "text") reply.end("text");
-    else if (type === "thinking") reply.end("reasoning", { type, signature, after });
+    else if (type === "thinking") reply.end("reasoning", { type, signature: block.pieces || block.signature, after });
     else if (type === "redacted_thinking") reply.end("reasoning", { type, data, after });
   };
 
@@ -48,22 +51,21 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
 
   const addDelta = ({ index = 0, delta = {} }: WireEvent, reply: Reply): void => {
     const block = open.get(index);
-    if (delta.type === "text_delta") reply.text(asText(delta.text));
+    if (delta.type === "text_delta") addPiece(block, "text", asText(delta.text), reply);
     else if (!block) return;
     else if (delta.type === "input_json_delta") block.json += asText(delta.partial_json);
-    else if (delta.type === "thinking_delta") reply.reasoning(asText(delta.thinking));
-    else if (delta.type === "signature_delta") block.signature += asText(delta.signature);
+    else if (delta.type === "thinking_delta") addPiece(block, "reasoning", asText(delta.thinking), reply);
+    else if (delta.type === "signature_delta") block.pieces += asText(delta.signature);
   };
   const openBlock = ({ index = 0, content_block: block = {} }: WireEvent, reply: Reply): void => {
     const type = asText(block.type);
     // Compatible servers may stream the calls of a reply side by side. One with the index of another follows it.
     for (const [at, other] of [...open])
       if (at === index || other.type !== "tool_use" || type !== "tool_use") end(at, reply);
-    if (type === "text") reply.text(asText(block.text));
-    if (type === "thinking") reply.reasoning(asText(block.thinking));
+    const begun = type === "text" ? asText(block.text) : type === "thinking" ? asText(block.thinking) : "";
     const input = type === "tool_use" && hasKeys(block.input) ? JSON.stringify(block.input) : "";
     const [id, name, data, signature] = [block.id, block.name, block.data, block.signature].map(asText) as FourTexts;
-    open.set(index, { type, id, name, data, input, json: "", signature });
+    open.set(index, { type, id, name, data, input, json: "", begun, signature, pieces: "" });
   };
   const count = (news: WireUsage | undefined, reply: Reply): void => {
     usage = merge(usage, news);
@@ -99,6 +101,14 @@ function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> 
   };
 
   return { read, finish: closeAll };
+}
+
+/** Adds a piece, after the text with which its block began, unless the piece repeats that. */
+function addPiece(block: OpenBlock | undefined, kind: "text" | "reasoning", piece: string, reply: Reply): void {
+  const { begun = "" } = block ?? {};
+  if (block && piece) block.begun = "";
+  if (piece && !begun.startsWith(piece) && !piece.startsWith(begun)) reply[kind](begun);
+  reply[kind](piece);
 }
 
 const ASKED = "\\b(?:thinking|adaptive|budget_tokens|output_config|effort)\\b";
@@ -169,7 +179,12 @@ interface OpenBlock {
   /** The input with which a call began. */
   readonly input: string;
   json: string;
-  signature: string;
+  /** The text with which it began, until a piece of text follows. */
+  begun: string;
+  /** The signature with which it began. */
+  readonly signature: string;
+  /** The pieces of a signature that followed. */
+  pieces: string;
 }
 
 const STOPS: ReadonlyMap<string, ModelStop> = new Map([
