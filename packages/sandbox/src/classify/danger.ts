@@ -99,7 +99,8 @@ type Judge = (given: Arguments) => string | undefined;
 
 const changesAccess: Judge = ({ recursive, vital }) =>
   recursive && vital ? `changes the access of ${vital}` : undefined;
-const overwritesDisk: Judge = ({ args }) => (args.some((word) => DISK.test(word)) ? "overwrites a disk" : undefined);
+const overwritesDisk = ({ args }: Pick<Arguments, "args">) =>
+  args.some((word) => DISK.test(word)) ? "overwrites a disk" : undefined;
 const formatsDisk: Judge = ({ args }) => (args.some((word) => word.startsWith("/dev/")) ? "formats a disk" : undefined);
 const stopsMachine: Judge = () => "stops the machine";
 const changesRunlevel: Judge = ({ args }) => (["0", "6"].includes(args[0] ?? "") ? "stops the machine" : undefined);
@@ -109,39 +110,26 @@ const erasesDisk: Judge = ({ args }) =>
   args.some((word) => DISK.test(word)) && args.some((word) => ERASES.test(word)) ? "erases a disk" : undefined;
 const ERASES = /^(luksFormat|erase|format|sanitize|--security-erase.*)$/;
 
+const removes: Judge = ({ args, recursive, vital, home = vital }) => {
+  if (args.includes("--no-preserve-root")) return "removes everything";
+  return recursive && home ? `removes ${home}` : undefined;
+};
+const moves: Judge = ({ vital, home = vital }) => (home ? `moves ${home}` : undefined);
+const removesFound: Judge = ({ args, vital, home }) => {
+  const start = vital ?? (args.some((word) => /^-i?(name|path|regex)$/.test(word)) ? undefined : home);
+  const isRemoving = args.some((word) => ["-delete", "rm", "shred"].includes(word));
+  return start && isRemoving ? `removes what is below ${start}` : undefined;
+};
+const removesOthers: Judge = ({ args, vital, home = vital }) =>
+  home && args.some((word) => word.startsWith("--delete")) ? `removes what is below ${home}` : undefined;
+
 const CATASTROPHES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
-  [
-    "rm",
-    ({ args, recursive, vital, home = vital }) => {
-      if (args.includes("--no-preserve-root")) return "removes everything";
-      return recursive && home ? `removes ${home}` : undefined;
-    },
-  ],
-  ["mv", ({ vital, home = vital }) => (home ? `moves ${home}` : undefined)],
-  [
-    "find",
-    ({ args, vital, home }) => {
-      const start = vital ?? (args.some((word) => /^-i?(name|path|regex)$/.test(word)) ? undefined : home);
-      return start && args.some((word) => ["-delete", "rm", "shred"].includes(word))
-        ? `removes what is below ${start}`
-        : undefined;
-    },
-  ],
-  [
-    "rsync",
-    ({ args, vital, home = vital }) =>
-      home && args.some((word) => word.startsWith("--delete")) ? `removes what is below ${home}` : undefined,
-  ],
-  [
-    "dd",
-    ({ args }) =>
-      args.some((word) => word.startsWith("of=") && DISK.test(word.slice(3))) ? "overwrites a disk" : undefined,
-  ],
-  [
-    "systemctl",
-    ({ args }) =>
-      args.some((word) => ["poweroff", "reboot", "halt", "kexec"].includes(word)) ? "stops the machine" : undefined,
-  ],
+  ["rm", removes],
+  ["mv", moves],
+  ["find", removesFound],
+  ["rsync", removesOthers],
+  ["dd", ({ args }) => overwritesDisk({ args: args.map((word) => word.replace(/^of=/, "")) })],
+  ["systemctl", ({ args }) => (args.some((word) => STOPS.has(word)) ? "stops the machine" : undefined)],
   ...rowsFor("chmod chown chgrp", changesAccess),
   ...rowsFor("badblocks blkdiscard parted pvremove sfdisk sgdisk wipefs", overwritesDisk),
   ...rowsFor("cryptsetup hdparm nvme", erasesDisk),
@@ -150,6 +138,7 @@ const CATASTROPHES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ...rowsFor("shutdown reboot halt poweroff", stopsMachine),
   ...rowsFor("init telinit", changesRunlevel),
 ]);
+const STOPS: ReadonlySet<string> = new Set(["poweroff", "reboot", "halt", "kexec"]);
 
 function rowsFor(programs: string, judge: Judge): [string, Judge][] {
   return words(programs).map((name) => [name, judge]);

@@ -38,9 +38,7 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   blame: { flags: "wslefntbMC", values: "L", long: words("porcelain line-porcelain date since show-email") },
   branch: {
     flags: "arv",
-    long: words(`
-      list all remotes show-current verbose merged no-merged contains no-contains sort format color no-color
-    `),
+    long: words("list all remotes show-current verbose merged no-merged contains no-contains sort format color"),
     operandsNeed: ["--list", "--contains", "--no-contains", "--merged", "--no-merged"],
   },
   "cat-file": { flags: "ptse" },
@@ -52,17 +50,13 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   grep: {
     flags: "aEFGHILPchilnoqvwpW",
     values: "eABCm",
-    long: words(`
-      cached line-number ignore-case count files-with-matches name-only heading break and or not
-    `),
+    long: words("cached line-number ignore-case count files-with-matches name-only heading break and or not"),
     operands: "pattern",
   },
   log,
   "ls-files": {
     flags: "cdmostuz",
-    long: words(`
-      cached deleted modified others ignored stage exclude-standard unmerged full-name error-unmatch
-    `),
+    long: words("cached deleted modified others ignored stage exclude-standard unmerged full-name error-unmatch"),
   },
   "ls-tree": { flags: "drtlz", long: words("name-only name-status full-tree long object-only") },
   "merge-base": { flags: "a", long: words("all is-ancestor octopus fork-point") },
@@ -90,9 +84,7 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   status: {
     // `n`, `o`, `a` and `l` because `-uno` and `-uall` attach a word to the letter.
     flags: "sbvzunoal",
-    long: words(`
-      short branch porcelain untracked-files ignored show-stash ahead-behind verbose long column no-renames
-    `),
+    long: words("short branch porcelain untracked-files ignored show-stash ahead-behind verbose long no-renames"),
   },
   tag: {
     flags: "ln123456789",

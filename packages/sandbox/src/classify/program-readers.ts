@@ -19,7 +19,7 @@ export function findConcern(args: readonly PlainWord[], standpoint: Standpoint):
     index += 1;
     const value = args[index];
     if (!value || value.glob) return `find: ${text} without a fixed value`;
-    if (FIND_FILES.has(text)) {
+    if (text === "-newer") {
       const concern = pathConcern(value, standpoint);
       if (concern) return concern;
     }
@@ -102,19 +102,14 @@ export function testConcern(args: readonly PlainWord[], standpoint: Standpoint):
 // --- internal ---
 
 const FIND_PLAIN = new Set(
-  words(`
-    ! -not ( ) -a -and -o -or , -print -print0 -prune -quit -empty -ls -depth -xdev -mount -true -false
-    -executable -readable -writable -nouser -nogroup -daystart -noleaf
-  `),
+  words("! -not ( ) -a -and -o -or , -print -print0 -prune -empty -ls -depth -xdev -executable -readable -writable"),
 );
 const FIND_VALUED = new Set(
   words(`
-    -name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -maxdepth -mindepth
-    -size -mtime -mmin -atime -amin -ctime -cmin -perm -user -group -uid -gid -links -inum -lname -ilname
-    -printf -newer -anewer -cnewer -samefile -newermt -fstype
+    -name -iname -path -ipath -wholename -regex -iregex -regextype -type -maxdepth -mindepth -size -mtime -mmin -atime
+    -ctime -perm -user -group -printf -newer -newermt
   `),
 );
-const FIND_FILES = new Set(["-newer", "-anewer", "-cnewer", "-samefile"]);
 
 // At most one blank in each place, so that no text makes these expressions slow.
 const SED_ADDRESS = String.raw`(?:\d+|\$|/(?:[^/\\\n]|\\[^\n])*/I?|\d+~\d+)`;

@@ -31,9 +31,7 @@ const grep: Reader = {
     colour files-with-matches files-without-match only-matching quiet silent no-messages line-number
     with-filename no-filename recursive text null no-ignore-case
   `),
-  longValues: words(`
-    after-context before-context binary-files exclude exclude-dir include max-count regexp
-  `),
+  longValues: words("after-context before-context binary-files exclude exclude-dir include max-count regexp"),
   operands: "pattern",
   inert: true,
   counts: true,
@@ -55,9 +53,7 @@ const READERS: Readonly<Record<string, Reader>> = {
     flags: "abBcdeEiNnpqsTtuwyZ",
     values: "CUWxF",
     recursive: "always",
-    long: words(`
-      brief unified context ignore-all-space ignore-case new-file side-by-side color stat exclude
-    `),
+    long: words("brief unified context ignore-all-space ignore-case new-file side-by-side color stat exclude"),
     counts: true,
   },
   dirname: { flags: "z", operands: "text" },
