@@ -1,12 +1,19 @@
 #!/usr/bin/env node
 // Every function that an embedder imports says in its comment what it is for, with an example: an editor shows it where it is called.
-// The examples compile against the declarations of the packages, so that none shows what a function no longer takes. Needs a build.
+// The examples, those of members of interfaces too, compile against the declarations of the packages, so that none shows what a function
+// no longer takes, or one that is no longer there. Needs a build.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { repositoryRoot, runGate } from "./gate.mjs";
 import { run } from "./run.mjs";
 import { listFiles, readPackages } from "./workspace.mjs";
+
+/** A member of an interface, and the comment right before it. */
+const MEMBER = /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)^ +(?:readonly )?(\w+)[?(:<]/gm;
+
+/** Objects that examples take as given, and the interface that they have where the package exports it. */
+const BOUND = { client: "Client", session: "Session", sessions: "Sessions", turn: "Turn" };
 
 /** The packages that only our own programs are made of. */
 const OWN = new Set(["packages/host", "packages/cli", "packages/web-page"]);
@@ -16,6 +23,16 @@ const FUNCTION = /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?^export (?:async )?function\
 
 /** What tsc says of the names that an example leaves to its reader. */
 const LEFT_TO_THE_READER = new Set(["TS2304", "TS2307", "TS2552", "TS2593", "TS18004"]);
+
+/** The functions that examples leave to their reader. Any other that is called has to be one that some package exports, or Node. */
+const OF_THE_READER = new Set(
+  "again createHttpStream createMyBackend createMyStore deliver hash loadAgent loadApp loadRules refreshList show showPicker".split(
+    " ",
+  ),
+);
+
+/** The modules of Node whose functions an example calls without an import. */
+const NODE = ["node:fs/promises", "node:child_process", "node:fs", "node:os", "node:path"];
 
 /** @returns {Promise<{ problems: string[], summary: string }>} */
 export async function checkHover(root) {
@@ -32,11 +49,17 @@ export async function checkHover(root) {
         if (shown.length === 0) problems.push(`${file}: ${name} has no example in its comment`);
         examples.push(...shown.map((text) => ({ dir, place: `${file}: ${name}`, code: codeOf(text) })));
       }
+      for (const [, comment, name] of source.matchAll(MEMBER)) {
+        const shown = comment.split("@example\n").slice(1);
+        examples.push(...shown.map((text) => ({ dir, place: `${file}: ${name}`, code: codeOf(text) })));
+      }
     }
   }
   problems.push(...(await compile(examples, declaredBy(packages))));
   return { problems, summary: `${examples.length} examples in comments, all compile` };
 }
+
+const builtins = Object.fromEntries(await Promise.all(NODE.map(async (name) => [name, await import(name)])));
 
 await runGate(import.meta, checkHover);
 
@@ -57,7 +80,7 @@ function exportedFrom(target) {
 /** The lines of an example, up to the next tag. */
 function codeOf(text) {
   const lines = text.split("\n").map((line) => line.replace(/^\s*\*(?: |$)/, ""));
-  const end = lines.findIndex((line) => /^(@| \*\/)/.test(line));
+  const end = lines.findIndex((line) => /^(@|\s*\*\/)/.test(line));
   return lines.slice(0, end).join("\n");
 }
 
@@ -92,16 +115,29 @@ function moduleOf({ dir, code }, declared) {
     [...code.matchAll(/(?:import|const|let|function) (\{[^}]*\}|\w+)/g)].flatMap(([, names]) => names.match(/\w+/g)),
   );
   const imports = [...new Set(code.match(/[A-Za-z_]\w*/g))].flatMap((name) => {
+    const isAwaited = code.includes(`await ${name}(`);
+    const builtin =
+      code.includes(`${name}(`) &&
+      NODE.find((module) => Object.hasOwn(builtins[module], name) && (isAwaited || !module.endsWith("/promises")));
+    if (builtin && !given.has(name) && !declared.get(name)?.has(dir)) return [`import { ${name} } from "${builtin}";`];
     const files = declared.get(name);
     const file = files?.get(dir) ?? (code.includes(`${name}(`) ? [...(files?.values() ?? [])][0] : undefined);
-    return file && !given.has(name) && !(name in globalThis)
-      ? [`import { ${name} } from ${JSON.stringify(file)};`]
-      : [];
+    if (given.has(name) || name in globalThis) return [];
+    if (file) return [`import { ${name} } from ${JSON.stringify(file)};`];
+    const type = BOUND[name];
+    const from = type && declared.get(type)?.get(dir);
+    return from ? [`declare const ${name}: import(${JSON.stringify(from)}).${type};`] : [];
   });
   const lines = code.split("\n");
   const isImport = (line) => line.startsWith("import ");
   const body = lines.filter((line) => !isImport(line));
   return [...imports, ...lines.filter(isImport), "export async function example() {", ...body, "}", ""].join("\n");
+}
+
+/** Whether an example calls a function that neither a package nor its reader has: one that was renamed, or is not exported any more. */
+function callsNothing(code, message) {
+  const name = /^Cannot find name '(\w+)'/.exec(message)?.[1];
+  return name !== undefined && !OF_THE_READER.has(name) && new RegExp(`(?<![.\\w])${name}\\(`).test(code);
 }
 
 /** @returns {Promise<string[]>} */
@@ -116,10 +152,14 @@ async function compile(examples, declared) {
       ...{ module: "nodenext", target: "es2023", lib: ["es2023"], typeRoots: [types], types: ["node"] },
     };
     writeFileSync(join(directory, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
-    const { stdout } = await run(join(repositoryRoot, "node_modules", ".bin", "tsc"), ["-p", directory]);
-    return [...stdout.matchAll(/(\d+)\.ts\(.*?error (TS\d+): (.*)/g)]
-      .filter(([, , code]) => !LEFT_TO_THE_READER.has(code))
-      .map(([, index, , message]) => `${examples[Number(index)].place}: its example does not compile: ${message}`);
+    const { code, output } = await run(join(repositoryRoot, "node_modules", ".bin", "tsc"), ["-p", directory]);
+    const found = [...output.matchAll(/(\d+)\.ts\(.*?error (TS\d+): (.*)/g)];
+    if (code !== 0 && found.length === 0) return [`tsc failed, and says nothing of any example: ${output.trim()}`];
+    return found
+      .filter(
+        ([, index, kind, message]) => !LEFT_TO_THE_READER.has(kind) || callsNothing(examples[index].code, message),
+      )
+      .map(([, index, , message]) => `${examples[index].place}: its example does not compile: ${message}`);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

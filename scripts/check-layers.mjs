@@ -44,7 +44,9 @@ export async function checkLayers(root) {
   }
 
   problems.push(...long.unused());
-  if (code > layers.mostCode)
+  if (!Number.isInteger(layers.mostCode))
+    problems.push("layers.json:1 says nowhere how many lines of code there may be");
+  else if (code > layers.mostCode)
     problems.push(`layers.json:1 allows ${layers.mostCode} lines of code, and there are ${code}: take something out`);
   for (const cycle of findCycles(files)) problems.push(`${cycle[0]}:1 import cycle: ${cycle.join(" -> ")}`);
   for (const cycle of findCycles(packageGraph(packages))) {

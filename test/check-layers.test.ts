@@ -9,7 +9,7 @@ const manifest = (name: string, fields: Record<string, unknown> = {}) => ({
 
 /** A package above another one. */
 const sound: Record<string, unknown> = {
-  "layers.json": { packages: { "packages/log": 0, "packages/core": 1 }, folders: {}, process: [] },
+  "layers.json": { packages: { "packages/log": 0, "packages/core": 1 }, folders: {}, process: [], mostCode: 1000 },
   "packages/log/package.json": manifest("log"),
   "packages/log/src/index.ts": "export const log = 1;\n",
   "packages/core/package.json": manifest("core", { dependencies: { "@chimera/log": "workspace:*" } }),
@@ -62,6 +62,11 @@ test("the whole keeps to its lines of code, and a file to its length; comments a
   expect(run(`${commented}log;\nlog;\n`)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("allows 6 lines of code, and there are 7: take something out"),
+  });
+  const { mostCode: _, ...boundless } = sound["layers.json"] as Record<string, unknown>;
+  expect(runScript("check-layers.mjs", scratchTree({ ...sound, "layers.json": boundless }))).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("says nowhere how many lines of code there may be"),
   });
   expect(run(`export const log = 1;\n${"// More.\n".repeat(350)}`)).toMatchObject({
     code: 1,

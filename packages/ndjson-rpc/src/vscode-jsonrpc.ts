@@ -21,6 +21,7 @@ import { defaultLimits, type Limits } from "./limits.js";
  * line is parsed first.
  *
  * @example
+ * import { IPCMessageReader, IPCMessageWriter } from "vscode-jsonrpc/node.js";
  * const channel = messageChannel(new IPCMessageReader(child), new IPCMessageWriter(child));
  */
 export function messageChannel(

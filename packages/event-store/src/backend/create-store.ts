@@ -18,7 +18,7 @@ export interface StoreOptions {
  * A store made of a backend.
  *
  * @example
- * const store = createStore(createTableBackend(database), { durability: "turn" });
+ * const store = createStore(createMyBackend(database), { durability: "turn" });
  * const writer = await store.create("otter-20260425T120300-aaaa1111", { title: "hello" });
  */
 export function createStore<E extends EventBody, S extends object>(
