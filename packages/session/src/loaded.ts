@@ -15,10 +15,8 @@ export interface Watcher {
   unloaded(lastSeq: number | null): void;
 }
 
-export interface Evicted extends Pick<OwnedSession, "made"> {
-  /** Where its log ended. */
-  readonly end: string;
-}
+/** What it was made with, and where its log ended. */
+export type Evicted = Pick<OwnedSession, "made"> & { readonly end: string };
 
 /** `lost`: another process has it now. */
 export type Unloading = "close" | "eviction" | "shutdown" | "lost";

@@ -24,9 +24,7 @@ import { holder, isHeld } from "./lease.js";
 import { columnsOf } from "./list.js";
 
 /** Where the log of a session ends, and which log it is. */
-export interface LogEnd extends Pick<Held, "lastSeq" | "lastTs"> {
-  readonly origin: string;
-}
+export type LogEnd = Pick<Held, "lastSeq" | "lastTs"> & { readonly origin: string };
 
 /** Where a session is made. */
 export interface Place {

@@ -47,6 +47,9 @@ export interface OwnServer extends TestServer {
   promote(): Promise<void>;
 }
 
+/** By name. */
+type ServerSettings = Readonly<Record<string, string>>;
+
 interface Programs {
   readonly bin: string;
   /** The directory of their libraries, unless the system finds them itself. */
@@ -83,19 +86,12 @@ export async function startPostgres(env: NodeJS.ProcessEnv): Promise<TestServer>
  * const server = await startOwnPostgres(process.env, { max_connections: "20" });
  * await server.kill("SIGKILL");
  */
-export async function startOwnPostgres(
-  env: NodeJS.ProcessEnv,
-  settings: Readonly<Record<string, string>> = {},
-): Promise<OwnServer> {
+export async function startOwnPostgres(env: NodeJS.ProcessEnv, settings: ServerSettings = {}): Promise<OwnServer> {
   const programs = findPrograms(env);
   if (programs === null) throw new Error("there is no PostgreSQL here");
   const directory = makeDirectory();
-  const made = spawnSync(join(programs.bin, "initdb"), ["-D", join(directory, "data"), ...INITDB], {
-    ...USER,
-    env: environmentIn(directory, programs),
-    cwd: directory,
-    encoding: "utf8",
-  });
+  const options = { ...USER, env: environmentIn(directory, programs), cwd: directory, encoding: "utf8" } as const;
+  const made = spawnSync(join(programs.bin, "initdb"), ["-D", join(directory, "data"), ...INITDB], options);
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error}`);
   return startIn(directory, programs, { ...SETTINGS, ...settings });
 }
@@ -133,11 +129,7 @@ function environmentIn(directory: string, { lib, env }: Programs): NodeJS.Proces
   return { ...env, LD_LIBRARY_PATH: `${folder}:${lib}` };
 }
 
-async function startIn(
-  directory: string,
-  programs: Programs,
-  settings: Readonly<Record<string, string>>,
-): Promise<OwnServer> {
+async function startIn(directory: string, programs: Programs, settings: ServerSettings): Promise<OwnServer> {
   const port = await freePort();
   const server = createProcess(programs, directory, port, settings);
   await server.start();
@@ -203,12 +195,7 @@ function usable(programs: Programs): Programs | null {
   }
 }
 
-function createProcess(
-  programs: Programs,
-  directory: string,
-  port: number,
-  settings: Readonly<Record<string, string>>,
-): Pick<OwnServer, "start" | "kill"> {
+function createProcess(programs: Programs, directory: string, port: number, settings: ServerSettings) {
   let child: ChildProcess | null = null;
   const args = ["-D", join(directory, "data"), "-p", String(port)];
   for (const [name, value] of Object.entries(settings)) args.push("-c", `${name}=${value}`);
@@ -216,12 +203,8 @@ function createProcess(
   const endWithUs = (): void => void child?.kill("SIGKILL");
   return {
     async start() {
-      const started = spawn(join(programs.bin, "postgres"), args, {
-        ...USER,
-        env,
-        cwd: directory,
-        stdio: ["ignore", "ignore", "pipe"],
-      });
+      const options = { ...USER, env, cwd: directory } as const;
+      const started = spawn(join(programs.bin, "postgres"), args, { ...options, stdio: ["ignore", "ignore", "pipe"] });
       child = started;
       process.once("exit", endWithUs);
       await new Promise<void>((resolve, reject) => {
@@ -233,7 +216,7 @@ function createProcess(
         started.once("exit", (code) => reject(new Error(`postgres ended with ${code}: ${log}`)));
       });
     },
-    async kill(signal = "SIGKILL") {
+    async kill(signal: NodeJS.Signals = "SIGKILL") {
       process.off("exit", endWithUs);
       if (child === null || child.exitCode !== null || child.signalCode !== null) return;
       const gone = new Promise((resolve) => child?.once("exit", resolve));

@@ -64,14 +64,11 @@ export const appendCases: Cases = {
   },
   async "half of a surrogate pair is on record as U+FFFD, in texts and in names"({ store }) {
     const writer = await store.create(ID, {});
-    const half = { type: "odd", metadata: { "\ud800": ["\\ud800", "\\\udfff", { a: "😀\ud83d" }] } };
-    const whole = { type: "odd", metadata: { "\ufffd": ["\\ud800", "\\\ufffd", { a: "😀\ufffd" }] } };
-    const [entry] = writer.append([half]);
+    const [entry] = writer.append([{ type: "odd", metadata: { "\ud800": ["\\ud800", "\\\udfff", "😀\ud83d"] } }]);
+    assert.deepEqual(entry!.body.metadata, { "\ufffd": ["\\ud800", "\\\ufffd", "😀\ufffd"] });
     await writer.written();
-    const [back] = await readAll(store, ID);
-    assert.deepEqual([entry!.body, back!.line], [whole, entry!.line]);
-    for (const { event } of [entry!, back!]) assert.deepEqual(event.metadata, whole.metadata);
-    assert.doesNotMatch(back!.line, /[^\\]\\ud/);
+    for (const { event, line } of [entry!, ...(await readAll(store, ID))])
+      assert.deepEqual([event.metadata, JSON.parse(line)], [entry!.body.metadata, event]);
   },
   async "a line starts with seq and id and ends with ts"({ store }) {
     const writer = await store.create(ID, {});

@@ -82,14 +82,8 @@ export function createToolCalls(createInside: () => NonNullable<Call["task"]>) {
       const { command } = fields;
       const call = callOf({ tool: "job", title: command, args: { command } });
       jobs.set(textOf(fields["job_id"]), call);
-      return [
-        {
-          kind: "note",
-          type: "job_started",
-          level: "info",
-          text: `${textOf(fields["job_id"])} continues: ${call.title}`,
-        },
-      ];
+      const text = `${textOf(fields["job_id"])} continues: ${call.title}`;
+      return [{ kind: "note", type: "job_started", level: "info", text }];
     },
     job_output(_record, fields) {
       addProgress(jobs.get(textOf(fields["job_id"])), fields);
