@@ -320,6 +320,7 @@ test("the documented walk: open, stream, inspect, with the token of the environm
     {
       session_id: id,
       state: "idle",
+      status: "idle",
       step_count: 3,
       event_count: records.length,
       summary: summaryOf(id, facts),

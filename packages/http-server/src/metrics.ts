@@ -15,11 +15,7 @@ export const METRICS: readonly Metric[] = [
   { name: "turn_seconds", type: "histogram", help: "How long turns took, from their start to their last record" },
   { name: "tool_calls_total", type: "counter", help: "Tool calls, by tool and outcome" },
   { name: "tool_seconds", type: "histogram", help: "How long tool calls took, by tool" },
-  {
-    name: "permissions_total",
-    type: "counter",
-    help: "Permission requests that were resolved, by decision and by whom",
-  },
+  { name: "permissions_total", type: "counter", help: "Resolved permission requests, by decision and by whom" },
   { name: "tokens_total", type: "counter", help: "Tokens used, by kind" },
   { name: "cost_usd_total", type: "counter", help: "Dollars spent, as far as prices are known" },
   { name: "sandbox_violations_total", type: "counter", help: "Calls that a sandbox stopped" },
@@ -32,11 +28,7 @@ export const METRICS: readonly Metric[] = [
   { name: "process_start_time_seconds", type: "gauge", help: "When the process started, in seconds since 1970" },
   { name: "process_cpu_seconds_total", type: "counter", help: "Processor time used" },
   { name: "process_resident_memory_bytes", type: "gauge", help: "Memory in use" },
-  {
-    name: "nodejs_eventloop_lag_seconds",
-    type: "gauge",
-    help: "99th percentile of how late timers fired since the last scrape",
-  },
+  { name: "nodejs_eventloop_lag_seconds", type: "gauge", help: "How late timers fired, since the last scrape: p99" },
 ];
 
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -67,17 +67,21 @@ export function liveRow(session: Session): SessionRow {
 export async function storedRow(sessions: Sessions, stored: ListedSummary, isHeld: boolean): Promise<SessionRow> {
   const { id, summary, touched } = stored;
   const waiting = summary.state === "waiting" ? await sessions.read(id).catch(() => null) : null;
-  return { ...rowOf(summary, touched, null, waiting), ...(isHeld && { state: "live" }) };
+  const engine = summary.engine ?? engineOf(sessions.defaults);
+  return { ...rowOf(summary, touched, null, waiting), engine, ...(isHeld && { state: "live" }) };
 }
 
-export function rowOf(
+// --- internal ---
+
+function rowOf(
   summary: Summary,
   touched: number,
   session: Session | null,
   waiting: Pick<Session, "openPermissions" | "openQuestions"> | null = session,
 ): SessionRow {
   const started = summary.started_at ?? timeInId(summary.session_id);
-  const created = session ? session.createdAt : started === null ? null : Date.parse(started);
+  // In whole seconds, as it is stored: a row says the same when its session is unloaded.
+  const created = started === null ? null : Date.parse(started);
   return {
     session_id: summary.session_id,
     state: session ? "live" : "persisted",
@@ -95,7 +99,7 @@ export function rowOf(
     model: summary.model || null,
     owner: summary.owner ?? null,
     shared: summary.shared ?? false,
-    engine: (session?.settings.options["engine"] as string | undefined) ?? summary.engine ?? null,
+    engine: session && engineOf(session.settings),
     prompt: summary.prompt,
     title: summary.title,
     success: summary.ended_at === null ? null : summary.success,
@@ -105,7 +109,9 @@ export function rowOf(
   };
 }
 
-// --- internal ---
+function engineOf({ options }: Session["settings"]): string | null {
+  return (options["engine"] as string | undefined) ?? null;
+}
 
 interface OrderedRow {
   readonly place: PageEnd;

@@ -7,10 +7,10 @@ import { HttpError } from "./http-error.js";
 
 /** Throws `invalid_setting` for a name or a value that this program does not have. */
 export async function settingsChange(deps: AppDeps, cwd: string, named: SettingsBody) {
-  const { title, shared, model, mode, agent, engine } = named;
-  const options = { ...named.options, ...(engine !== undefined && { engine }) };
+  const { title, shared, model, mode, agent, engine, effort } = named;
   if (agent !== undefined) await requireAgent(deps, cwd, agent);
-  const chosen = Object.entries(options).map(([id, value]) => optionChange(deps, id, value));
+  const options = [...Object.entries(named.options ?? {}), ...Object.entries({ engine, effort })];
+  const chosen = options.flatMap(([id, value]) => (value === undefined ? [] : [optionChange(deps, id, value)]));
   /** What no settings of a new session can say. Throws `invalid_setting` for what the session refuses. */
   const rest = (session: Session): SettingChange[] => chosen.flatMap((change) => change(session) ?? []);
   return {

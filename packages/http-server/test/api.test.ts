@@ -206,6 +206,9 @@ test("a row says what its session does and what it waits for, in both forms of t
   await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "ask" } });
   await eventually(async () => (await row()).status === "waiting");
   const { permissions, created, created_at, updated, last_touched } = await row();
+  const whole = await served.call("GET", `/sessions/${id}`);
+  expectReply("GET /sessions/{id}", whole);
+  expect(whole.body).toMatchObject({ state: "running", status: "waiting", summary: { state: "waiting" } });
   expect(permissions).toMatchObject([{ tool: "Bash", args: { command: "make" }, options: expect.any(Array) }]);
   expect([Date.parse(created), Date.parse(updated)]).toEqual([created_at * 1000, Math.floor(last_touched * 1000)]);
   await served.call("POST", `/sessions/${id}/permissions/${permissions[0].permission_id}`, {
@@ -240,7 +243,7 @@ describe("settings", () => {
     const guest = (body: object) => served.call("PATCH", `/sessions/${id}`, { body, token });
     expectError(await guest({ mode: "auto" }), 403, "admin_only");
     expect((await guest({ title: "Mine" })).body.title).toBe("Mine");
-    const changed = await patch({ title: "Named", mode: "read-only", options: { effort: "low" } });
+    const changed = await patch({ title: "Named", mode: "read-only", effort: "low" });
     expectReply("PATCH /sessions/{id}", changed);
     expect(changed.body).toMatchObject({ title: "Named", mode: "read-only", model: "m-2", options: { effort: "low" } });
     const before = served.sessions.find(id)!.lastSeq;

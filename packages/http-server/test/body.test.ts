@@ -92,13 +92,19 @@ test("a body of more values than any route takes is refused before it is parsed;
 test.each([
   ["/sessions", {}, "missing_prompt"],
   ["/sessions", { prompt: "" }, "missing_prompt"],
+  ["/sessions", { prompt: " \n" }, "missing_prompt"],
+  ["/sessions", { prompt: "", content: [{ type: "text", text: " " }] }, "missing_prompt"],
   ["/sessions", { prompt: 7 }, "missing_prompt"],
   ["/sessions", { prompt: "x", max_steps: 0 }, "invalid_body"],
   ["/sessions", { prompt: "x", allowed_tools: "Bash" }, "invalid_body"],
   ["/sessions", { prompt: "x", persist: "no" }, "invalid_body"],
   ["/sessions/{id}/turns", {}, "missing_prompt"],
   ["/session/{id}/message", {}, "missing_text"],
+  ["/sessions/{id}/turns", { prompt: " " }, "missing_prompt"],
+  ["/sessions/{id}/turns", { prompt: "x", content: [image("%%%")] }, "invalid_body"],
+  ["/sessions/{id}/turns", { prompt: "x", content: [file("{}")] }, "invalid_body"],
   ["/session/{id}/message", { text: "" }, "missing_text"],
+  ["/session/{id}/message", { text: "\t" }, "missing_text"],
   ["/tool/approve", { approved: true }, "missing_session_id_or_permission_id"],
   ["/sessions/{id}/permissions/p", { decision: "maybe" }, "invalid_decision"],
   ["/sessions/{id}/undo", { steps: 0 }, "invalid_body"],
@@ -112,6 +118,25 @@ test.each([
   const { id } = await newSession(served);
   expectError(await served.call("POST", path.replace("{id}", id), { body }), 400, code);
   expect(served.sessions.find(id)?.lastSeq).toBe(0);
+});
+
+test("a refusal says which field is missing, or which one is not taken", async () => {
+  const served = await serve({ sharesDirectory: "/tmp" });
+  const { id } = await newSession(served);
+  const said = async (path: string, body: object) => (await served.call("POST", path, { body })).body.message;
+  expect(await said("/sessions", {})).toBe("prompt is missing");
+  expect(await said("/runs", { agent_name: "otter", input: [{ role: "user" }] })).toBe("input.0.parts is missing");
+  const share = { sink: "file", path: "/tmp/mine" };
+  expect(await said(`/sessions/${id}/share`, share)).toBe("path: the server names the file itself: leave it out");
+});
+
+test("a prompt may be blank beside a picture", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  const body = { prompt: " ", content: [image("aGk=")] };
+  expect((await served.call("POST", `/sessions/${id}/turns`, { body })).status).toBe(202);
+  const [asked] = (await served.call("GET", `/sessions/${id}`)).body.events;
+  expect(asked.metadata).toMatchObject({ text: "", content: [{ type: "image", data: "aGk=" }] });
 });
 
 test("null leaves a field out that may be left out, and is the value of one that may be null", async () => {
@@ -293,3 +318,11 @@ test("a client that ends its half with its request counts as one that has gone, 
   expect((await served.call("GET", "/health")).status).toBe(200);
   expect(served.logged).toEqual([]);
 });
+
+function image(data: string) {
+  return { type: "image", mimeType: "image/png", data };
+}
+
+function file(blob: string) {
+  return { type: "resource", resource: { uri: "file:///a.bin", blob } };
+}

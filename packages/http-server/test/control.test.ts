@@ -169,6 +169,17 @@ describe("a run", () => {
     ]);
   });
 
+  test("is not there before a prompt, by any of its routes", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    for (const [method, path] of [
+      ["GET", ""],
+      ["GET", "/events"],
+      ["POST", "/cancel"],
+    ])
+      expectError(await served.call(method!, `/runs/${id}${path}`), 404, "run_not_found");
+  });
+
   test("may be started and left, and cancelled", async () => {
     const served = await serve({ agents });
     const body = { agent_name: "plan", mode: "async", input: input("wait") };

@@ -61,11 +61,24 @@ export async function serve(
     quotas?: Quotas;
     elsewhere?: SessionsDeps["elsewhere"];
     files?: SessionFiles;
+    /** Options that sessions start with. */
+    startOptions?: Record<string, string | boolean>;
     /** Another store, or other snapshots, in the place of those that work. */
     broken?: (whole: { store: Served["store"]; snapshots: SnapshotStore }) => Pick<SessionsDeps, "store" | "snapshots">;
   } = {},
 ): Promise<Served> {
-  const { root = scratch(), ttl = null, monotonic, clock, files, elsewhere, quotas = {}, broken, ...deps } = options;
+  const {
+    root = scratch(),
+    ttl = null,
+    monotonic,
+    clock,
+    files,
+    elsewhere,
+    quotas = {},
+    broken,
+    startOptions,
+    ...deps
+  } = options;
   const cwd = deps.defaultCwd ?? scratch();
   const logged: string[] = [];
   const store = createFileStore<SessionEvent, Summary>({ root, durability: "none", ...(clock && { clock }) });
@@ -80,7 +93,7 @@ export async function serve(
     ...broken?.({ store, snapshots }),
     disk: { readText: async () => "", writeText: (await import("node:fs/promises")).writeFile },
     prefix: "otter",
-    defaults: { model: "test-model" },
+    defaults: { model: "test-model", ...(startOptions && { options: startOptions }) },
     ttl,
     coalesce: false,
     quotas,

@@ -149,6 +149,27 @@ describe("the singular family", () => {
     );
   });
 
+  test("a row says the same of a session in memory and of a stored one", async () => {
+    let now = Date.parse("2026-11-19T12:00:00.622Z");
+    const served = await serve({ ttl: 60, clock: () => now, monotonic: () => now, startOptions: { engine: "own" } });
+    const { id } = await newSession(served);
+    await runTurn(served, id, "say hi");
+    const row = async () => {
+      const { state, event_count, ...same } = (await served.call("GET", "/sessions")).body.sessions[0];
+      return [state, same];
+    };
+    const [live, before] = await row();
+    const { created, created_at } = (await served.call("GET", `/session/${id}`)).body;
+    now += 61_000;
+    served.sessions.evictIdle();
+    await eventually(() => served.sessions.find(id) === undefined);
+    const [stored, after] = await row();
+    expect([live, stored]).toEqual(["live", "persisted"]);
+    expect(after).toEqual(before);
+    expect(after).toMatchObject({ created, created_at, engine: "own" });
+    expect((await served.call("GET", `/session/${id}`)).body).toMatchObject({ created, created_at });
+  });
+
   test("a session evicted for idleness ends its streams and comes back when asked for", async () => {
     let now = 1_800_000_000_000;
     const served = await serve({ ttl: 60, clock: () => now, monotonic: () => now });

@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { LIMITS } from "../src/index.js";
 import { eventually, type Frame, MASTER, newSession, openStream, runTurn, scratch, sendRaw, serve } from "./fixture.js";
+import { expectError } from "./shape.js";
 
 const ids = (frames: readonly Frame[]) => frames.flatMap((frame) => frame.id ?? []);
 
@@ -61,6 +62,15 @@ describe("a cursor", () => {
     expect(ids(stream.frames)[0]).toBe(count + 1);
     expect(stream.frames.at(-1)?.event).toBe("end");
   });
+});
+
+test("a stream begins live or after Last-Event-ID: any other beginning is refused, with what to do", async () => {
+  const { served, id } = await finished();
+  for (const family of ["sessions", "session"]) {
+    const refused = await served.call("GET", `/${family}/${id}/events?from=5`);
+    expectError(refused, 400, "invalid_query");
+    expect(refused.body.message).toContain("Last-Event-ID");
+  }
 });
 
 test("the stream is announced as one, and is not kept", async () => {

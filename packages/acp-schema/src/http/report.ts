@@ -98,7 +98,7 @@ export const CostTotals = plain(() => ({
 }));
 export type CostTotals = v.InferOutput<typeof CostTotals>;
 
-/** `GET /runs/cost`. */
+/** `GET /runs/cost` adds up what the same query lists: all runs, or with `limit` and `after` those of one page only. */
 export const RunsCostReply = plain(() => ({
   /** How many runs were selected. */
   total_runs: count,

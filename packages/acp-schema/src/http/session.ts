@@ -14,13 +14,11 @@ const flag = v.picklist(["true", "false"]);
 
 /** `POST /sessions`. */
 export const CreateRunningSessionBody = plain(() => ({
-  /** The text of the first prompt. */
-  prompt: v.pipe(text, v.minLength(1)),
+  /** The text of the first prompt. It may be blank only beside `content`. */
+  prompt: text,
   /** Pictures, files and links that follow the text; none by default. */
   content: v.optional(Content),
   ...settings(),
-  /** How much the model reasons; by default as the program is configured. */
-  effort: v.optional(v.picklist(["default", "off", "low", "medium", "high"])),
   /** The most requests to the model in a turn; by default as the program is configured. */
   max_steps: v.optional(ordinal),
   /** The absolute path of the session's directory; by default the server's own. */
@@ -35,7 +33,7 @@ export const CreateRunningSessionBody = plain(() => ({
  * 201: the session is made and its first prompt is in the queue.
  *
  * @property session_id The id of the session.
- * @property status Whether the turn runs or waits.
+ * @property status Whether the turn runs or waits. A request that is repeated with its key gets the first answer, whatever became of the turn.
  * @property session_token The token that opens the routes of this session alone.
  */
 export const CreateRunningSessionReply = plain(() => ({ session_id: text, status: running, session_token: text }));
@@ -115,7 +113,7 @@ export const SessionRow = plain(() => ({
   owner: v.nullable(text),
   /** Whether other people may read the session. */
   shared: v.boolean(),
-  /** The name in `GET /engines` of the program that runs its turns; null for a stored session without one. */
+  /** The name in `GET /engines` of the program that runs its turns; null if the server names none. */
   engine: v.nullable(text),
   /** The beginning of the first prompt, at most 200 characters; null or empty without one. */
   prompt: v.nullable(text),
@@ -179,6 +177,8 @@ export const SessionDetail = plain(() => ({
   session_id: text,
   /** Whether a turn runs or waits, or was cancelled and is ending; `persisted` for a session that no process has in memory. */
   state: openEnum(["idle", "running", "cancelled", "persisted"]),
+  /** Whether a turn runs or waits for an answer, in this process or another one, as in the row of the list. */
+  status: v.picklist(["idle", "running", "waiting"]),
   /** How many requests went to the model. */
   step_count: count,
   /** How many records the log has. */
@@ -280,7 +280,7 @@ export const ShareBody = plain(() => ({
   format: v.optional(TranscriptFormat),
   /** The public address for the sink `http`; by default the one of the server's configuration. */
   url: v.optional(text),
-  path: v.optional(v.never()),
+  path: v.optional(v.never("the server names the file itself: leave it out")),
 }));
 
 export const ShareReply = variant("sink", () => ({

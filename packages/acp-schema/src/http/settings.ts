@@ -7,7 +7,12 @@ import { MODES } from "../events/modes.js";
 import { EngineOption } from "../events/value.js";
 
 /** Pictures, files and links besides the text of a prompt, in the shape of ACP's content blocks. */
-export const Content = v.array(ContentBlock);
+export const Content = v.array(v.pipe(ContentBlock, v.check(isBase64, "its data is not base64")));
+
+function isBase64(block: ContentBlock): boolean {
+  const { data, resource } = block as { data?: string; resource?: { blob?: string } };
+  return /^[A-Za-z0-9+/=\s]*$/.test(data ?? resource?.blob ?? "");
+}
 
 const options = record(v.union([text, v.boolean()]));
 
@@ -21,7 +26,9 @@ export const settings = () => ({
   agent: v.optional(text),
   /** The name in `GET /engines` of the program that runs the turns. It can be chosen until the first prompt. */
   engine: v.optional(text),
-  /** Further settings by name: `effort`, `approval`, the flags of a mode, and those of the engine. */
+  /** How much the model reasons; by default as the program is configured. */
+  effort: v.optional(v.picklist(["default", "off", "low", "medium", "high"])),
+  /** Further settings by name: `approval`, the flags of a mode, those of the engine, and `effort` again. */
   options: v.optional(options),
 });
 

@@ -8,7 +8,9 @@ import { RecordOrLoss, SessionRow } from "./session.js";
 /** The query of `/sessions/{id}/events` and `/session/{id}/events`. */
 export const StreamQuery = plain(() => ({
   /** `live` leaves out the records so far; by default they come first, after `Last-Event-ID` if that is sent. */
-  from: v.optional(text),
+  from: v.optional(
+    v.picklist(["live"], "only live is known; to continue after a record, send its number as Last-Event-ID"),
+  ),
   /** The number of a turn, counted from 0, with whose prompt the stream begins; by default it begins with the first record. `Last-Event-ID` counts more. */
   turn: v.optional(v.pipe(text, v.regex(/^\d{1,9}$/, "not a turn's number"))),
   /** When the stream ends: when no turn runs any more (`end`), when a turn has ended (`turn`), or not by itself (`never`). The default is `end`, and `never` for `/session/{id}/events`. */

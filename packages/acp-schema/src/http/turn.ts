@@ -11,10 +11,10 @@ export const running = v.picklist(["running", "queued"]);
 /**
  * `POST /sessions/{id}/turns`.
  *
- * @property prompt The text of the prompt.
+ * @property prompt The text of the prompt. It may be blank only beside `content`.
  * @property content Pictures, files and links that follow the text; none by default.
  */
-export const TurnBody = plain(() => ({ prompt: v.pipe(text, v.minLength(1)), content: v.optional(Content) }));
+export const TurnBody = plain(() => ({ prompt: text, content: v.optional(Content) }));
 export type TurnBody = v.InferOutput<typeof TurnBody>;
 
 /**
@@ -30,10 +30,10 @@ export type TurnReply = v.InferOutput<typeof TurnReply>;
 /**
  * `POST /session/{id}/message`.
  *
- * @property text The text of the prompt.
+ * @property text The text of the prompt. It may be blank only beside `content`.
  * @property content Pictures, files and links that follow the text; none by default.
  */
-export const MessageBody = plain(() => ({ text: v.pipe(text, v.minLength(1)), content: v.optional(Content) }));
+export const MessageBody = plain(() => ({ text, content: v.optional(Content) }));
 
 /**
  * 202: the prompt is in the session's queue.

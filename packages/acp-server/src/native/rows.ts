@@ -112,7 +112,8 @@ function sessionRows(context: DialectContext, { show, open, find, findToRead, ty
       const summary = { ...session.summary() };
       const step_count = session.conversation.facts.steps;
       const { events, truncated } = await newestEvents(core.sessions.logs, sessionId, event_count);
-      return { sessionId, session_id: sessionId, summary, events, state, step_count, event_count, truncated };
+      const facts = { session_id: sessionId, state, status: summary.state, step_count, event_count };
+      return { sessionId, ...facts, summary, events, truncated };
     },
     "session/setMode": async ({ sessionId, mode }) => {
       const { core, session } = await open(sessionId);

@@ -1,7 +1,8 @@
 /** A request's JSON body: bounded, of the right type, and what the route's schema says. */
 import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
-import { type ErrorCode, type RouteName, routes } from "@chimera/acp-schema/http";
+import { type ErrorCode, type RouteName, routes, type TurnBody } from "@chimera/acp-schema/http";
+import { type PromptInput, promptOf } from "@chimera/session";
 import type { Context } from "hono";
 import * as v from "valibot";
 import type { AppEnv } from "../deps.js";
@@ -36,7 +37,16 @@ export async function readBody<K extends WithBody>(
   const field = issue.path?.[0]?.key;
   const code = typeof field === "string" && Object.hasOwn(codes, field) ? codes[field] : undefined;
   const where = v.getDotPath(issue);
-  throw new HttpError(400, code ?? "invalid_body", where ? `${where}: ${issue.message}` : issue.message);
+  const why = issue.received === "undefined" ? `${where} is missing` : `${where}: ${issue.message}`;
+  throw new HttpError(400, code ?? "invalid_body", where ? why : issue.message);
+}
+
+/** The text of a prompt, then its pictures and files. A text may be blank only beside these. */
+export function promptFrom(text: string, content: TurnBody["content"] = [], missing: ErrorCode): PromptInput {
+  const isBlank = text.trim() === "";
+  const prompt = promptOf([...(isBlank ? [] : [{ type: "text", text } as const]), ...content]);
+  if (prompt.text.trim() === "" && !prompt.content) throw new HttpError(400, missing, "the prompt is blank");
+  return prompt;
 }
 
 /** For a route that takes no body: one that is sent all the same is a JSON object, of which the route knows no name. */

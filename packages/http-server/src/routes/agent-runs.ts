@@ -85,7 +85,8 @@ export function agentRunRoutes({ deps, openSession, creations, streams }: RouteD
 
     "GET /runs/{run_id}/events": async (c) => {
       const id = pathPart(c, "run_id");
-      await requireRun(id);
+      // Before its first prompt a session is not a run.
+      await readRun(id);
       return streamArray(c, deps.log, { head: '{"events":[', members: eventsOf(id, deps), tail: "]}" });
     },
   } satisfies Handlers;

@@ -25,12 +25,8 @@ export function inspectRoutes({ deps, openSession, streams, clock }: RouteDeps) 
       const taken = list.filter(({ turn }) => asked === undefined || turn === Number(asked));
       const turns = taken.map(async ({ turn, snapId, timestamp, files }) => {
         const shown = diff === "true" ? ((await snapshots?.edits(snapId)) ?? []) : files;
-        return {
-          turn,
-          snap_id: snapId,
-          changed: new Date(timestamp * 1000).toISOString(),
-          files: shown.map((file) => ({ ...file })),
-        };
+        const changed = new Date(timestamp * 1000).toISOString();
+        return { turn, snap_id: snapId, changed, files: shown.map((file) => ({ ...file })) };
       });
       return c.json({ session_id: id, turns: await Promise.all(turns) } satisfies ChangesReply);
     },

@@ -55,10 +55,12 @@ export function sessionAliasRoutes({ deps, openSession, createSession, creations
 // --- internal ---
 
 function placeOf({ id, cwd, createdAt }: Pick<Session, "id" | "cwd" | "createdAt">) {
+  // As it is stored.
+  const created = Math.floor(createdAt / 1000) * 1000;
   return {
     session_id: id,
     working_dir: cwd,
-    created_at: createdAt / 1000,
-    created: new Date(createdAt).toISOString(),
+    created_at: created / 1000,
+    created: new Date(created).toISOString(),
   };
 }

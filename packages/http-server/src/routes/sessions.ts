@@ -7,10 +7,10 @@ import type {
   RotateTokenReply,
   TitleReply,
 } from "@chimera/acp-schema/http";
-import { foldLog, type OwnedSession, promptOf, SessionError } from "@chimera/session";
+import { foldLog, type OwnedSession, SessionError } from "@chimera/session";
 import { keyOf, requestOf } from "../creations.js";
 import { HttpError } from "../http-error.js";
-import { readBody } from "../request/body.js";
+import { promptFrom, readBody } from "../request/body.js";
 import { readQuery, requirePlace } from "../request/query.js";
 import { prefers } from "../request/unknown.js";
 import { pageOfSessions } from "../session-list.js";
@@ -43,9 +43,9 @@ function listRoutes({ deps, openSession, createSession, creations, tokens, clock
 
     "POST /sessions": async (c) => {
       const body = await readBody(c, "POST /sessions", { prompt: "missing_prompt" });
-      const { prompt, content = [], effort, max_steps, allowed_tools, cwd, persist = true } = body;
+      const { prompt, content, max_steps, allowed_tools, cwd, persist = true } = body;
       const change = await settingsChange(deps, cwd ?? deps.defaultCwd, body);
-      const input = { ...promptOf([{ type: "text", text: prompt }, ...content]), key: keyOf(c) };
+      const input = { ...promptFrom(prompt, content, "missing_prompt"), key: keyOf(c) };
       const request = requestOf(c, body);
       const begin = async (made: OwnedSession) => {
         await made.set(change.rest(made));
@@ -55,7 +55,6 @@ function listRoutes({ deps, openSession, createSession, creations, tokens, clock
       const { id, isNew } = await creations.once(request, async () => {
         const settings = {
           ...change.made,
-          ...(effort !== undefined && { options: { ...sessions.defaults.options, effort } }),
           ...(max_steps !== undefined && { maxSteps: max_steps }),
           ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
         };
@@ -96,7 +95,7 @@ function oneRoutes({ deps, openSession, tokens }: RouteDeps) {
       if (!summary) throw new SessionError("session_not_found", `there is no session ${id}`);
       const state = session?.state ?? (isElsewhere ? (summary.state === "idle" ? "idle" : "running") : "persisted");
       const event_count = await logs.lastSeq(id);
-      const facts = { session_id: id, state, step_count: summary.steps ?? 0, event_count };
+      const facts = { session_id: id, state, status: summary.state, step_count: summary.steps ?? 0, event_count };
       const head = `${JSON.stringify({ ...facts, summary }).slice(0, -1)},"events":[`;
       const lines = async function* () {
         for await (const entry of logs.read(id, { to: event_count })) yield lineOf(entry);

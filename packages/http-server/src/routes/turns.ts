@@ -8,22 +8,21 @@ import type {
   QuestionReply,
   QuestionsReply,
   ToolApproveReply,
-  TurnBody,
   TurnReply,
 } from "@chimera/acp-schema/http";
-import { promptOf } from "@chimera/session";
+import type { PromptInput } from "@chimera/session";
 import type { Context } from "hono";
 import { keyOf } from "../creations.js";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
-import { readBody } from "../request/body.js";
+import { promptFrom, readBody } from "../request/body.js";
 import { type Handler, type Handlers, isGuest, pathPart, type RouteDeps } from "./route.js";
 
 export function turnRoutes({ openSession }: RouteDeps) {
   /** Sends a prompt: its text, then its pictures and files, under the key that its sender may repeat it with. */
-  const send = async (c: Context<AppEnv>, text: string, content: TurnBody["content"] = []) => {
+  const send = async (c: Context<AppEnv>, prompt: PromptInput) => {
     const session = await openSession(pathPart(c, "id"));
-    const input = { ...promptOf([{ type: "text", text }, ...content]), key: keyOf(c), isGuest: isGuest(c) };
+    const input = { ...prompt, key: keyOf(c), isGuest: isGuest(c) };
     const { status, messageId, durable } = session.prompt(input);
     await durable;
     return { session_id: session.id, status, message_id: messageId };
@@ -37,17 +36,12 @@ export function turnRoutes({ openSession }: RouteDeps) {
   const answer = async (id: string, permissionId: string, { decision, choice, shown, reason }: PermissionBody) => {
     const session = await openSession(id);
     const { options, choices } = session.openPermissions.get(permissionId) ?? {};
-    if (options && !options.includes(decision)) {
-      throw new HttpError(400, "invalid_decision", `choose one of ${options.join(", ")}`);
-    }
+    const refused = (why: string) => new HttpError(400, "invalid_decision", why);
+    if (options && !options.includes(decision)) throw refused(`choose one of ${options.join(", ")}`);
     const chosen = choices?.find((one) => one.id === choice);
     if (choice !== undefined && options && !chosen) {
       const offered = choices?.map((one) => one.id).join(", ");
-      throw new HttpError(
-        400,
-        "invalid_decision",
-        `the question has ${offered ? `the choices ${offered}` : "no choices"}`,
-      );
+      throw refused(`the question has ${offered ? `the choices ${offered}` : "no choices"}`);
     }
     const said = choice === undefined ? { decision, reason } : { choice, reason };
     await session.answer(permissionId, said, undefined, shown);
@@ -56,11 +50,11 @@ export function turnRoutes({ openSession }: RouteDeps) {
   return {
     "POST /sessions/{id}/turns": async (c) => {
       const { prompt, content } = await readBody(c, "POST /sessions/{id}/turns", { prompt: "missing_prompt" });
-      return c.json((await send(c, prompt, content)) satisfies TurnReply, 202);
+      return c.json((await send(c, promptFrom(prompt, content, "missing_prompt"))) satisfies TurnReply, 202);
     },
     "POST /session/{id}/message": async (c) => {
       const { text, content } = await readBody(c, "POST /session/{id}/message", { text: "missing_text" });
-      const { message_id } = await send(c, text, content);
+      const { message_id } = await send(c, promptFrom(text, content, "missing_text"));
       return c.json({ message_id } satisfies MessageReply, 202);
     },
     "POST /sessions/{id}/cancel": cancel,

@@ -3,7 +3,7 @@ import { isLost } from "@chimera/acp-schema/events";
 import type { SessionRow } from "@chimera/acp-schema/http";
 import { changesSummary, type OwnedSession, type Sessions } from "@chimera/session";
 import { LIMITS } from "../limits.js";
-import { liveRow, rowOf, storedRow } from "../session-list.js";
+import { liveRow, storedRow } from "../session-list.js";
 
 /** Takes the id of a session and its row as it is when that is sent; null when the session is gone. */
 export type TakeRow = (id: string, row: () => SessionRow | null) => void;
@@ -61,9 +61,9 @@ function watchLoaded(sessions: Sessions, take: TakeRow): () => void {
       ends.delete(close);
       close();
       const summary = await sessions.logs.readSummary(id).catch(() => null);
-      if (isOver || sessions.find(id) || !summary || summary.closed) return;
-      const row = rowOf(summary, session.touchedAt, null);
-      take(id, () => row);
+      if (!summary || summary.closed) return;
+      const row = await storedRow(sessions, { id, summary, touched: session.touchedAt }, false);
+      if (!isOver && !sessions.find(id)) take(id, () => row);
     });
     return changed;
   };
