@@ -7,8 +7,8 @@ import { pathConcern, pathsConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
 
 interface GitReader extends OptionTable {
-  /** The words allowed after the options: revisions and paths, these after a pattern to search for, none, or only words of this list. */
-  readonly operands?: "any" | "pattern" | "none" | readonly string[];
+  /** The words allowed after the options: revisions and paths, these after a pattern to search for, or only words of this list. */
+  readonly operands?: "any" | "pattern" | readonly string[];
   /** Operands are allowed only with one of these options. Without one, the command would create something. */
   readonly operandsNeed?: readonly string[];
 }
@@ -20,18 +20,14 @@ const DIFF_LONG = words(`
   function-context dirstat
 `);
 const LOG_LONG = words(`
+  ${DIFF_LONG.join(" ")}
   graph decorate no-decorate all branches tags remotes since until after before author committer grep format
   pretty follow merges no-merges first-parent reverse date max-count skip topo-order date-order left-right
   cherry-pick invert-grep no-walk source ancestry-path boundary count
 `);
 
 const diff: GitReader = { flags: "pszwbRaMCU0123456789", values: "S", long: DIFF_LONG };
-const log: GitReader = {
-  flags: "pszwbRaiEFPMCcmU0123456789",
-  values: "nSGL",
-  long: [...DIFF_LONG, ...LOG_LONG],
-  counts: true,
-};
+const log: GitReader = { flags: "pszwbRaiEFPMCcmU0123456789", values: "nSG", long: LOG_LONG, counts: true };
 
 /** Subcommands that only read with these options. */
 const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
@@ -43,7 +39,6 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   },
   "cat-file": { flags: "ptse" },
   "check-ignore": { flags: "vqn", long: words("verbose quiet no-index") },
-  "count-objects": { flags: "vH", long: words("verbose human-readable"), operands: "none" },
   describe: { long: words("tags always dirty abbrev long all match exact-match contains") },
   diff,
   "for-each-ref": { long: words("format sort count contains merged") },
@@ -91,7 +86,6 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
     long: words("list sort contains merged no-merged points-at format column"),
     operandsNeed: ["-l", "--list", "--contains", "--points-at", "--merged", "--no-merged"],
   },
-  whatchanged: log,
   worktree: { long: words("porcelain"), operands: ["list"] },
 };
 
@@ -129,7 +123,6 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
   const isPattern = table.operands === "pattern" && !seen.has("-e") && !parsed.operands[0]?.glob;
   const operands = isPattern ? parsed.operands.slice(1) : parsed.operands;
   if (operands.length > 0) {
-    if (table.operands === "none") return `git ${name} with an argument is not known to only read`;
     if (table.operandsNeed && !table.operandsNeed.some((option) => seen.has(option)))
       return `git ${name} creates something`;
     if (Array.isArray(table.operands)) {

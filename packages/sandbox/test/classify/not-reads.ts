@@ -352,6 +352,7 @@ export const NOT_READS: Readonly<Record<string, readonly string[]>> = {
     "git shortlog --author -- --output=x HEAD",
     "git blame --since -- --contents=/etc/passwd a",
     "git diff -U /etc/passwd /dev/null",
+    "git log -L 1,5:.env",
   ],
   programs: [
     "node x.js",
