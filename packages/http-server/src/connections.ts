@@ -4,14 +4,16 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 interface Connection {
+  readonly peer: string | Socket;
   readonly socket: Socket;
-  /** Requests that are being answered. */
-  requests: number;
+  /** Answers that the peer does not have yet, and the socket itself when it speaks another protocol. */
+  readonly busy: Set<{ readonly writableEnded: boolean }>;
 }
 
 /**
- * Refusing new connections instead would let anybody block the server with half-sent headers. No request in progress is cut. The function
- * returned keeps a connection that speaks another protocol now.
+ * Refusing new connections instead would let anybody block the server with half-sent headers, or with answers that nobody reads: when no
+ * connection waits for a request, one is closed whose peer has only to read. No request in progress is cut. The function returned keeps a
+ * connection that speaks another protocol now.
  */
 export function boundConnections(server: Server, limit: number): (socket: Duplex) => void {
   /** By the peer's address and port, which a TLS connection shares with the one below it; the longest waiting first. */
@@ -19,36 +21,35 @@ export function boundConnections(server: Server, limit: number): (socket: Duplex
 
   server.on("connection", (socket: Socket) => {
     const peer = peerOf(socket);
-    open.set(peer, { socket, requests: 0 });
+    const connection: Connection = { peer, socket, busy: new Set() };
+    open.set(peer, connection);
     socket.once("close", () => {
-      if (open.get(peer)?.socket === socket) open.delete(peer);
+      if (open.get(peer) === connection) open.delete(peer);
     });
-    if (open.size > limit) cutLongestWaiting();
+    if (open.size > limit) cutLongestWaiting(connection);
   });
   server.on("request", ({ socket }: IncomingMessage, outgoing: ServerResponse) => {
     const peer = peerOf(socket);
     const connection = open.get(peer);
     if (!connection) return;
-    connection.requests++;
+    connection.busy.add(outgoing);
     outgoing.once("close", () => {
-      if (--connection.requests > 0 || open.get(peer) !== connection) return;
+      connection.busy.delete(outgoing);
+      if (connection.busy.size > 0 || open.get(peer) !== connection) return;
       open.delete(peer);
       open.set(peer, connection);
     });
   });
 
-  const cutLongestWaiting = () => {
-    for (const [peer, { socket, requests }] of open) {
-      if (requests > 0) continue;
-      open.delete(peer);
-      socket.destroy();
-      return;
-    }
+  const cutLongestWaiting = (newcomer: Connection) => {
+    const others = [...open.values()].filter((connection) => connection !== newcomer);
+    const idle = others.find(({ busy }) => busy.size === 0);
+    const unread = () => others.find(({ busy }) => [...busy].every(({ writableEnded }) => writableEnded));
+    const { peer, socket } = idle ?? unread() ?? newcomer;
+    open.delete(peer);
+    socket.destroy();
   };
-  return (socket) => {
-    const connection = open.get(peerOf(socket as Socket));
-    if (connection) connection.requests++;
-  };
+  return (socket) => void open.get(peerOf(socket as Socket))?.busy.add(socket);
 }
 
 // --- internal ---

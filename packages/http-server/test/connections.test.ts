@@ -8,6 +8,7 @@ import { boundConnections } from "../src/connections.js";
 async function smallHouse() {
   const server = createServer((request, response) => {
     response.flushHeaders();
+    if (request.url === "/large") response.end(Buffer.alloc(64 * 1024 * 1024));
     if (request.url === "/") response.end("ok");
   });
   boundConnections(server, 2);
@@ -61,4 +62,17 @@ test("when everybody is being answered, the newcomer is refused", async () => {
   for (const guest of [await enter(), await enter()]) expect(await ask(guest.socket, "/stream")).toBe("200");
   const newcomer = await enter();
   expect(await newcomer.left).toBe("left");
+});
+
+test("when all others only have to read their answers, one of them makes room, and one that is being answered stays", async () => {
+  const enter = await smallHouse();
+  const [busy, reader] = [await enter(), await enter()];
+  expect(await ask(busy.socket, "/stream")).toBe("200");
+  expect(await ask(reader.socket, "/large")).toBe("200");
+  reader.socket.pause();
+  const caller = await enter();
+  expect(await ask(caller.socket, "/")).toBe("200");
+  reader.socket.resume();
+  expect(await reader.left).toBe("left");
+  expect(busy.socket.destroyed).toBe(false);
 });
