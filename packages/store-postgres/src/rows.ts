@@ -32,13 +32,16 @@ export interface Place {
   readonly host: string;
   /** The node that holds it; null for an imported session, which nobody holds yet. */
   readonly owner: string | null;
+  /** The number of its last record. @defaultValue 0 */
+  readonly lastSeq?: number;
 }
 
 /**
  * Inserts the row of a session, and returns its origin. StoreError `exists` when there is one with this id, and `key_taken` when the request that makes it has
  * made one already; an imported session stands beside that one.
  */
-export async function insertSession(sql: Sql, sid: string, summary: object, { host, owner }: Place): Promise<string> {
+export async function insertSession(sql: Sql, sid: string, summary: object, place: Place): Promise<string> {
+  const { host, owner, lastSeq = 0 } = place;
   const { cwd, model, state, prompted, closed, person, shared, key, request, text } = columnsOf(summary);
   const keyed = key !== null && request !== null && owner !== null;
   const prefix = sessionPrefix(sid);
@@ -47,7 +50,7 @@ export async function insertSession(sql: Sql, sid: string, summary: object, { ho
   const insert = () => sql<{ origin: string }>`
     INSERT INTO chimera.session(sid, last_seq, fence, owner, host, summary, prefix, created, touched, cwd, model, state, prompted, closed,
       person, shared, key, keyed, claimed)
-    VALUES (${sid}, 0, 1, ${owner}, ${host}, ${text}, ${prefix}, ${created}, extract(epoch FROM clock_timestamp()) * 1000,
+    VALUES (${sid}, ${lastSeq}, 1, ${owner}, ${host}, ${text}, ${prefix}, ${created}, extract(epoch FROM clock_timestamp()) * 1000,
       ${cwd}, ${model}, ${state}, ${prompted}, ${closed}, ${person}, ${shared}, ${key}, ${keyed}, clock_timestamp())
     ON CONFLICT DO NOTHING RETURNING origin`;
   // An old session gives its key back.
@@ -58,8 +61,7 @@ export async function insertSession(sql: Sql, sid: string, summary: object, { ho
   let [made] = await insert();
   if (!made && keyed && (await freeKey()).length > 0) [made] = await insert();
   if (made) return made.origin;
-  const same = await sql`SELECT 1 FROM chimera.session WHERE sid = ${sid}`;
-  if (same.length > 0) throw new StoreError("exists", `session ${sid} exists`);
+  await requireAbsent(sql, sid);
   throw new StoreError("key_taken", `the request that makes session ${sid} has made another one`);
 }
 
@@ -81,7 +83,7 @@ export async function copySession<E extends EventBody, S extends object>(
   { upTo, summary, added, ...place }: Copy<E, S> & Place,
 ): Promise<LogEnd> {
   const last = Math.min(upTo, await headOf(tx, from));
-  const origin = await insertSession(tx, to, summary, place);
+  await requireAbsent(tx, to);
   await tx`
     INSERT INTO chimera.event(sid, seq, line)
     SELECT ${to}, seq, line FROM chimera.event WHERE sid = ${from} AND seq <= ${last}`;
@@ -90,7 +92,8 @@ export async function copySession<E extends EventBody, S extends object>(
   const own = added(last, lineTs(end?.line ?? ""));
   if (own.length > 0) await insertRecords(tx, to, own);
   const lastSeq = last + own.length;
-  await tx`UPDATE chimera.session SET last_seq = ${lastSeq} WHERE sid = ${to}`;
+  // Last, because whoever makes a session with the same key meanwhile waits for this transaction, on one of few connections.
+  const origin = await insertSession(tx, to, summary, { ...place, lastSeq });
   return { origin, lastSeq, lastTs: lineTs((own.at(-1) ?? end)?.line ?? "") };
 }
 
@@ -172,6 +175,11 @@ export async function refusalOf(sql: Sql, sid: string, host: string): Promise<St
 }
 
 // --- internal ---
+
+async function requireAbsent(sql: Sql, sid: string): Promise<void> {
+  const same = await sql`SELECT 1 FROM chimera.session WHERE sid = ${sid}`;
+  if (same.length > 0) throw new StoreError("exists", `session ${sid} exists`);
+}
 
 /** The rows and characters of one read; a larger record is read alone. */
 const PAGE_ROWS = 1000;

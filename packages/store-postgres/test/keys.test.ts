@@ -1,6 +1,6 @@
 // One request makes one session, whichever nodes it reaches in the same moment.
 import type { EventBody } from "@chimera/event-store";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { openPostgres, type PostgresStorage } from "../src/index.js";
 import { startPostgres, type TestDatabase } from "../src/testing.js";
 import { withDatabase } from "./with-database.js";
@@ -47,6 +47,33 @@ describe("a session that a request with a key makes", { tags: ["needs-postgres"]
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const rows = await database.query("SELECT DISTINCT sid FROM chimera.event");
     expect(rows).toHaveLength(2);
+  });
+
+  it("does not wait for another node that copies a long session by the same request", async () => {
+    const [one, other] = nodes;
+    const [parent, copy, busy] = [idAt(), idAt(), idAt()];
+    const writer = await one.store.create(parent, {});
+    writer.append([{ type: "note" }]);
+    await writer.close();
+    const working = await other.store.create(busy, {});
+    // The copy takes as long as somebody else writes to its first row.
+    const row = `INSERT INTO chimera.event(sid, seq, line) VALUES ('${copy}', 1, '')`;
+    let isOver = false;
+    const held = database.query(`BEGIN; ${row}; SELECT pg_sleep(3); ROLLBACK`).then(() => (isOver = true));
+    const sleeping = () =>
+      database.query("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'");
+    await vi.waitFor(async () => expect(await sleeping()).toHaveLength(1), 5000);
+    const copying = one.store.copy(parent, copy, { upTo: 1, summary: request });
+    const waiting = () =>
+      database.query("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'");
+    await vi.waitFor(async () => expect(await waiting()).toHaveLength(1), 5000);
+    const made = await Promise.allSettled([idAt(), idAt()].map((id) => other.store.create(id, request)));
+    working.append([{ type: "note" }]);
+    await working.durable();
+    expect(isOver).toBe(false);
+    expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    await expect(copying).rejects.toMatchObject({ code: "key_taken" });
+    await held;
   });
 
   it("leaves its key to other people, other programs, and sessions that only inherit it", async () => {
