@@ -1,6 +1,7 @@
 /** An interpreter that works without any model: it takes plain requests literally, calls the tools, and says what it is. */
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
+import { anthropicFirst } from "./chains.js";
 import type { Model, ModelEvent, ModelMessage, ModelTool } from "./model.js";
 
 /**
@@ -45,8 +46,8 @@ function readRequest(prompt: string): { actions: Action[]; unknown: string | nul
 }
 
 /** Shown once per session. */
-const WHOAMI =
-  "No API key is set, so the offline interpreter answers: set ANTHROPIC_API_KEY or another provider's key, or run Ollama.";
+const KEYS = anthropicFirst.map(({ env }) => env).join(", ");
+const WHOAMI = `The offline interpreter answers, not a model. For a model set one of ${KEYS}, or run Ollama and choose one of its models.`;
 const ABILITIES =
   "Offline I can do plain things: `list files`, `read FILE`, `search TEXT`, `write FILE: TEXT`, " +
   "`edit FILE replace A with B`, run `COMMAND`, and several of these joined by `and` or `then`.";

@@ -219,10 +219,18 @@ describe("without a name", () => {
     [{ OPENROUTER_API_KEY: "r" }, "anthropic/claude-sonnet-5.5", "openai/gpt-6.1-sol"],
     [{ XAI_API_KEY: "x" }, "grok-4.7", "grok-4.7"],
     [{ OLLAMA_API_KEY: "l" }, "gpt-oss:120b-cloud", "gpt-oss:120b-cloud"],
+    [{ GEMINI_API_KEY: "g", DEEPSEEK_API_KEY: "d" }, "gemini-4-argon", "gemini-4-argon"],
+    [{ DEEPSEEK_API_KEY: "d" }, "deepseek-v4-pro", "deepseek-v4-pro"],
   ])("the chain finds the first key of %o", (env, anthropic, openai) => {
     expect(defaultModel(env, anthropicFirst)).toBe(anthropic);
     expect(defaultModel(env, openaiFirst)).toBe(openai);
     expect(modelAddress("", env, anthropicFirst).model).toBe(modelAddress(anthropic, env, anthropicFirst).model);
+  });
+
+  it.each([...anthropicFirst, ...openaiFirst])("the key $env alone serves its model $model", ({ env }) => {
+    const served = modelAddress("", { [env]: "k" }, anthropicFirst).provider;
+    const [configured] = listProviders({ [env]: "k" }).filter((row) => row.configured);
+    expect(served).toBe(configured?.name);
   });
 
   it("a picker offers the models that have a key, and offline", () => {

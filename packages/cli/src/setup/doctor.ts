@@ -73,7 +73,7 @@ export async function checkKeys(invocation: Invocation, asks = false): Promise<F
     const refusal = asks && !packaged ? await keyRefusal(model, { env: process.env, chain: profile.chain }) : null;
     if (refusal !== null) return fail(refusal, `set the key, then ${invocation.calledAs} doctor`);
     if (provider !== "offline") return ok(`${model} at ${provider}, ${others.length} more configured`);
-    const remedy = "set ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or XAI_API_KEY, or run Ollama";
+    const remedy = `set one of ${profile.chain.map(({ env }) => env).join(", ")}, or run Ollama and choose one of its models`;
     return warn("no model key is set: the offline interpreter answers", remedy);
   } catch (error) {
     return fail((error as Error).message, "set the key it names, or choose another --model");

@@ -9,8 +9,6 @@ import type { Log } from "../log/log.js";
 import type { AcpPeer, Profile, StartedExtension } from "../profile.js";
 import type { Storage } from "../storage.js";
 
-const KEY_VARIABLES = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "XAI_API_KEY"];
-
 /** A core whose store other nodes may share. */
 interface NodeCore extends Core {
   readonly sessions: Sessions;
@@ -47,7 +45,7 @@ export function acpServer(options: AcpOptions): (peer: AcpPeer) => AcpServer {
       native: dialects[0].name,
       forced,
       extensions: extensions.flatMap(({ protocol }) => protocol ?? []),
-      keyVariables: KEY_VARIABLES,
+      keyVariables: profile.chain.map(({ env }) => env),
       defaultCwd: cwd,
       historyLimit,
       log: log.warn,
