@@ -117,6 +117,7 @@ function userPlaces(home: string): InstructionPlace[] {
   return [
     { root: home, paths: [join(".opencode", "AGENTS.md")] },
     { root: home, paths: [join(".config", "opencode", "AGENTS.md")] },
+    { root: home, paths: [join(".chimera", "AGENTS.md")] },
   ];
 }
 

@@ -206,10 +206,11 @@ describe("project instructions", () => {
     await put(cwd, ".cursor/rules/a.mdc", "---\nglobs: '*'\n---\nthree b");
     await put(cwd, ".cursor/rules/c.txt", "not this");
     await put(cwd, "AGENTS.md", "three");
+    await put(home, ".chimera/AGENTS.md", "two b");
     await put(home, ".config/opencode/AGENTS.md", "two");
     await put(home, ".opencode/AGENTS.md", "one");
     const { text } = await loadInstructions({ home, cwd });
-    expect(text.match(/^(?!<).+$/gm)).toEqual(["one", "two", "three", "three b", "four", "five"]);
+    expect(text.match(/^(?!<).+$/gm)).toEqual(["one", "two", "two b", "three", "three b", "four", "five"]);
     expect(text).toContain(`<!-- source: ${join(cwd, "AGENTS.md")} -->\nthree\n`);
   });
 
