@@ -96,21 +96,32 @@ async function unmet(names) {
   return missing;
 }
 
-/** A page's port is one that is free here, and its database one that is made for it. */
+/** The programs that a page, or the guide's page about that, installs from a clone. */
+function installed(root, path) {
+  const pages = listFiles(root, "docs/guide", ["install.md"]);
+  const text = [...pages, path].map((page) => readFileSync(join(root, page), "utf8")).join("\n");
+  return [...text.matchAll(/(?<=^npm .*install -g .*)\.\/apps\/(\w+)/gm)].map(([, name]) => name);
+}
+
+/**
+ * A page's port is one that is free here, and its database one that is made for it. The directory is not the home: a file of the
+ * project and a file of the person are two.
+ */
 async function runScript(root, path, fences) {
   const scratch = mkdtempSync(join(tmpdir(), "guide-"));
   const [home, bin] = ["home", "bin"].map((name) => join(scratch, name));
-  for (const directory of [home, bin]) mkdirSync(directory);
+  const cwd = join(home, "work");
+  for (const directory of [home, bin, cwd]) mkdirSync(directory);
   const postgres = fences.some(({ tags }) => tags.includes("needs-postgres")) ? await startPostgres() : null;
   const port = String(await freePort());
-  for (const name of ["otter", "ferret", "chimera"])
+  for (const name of new Set(installed(root, path)))
     symlinkSync(join(root, "apps", name, "dist", "cli.js"), join(bin, name));
   const typed = fences.map(({ code }) => code).join("");
   const script = typed.replaceAll("5173", port).replaceAll("postgres://chimera@db.internal/chimera", postgres?.url);
   const PATH = [bin, dirname(process.execPath), process.env.PATH].join(delimiter);
   try {
     const { code, output } = await run("sh", ["-eux", "-c", script], {
-      cwd: home,
+      cwd,
       env: { PATH, HOME: home, OTTER_PORT: port },
       timeout,
     });
