@@ -53,14 +53,15 @@ export function findRepository(cwd: string): Repository | null {
 }
 
 /**
- * Whether the settings of a git directory hold a password, which some git commands print: in an address, or in a header.
+ * Whether the settings of a git directory hold a password, which some git commands print: in an address, or in a header. `more`
+ * are further files of settings.
  *
  * @example
  * const found = findRepository(process.cwd());
  * if (found && holdsCredentials(found.directory)) console.log(`git remote -v shows a password of ${found.worktree}`);
  */
-export function holdsCredentials(directory: string): boolean {
-  return settingsFiles(directory).some((file) => AUTHORIZED.test(readSmall(file) ?? ""));
+export function holdsCredentials(directory: string, more: readonly string[] = []): boolean {
+  return [...settingsFiles(directory), ...more].some((file) => AUTHORIZED.test(readSmall(file) ?? ""));
 }
 
 /** Keys that a fresh clone has, or that only change git's output: none runs a program or includes other settings. */

@@ -178,6 +178,16 @@ describe("anything else", () => {
     expect(classify("rg KEY src", { workspace: { cwd: open } }).decision).toBe("ask");
   });
 
+  test.each(["../.env", "/etc/hostname"])("diff of directories asks when a link in them leads to %s", (target) => {
+    const open = besideSecret();
+    for (const name of ["a", "b"]) mkdirSync(join(open, name));
+    writeFileSync(join(open, "b/x"), "");
+    expect(classify("diff a b", { workspace: { cwd: open } }).decision).toBe("allow");
+    symlinkSync(target, join(open, "a/x"));
+    expect(classify("diff a b", { workspace: { cwd: open } }).decision).toBe("ask");
+    expect(classify("grep -r KEY a", { workspace: { cwd: open } }).decision).toBe("allow");
+  });
+
   test("a password in a repository's settings is a secret below", () => {
     const open = realpathSync(mkdtempSync(join(tmpdir(), "classify-git-")));
     onTestFinished(() => rmSync(open, { recursive: true, force: true }));
@@ -190,6 +200,14 @@ describe("anything else", () => {
     expect(judgeHere("git remote -v")).toBe("ask");
     expect(judgeHere("git status")).toBe("allow");
     writeFileSync(join(open, ".git/config"), '[remote "origin"]\n\turl = ssh://git@example.test/a.git\n');
+    expect(judgeHere("git remote -v")).toBe("allow");
+    vi.stubEnv("HOME", join(open, "home"));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    mkdirSync(join(open, "home"));
+    const replaces = '[url "https://s3cret@example.test/"]\n\tinsteadOf = https://example.test/\n';
+    writeFileSync(join(open, "home/.gitconfig"), replaces);
+    expect(judgeHere("git remote -v")).toBe("ask");
+    rmSync(join(open, "home/.gitconfig"));
     expect(judgeHere("git remote -v")).toBe("allow");
     writeFileSync(join(open, ".git/config"), '[remote "origin"]\n\turl = ssh://git:s3cret@example.test/a.git\n');
     expect(judgeHere("git remote -v")).toBe("ask");

@@ -2,7 +2,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { entryAt, readSmall } from "../confine/paths.js";
 import { holdsCredentials } from "../git-settings.js";
 import { isSecret } from "../secrets.js";
-import { entriesOf, type Standpoint, staticPart } from "./paths.js";
+import { entriesOf, pathConcern, type Standpoint, staticPart } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
 import { globMatches, loosened } from "./rules.js";
 
@@ -14,13 +14,15 @@ export interface Search {
   readonly hidden: readonly string[];
   /** Whether a `!` line in a `.gitignore` or a similar file makes it read a hidden name. */
   readonly heedsIgnoreFiles: boolean;
+  /** Whether it reads the file to which a link leads. */
+  readonly followsLinks: boolean;
 }
 
 /** Why a command that reads everything below this path needs a question, or undefined. */
 export function concernBelow(
   { text, glob }: PlainWord,
   standpoint: Standpoint,
-  { only, hidden, heedsIgnoreFiles }: Search,
+  { only, hidden, heedsIgnoreFiles, followsLinks }: Search,
 ): string | undefined {
   const start = resolve(standpoint.cwd, glob ? (staticPart(text) ?? ".") : text);
   const prefix = `${standpoint.cwd}/`;
@@ -46,6 +48,8 @@ export function concernBelow(
       if (isRepository && holdsCredentials(found)) return `${name}/config holds credentials`;
       if (isDirectory && entry.name !== ".git") pending.push(found);
       if (!isDirectory && isSecret(found, name)) return `${name} may hold credentials`;
+      const concern = followsLinks && entry.isSymbolicLink() && pathConcern({ text: name, glob: false }, standpoint);
+      if (concern) return concern;
     }
     if (standpoint.below.left < 0) return `${text} holds too many names to judge`;
   }

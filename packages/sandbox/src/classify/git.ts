@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import { realPath } from "../confine/paths.js";
 import { findRepository, holdsCredentials } from "../git-settings.js";
 import { words } from "../words.js";
@@ -114,7 +115,8 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
   if (!here) return `git runs in ${cwd}, which does not exist yet`;
   const repository = findRepository(here);
   if (repository?.concern) return repository.concern;
-  if (name === "remote" && repository && holdsCredentials(repository.directory)) return "an address holds credentials";
+  if (name === "remote" && repository && holdsCredentials(repository.directory, sharedSettings()))
+    return "an address holds credentials";
   if (rest.some(({ text }) => CHECKS_SIGNATURE.test(text))) return `git ${name} starts gpg to check a signature`;
   const table = SUBCOMMANDS[name]!;
   const parsed = parseOptions(rest, table);
@@ -136,6 +138,11 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
 }
 
 // --- internal ---
+
+/** The person's own settings and the system's, which may put a password into the addresses of any repository. */
+function sharedSettings(): string[] {
+  return [...[".gitconfig", ".config/git/config"].map((name) => join(homedir(), name)), "/etc/gitconfig"];
+}
 
 /** A format or an order that depends on a signature. */
 const CHECKS_SIGNATURE = /%[-+ ]?G|%\(\*?signature|^(--sort=)?-?\*?signature(:\w+)?$/;

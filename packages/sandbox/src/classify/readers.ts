@@ -209,6 +209,8 @@ function belowConcern(
     only: valuesOf("--include").map((pattern) => (pattern.includes("/") ? "*" : pattern)),
     hidden: isHiddenRead ? ["*"] : [...byPattern, ...byType],
     heedsIgnoreFiles: hiddenWith !== undefined,
+    // Diff does; the searches pass over links.
+    followsLinks: recursive === "always" && !hiddenWith,
   };
   const places = operands.length === 0 ? [{ text: ".", glob: false }] : operands;
   return firstOf(places, (path) => concernBelow(path, standpoint, search));
