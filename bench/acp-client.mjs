@@ -3,14 +3,15 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 
 /**
- * Starts `node <args>`. A program that ends rejects every call that waits.
+ * Starts `node <args>`, or another `command`. A program that ends rejects every call that waits.
  *
  * @param {readonly string[]} args
- * @param {{ env: NodeJS.ProcessEnv, cwd?: string, timeout?: number }} options after `timeout` milliseconds it is ended
+ * @param {{ env: NodeJS.ProcessEnv, cwd?: string, timeout?: number, command?: string, detached?: boolean }} options after `timeout`
+ *   milliseconds it is ended
  */
-export function startAcp(args, options) {
+export function startAcp(args, { command = process.execPath, ...options }) {
   const started = performance.now();
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "ignore"], ...options });
+  const child = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"], ...options });
   const { call, take, fail, chunk } = createCaller((line) => child.stdin.write(`${line}\n`));
   let rest = "";
   child.stdout.setEncoding("utf8").on("data", (text) => {
@@ -20,7 +21,7 @@ export function startAcp(args, options) {
   });
   child.stdin.on("error", () => {});
   const exited = once(child, "exit");
-  exited.then(([code]) => fail(new Error(`${args.join(" ")} ended with ${code}`)));
+  exited.then(([code]) => fail(new Error(`${args.join(" ")} ended with ${code}`)), fail);
   return {
     pid: child.pid,
     /** Milliseconds since it was started. */
@@ -77,10 +78,10 @@ export function createCaller(send) {
 }
 
 /** Milliseconds of a prompt of one delta, from its request to that delta. */
-export async function firstChunk(program, sessionId) {
+export async function firstChunk(program, sessionId, text = 1) {
   const asked = performance.now();
   const chunk = program.chunk();
-  const answered = program.prompt(sessionId, 1);
+  const answered = program.prompt(sessionId, text);
   await Promise.race([chunk, answered]);
   const elapsed = performance.now() - asked;
   await answered;

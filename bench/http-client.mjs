@@ -3,13 +3,14 @@ import { once } from "node:events";
 import { get, request } from "node:http";
 import { createServer } from "node:net";
 
-/** Whether the server answers a probe now, on a connection of its own. */
+/** Whether the server answers a probe now, on a connection of its own. A server that just began may take a probe and never answer it. */
 export function isHealthy(port, path = "/health") {
   return new Promise((resolve) => {
-    const asked = get({ port, host: "127.0.0.1", path, agent: false }, (response) => {
+    const asked = get({ port, host: "127.0.0.1", path, agent: false, timeout: 1000 }, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });
+    asked.on("timeout", () => asked.destroy());
     asked.on("error", () => resolve(false));
   });
 }
