@@ -565,6 +565,30 @@ describe("a WebSocket", () => {
     expect((await once(socket, "close"))[0]).toBe(1009);
   });
 
+  test("answers pings, as long as the peer takes the pongs", async () => {
+    const MANY = 300_000;
+    const served = await serve();
+    const socket = socketTo(served, [], auth);
+    await once(socket, "open");
+    let pongs = 0;
+    socket.on("pong", () => {
+      pongs += 1;
+    });
+    const settled = async () => {
+      for (let last = -1; last !== pongs; await new Promise((resolve) => setTimeout(resolve, 500))) last = pongs;
+      return pongs;
+    };
+    socket.ping("once");
+    expect(await settled()).toBe(1);
+    socket.pause();
+    for (let n = 0; n < MANY; n++) socket.ping(Buffer.alloc(125));
+    await expect.poll(() => socket.bufferedAmount, { timeout: 15_000 }).toBe(0);
+    socket.resume();
+    expect(await settled()).toBeLessThan(MANY / 2);
+    socket.ping("again");
+    await once(socket, "pong");
+  });
+
   test("carries a whole conversation", async () => {
     const served = await serve();
     const socket = socketTo(served, [], auth);

@@ -21,6 +21,11 @@ export function socketChannel(socket: WebSocket): LineChannel {
     isHeard = true;
   };
   socket.on("pong", hear);
+  socket.on("ping", (data) => {
+    hear();
+    // A peer that sends pings and reads no pongs would fill the memory.
+    if (socket.bufferedAmount < LIMITS.acpHighBytes) socket.pong(data);
+  });
   socket.on("error", () => {});
   socket.on("close", () => {
     clearInterval(watch);

@@ -119,6 +119,7 @@ async function acceptSocket(
     noServer: true,
     maxPayload: LIMITS.acpSocketBytes,
     perMessageDeflate: false,
+    autoPong: false,
     handleProtocols: (offered) => [...offered].find((one) => !one.startsWith("bearer.")) ?? false,
   });
   const caller = c.get("caller");
