@@ -16,14 +16,14 @@ interface GitReader extends OptionTable {
 
 const DIFF_LONG = words(`
   stat shortstat numstat name-only name-status oneline patch no-patch cached staged color no-color abbrev-commit
-  summary no-renames find-renames check exit-code quiet word-diff color-words diff-filter ignore-all-space
+  summary no-renames find-renames check exit-code quiet word-diff color-words diff-filter= ignore-all-space
   ignore-space-change unified minimal patience histogram relative raw full-index abbrev no-prefix merge-base
   function-context dirstat
 `);
 const LOG_LONG = words(`
   ${DIFF_LONG.join(" ")}
-  graph decorate no-decorate all branches tags remotes since until after before author committer grep format
-  pretty follow merges no-merges first-parent reverse date max-count skip topo-order date-order left-right
+  graph decorate no-decorate all branches tags remotes since= until= after= before= author= committer= grep= format=
+  pretty follow merges no-merges first-parent reverse date= max-count= skip= topo-order date-order left-right
   cherry-pick invert-grep no-walk source ancestry-path boundary count
 `);
 
@@ -32,17 +32,17 @@ const log: GitReader = { flags: "pszwbRaiEFPMCcmU0123456789", values: "nSG", lon
 
 /** Subcommands that only read with these options. */
 const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
-  blame: { flags: "wslefntbMC", values: "L", long: words("porcelain line-porcelain date since show-email") },
+  blame: { flags: "wslefntbMC", values: "L", long: words("porcelain line-porcelain date= since= show-email") },
   branch: {
     flags: "arv",
-    long: words("list all remotes show-current verbose merged no-merged contains no-contains sort format color"),
+    long: words("list all remotes show-current verbose merged= no-merged= contains= no-contains= sort= format= color"),
     operandsNeed: ["--list", "--contains", "--no-contains", "--merged", "--no-merged"],
   },
   "cat-file": { flags: "ptse" },
   "check-ignore": { flags: "vqn", long: words("verbose quiet no-index") },
-  describe: { long: words("tags always dirty abbrev long all match exact-match contains") },
+  describe: { long: words("tags always dirty abbrev long all match= exact-match contains") },
   diff,
-  "for-each-ref": { long: words("format sort count contains merged") },
+  "for-each-ref": { long: words("format= sort= count= contains= merged=") },
   grep: {
     flags: "aEFGHILPchilnoqvwpW",
     values: "eABCm",
@@ -59,7 +59,7 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   reflog: {
     flags: "p",
     values: "n",
-    long: words("oneline date all max-count"),
+    long: words("oneline date= all max-count="),
     operands: ["show", "HEAD"],
     counts: true,
   },
@@ -84,7 +84,7 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   },
   tag: {
     flags: "ln123456789",
-    long: words("list sort contains merged no-merged points-at format column"),
+    long: words("list sort= contains= merged= no-merged= points-at= format= column"),
     operandsNeed: ["-l", "--list", "--contains", "--points-at", "--merged", "--no-merged"],
   },
   worktree: { long: words("porcelain"), operands: ["list"] },

@@ -8,10 +8,8 @@ export interface OptionTable {
   readonly values?: string;
   /** Letters whose value is a file to read. */
   readonly files?: string;
-  /** Long names, alone or with `=value`. A value in the next word is judged as an operand. */
+  /** Long names, alone or with `=value`. Those listed with a `=` take the next word if no value is attached, even if it is an option. */
   readonly long?: readonly string[];
-  /** Long names that always have a value, after `=` or in the next word. */
-  readonly longValues?: readonly string[];
   /** No option of the program, listed or not, can write, run a program or use the network. */
   readonly inert?: boolean;
   /** The value of a letter is always the next word, and further letters may follow the letter. */
@@ -56,15 +54,15 @@ export function parseOptions(args: readonly PlainWord[], table: OptionTable): Pa
     }
     if (text.startsWith("--")) {
       const name = text.slice(2).replace(/=.*$/s, "");
-      const hasValue = table.longValues?.includes(name);
+      const hasValue = table.long?.includes(`${name}=`);
       if (!hasValue && !table.long?.includes(name)) return `option --${name}`;
       seen.add(`--${name}`);
       if (!hasValue) continue;
       const isAttached = text.includes("=");
       if (!isAttached) index += 1;
       const value = args[index];
-      if (!isAttached && !isFixed(value)) return `option ${text} without a fixed value`;
-      values.push({ option: `--${name}`, value: isAttached ? text.slice(name.length + 3) : value!.text });
+      if (!isAttached && value?.glob) return `option ${text} without a fixed value`;
+      values.push({ option: `--${name}`, value: isAttached ? text.slice(name.length + 3) : (value?.text ?? "") });
       continue;
     }
     const rest = readCluster(text, table, seen);

@@ -30,8 +30,8 @@ const grep: Reader = {
     context extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp line-regexp count color
     colour files-with-matches files-without-match only-matching quiet silent no-messages line-number
     with-filename no-filename recursive text null no-ignore-case
+    after-context= before-context= binary-files= exclude= exclude-dir= include= max-count= regexp=
   `),
-  longValues: words("after-context before-context binary-files exclude exclude-dir include max-count regexp"),
   operands: "pattern",
   inert: true,
   counts: true,
@@ -40,23 +40,23 @@ const grep: Reader = {
 /** Programs that only read with these options and operands. No option follows links, which may leave the workspace. */
 const READERS: Readonly<Record<string, Reader>> = {
   ":": { operands: "anything" },
-  base64: { flags: "di", values: "w", long: words("decode wrap"), inert: true },
+  base64: { flags: "di", values: "w", long: words("decode wrap="), inert: true },
   basename: { flags: "az", values: "s", operands: "text" },
   cat: { flags: "AbeEnstTuv", long: words("number show-all number-nonblank squeeze-blank"), inert: true },
-  cmp: { flags: "bls", values: "in", long: words("silent quiet verbose bytes") },
-  column: { flags: "txe", values: "sco", long: words("table separator") },
-  cut: { flags: "nsz", values: "bcdf", long: words("delimiter fields output-delimiter"), inert: true },
-  date: { flags: "uR", values: "d", long: words("utc iso-8601 rfc-3339 date"), operands: "text" },
-  df: { flags: "ahHiklPT", values: "t", long: words("human-readable total inodes type"), operands: "text" },
+  cmp: { flags: "bls", values: "in", long: words("silent quiet verbose bytes=") },
+  column: { flags: "txe", values: "sco", long: words("table separator=") },
+  cut: { flags: "nsz", values: "bcdf", long: words("delimiter= fields= output-delimiter="), inert: true },
+  date: { flags: "uR", values: "d", long: words("utc iso-8601 rfc-3339= date="), operands: "text" },
+  df: { flags: "ahHiklPT", values: "t", long: words("human-readable total inodes type="), operands: "text" },
   diff: {
     flags: "abBcdeEiNnpqsTtuwyZ",
     values: "CUWxF",
     recursive: "always",
-    long: words("brief unified context ignore-all-space ignore-case new-file side-by-side color stat exclude"),
+    long: words("brief unified context ignore-all-space ignore-case new-file side-by-side color stat exclude="),
     counts: true,
   },
   dirname: { flags: "z", operands: "text" },
-  du: { flags: "0abcDhHklmPsSx", values: "dBt", long: words("human-readable summarize max-depth"), inert: true },
+  du: { flags: "0abcDhHklmPsSx", values: "dBt", long: words("human-readable summarize max-depth="), inert: true },
   echo: { operands: "anything" },
   egrep: grep,
   false: { operands: "anything" },
@@ -64,28 +64,28 @@ const READERS: Readonly<Record<string, Reader>> = {
   file: { flags: "bhiLkN0", long: words("brief mime mime-type mime-encoding dereference no-dereference") },
   free: { flags: "bkmghtlw", operands: "none" },
   grep,
-  head: { flags: "qvz", values: "nc", long: words("lines bytes quiet verbose"), counts: true, inert: true },
+  head: { flags: "qvz", values: "nc", long: words("lines= bytes= quiet verbose"), counts: true, inert: true },
   hexdump: { flags: "bcCdovx", values: "ns", inert: true },
   hostname: { flags: "sI", operands: "none" },
   id: { flags: "Ggnru", operands: "text" },
   ls: {
     flags: "1aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ",
     long: words(`
-      all almost-all human-readable recursive reverse size sort time color colour directory classify inode
-      group-directories-first full-time time-style file-type indicator-style no-group numeric-uid-gid ignore
-      hide width
+      all almost-all human-readable recursive reverse size sort= time= color colour directory classify inode
+      group-directories-first full-time time-style= file-type indicator-style= no-group numeric-uid-gid ignore=
+      hide= width=
     `),
     inert: true,
   },
   md5sum: hash,
   nl: { flags: "p", values: "bfhilnsvw", inert: true },
-  nproc: { long: words("all ignore"), operands: "none" },
+  nproc: { long: words("all ignore="), operands: "none" },
   od: { flags: "abcdfiloxsv", values: "AjNSt", inert: true },
   paste: { flags: "sz", values: "d", inert: true },
   printf: { operands: "text" },
   pwd: { flags: "LP", operands: "none" },
   readlink: { flags: "efmnqz", long: words("canonicalize"), inert: true },
-  realpath: { flags: "eLmPqsz", long: words("relative-to relative-base no-symlinks"), inert: true },
+  realpath: { flags: "eLmPqsz", long: words("relative-to= relative-base= no-symlinks"), inert: true },
   rg: {
     flags: "aFHINPSUchilnopqsuvwx0.",
     values: "ABCEMegjmrtTd",
@@ -97,10 +97,8 @@ const READERS: Readonly<Record<string, Reader>> = {
       multiline count-matches files-with-matches files-without-match only-matching line-number no-line-number
       heading no-heading column json stats type-list vimgrep pcre2 invert-match with-filename no-filename
       pretty trim no-messages quiet text null crlf passthru
-    `),
-    longValues: words(`
-      after-context before-context color context glob iglob max-columns max-count max-depth max-filesize regexp
-      replace sort type type-not
+      after-context= before-context= color= context= glob= iglob= max-columns= max-count= max-depth=
+      max-filesize= regexp= replace= sort= type= type-not=
     `),
     operands: "pattern",
   },
@@ -111,12 +109,12 @@ const READERS: Readonly<Record<string, Reader>> = {
     flags: "bcCdfgGhiMmnrRsuVz",
     values: "kt",
     long: words(`
-      reverse numeric-sort unique human-numeric-sort version-sort ignore-case field-separator key stable check
+      reverse numeric-sort unique human-numeric-sort version-sort ignore-case field-separator= key= stable check
     `),
   },
-  stat: { flags: "fLtx", values: "c", long: words("format printf terse dereference"), inert: true },
+  stat: { flags: "fLtx", values: "c", long: words("format= printf= terse dereference"), inert: true },
   strings: { flags: "afo", values: "net", inert: true },
-  tail: { flags: "qvz", values: "nc", long: words("lines bytes quiet verbose"), counts: true, inert: true },
+  tail: { flags: "qvz", values: "nc", long: words("lines= bytes= quiet verbose"), counts: true, inert: true },
   tr: { flags: "cCdst", long: words("delete squeeze-repeats complement"), operands: "text" },
   tree: {
     flags: "aCdDfFghiJnNpqQrsStuUvxX",

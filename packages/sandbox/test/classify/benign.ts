@@ -70,6 +70,8 @@ export const BENIGN: readonly string[] = [
   "git branch",
   "git branch -a",
   "git branch --show-current",
+  "git branch --merged",
+  "git log --author me --oneline -5",
   "git blame -L 1,20 src/a.ts",
   "git ls-files | head",
   "git rev-parse HEAD",

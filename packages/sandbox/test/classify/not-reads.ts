@@ -276,6 +276,8 @@ export const NOT_READS: Readonly<Record<string, readonly string[]>> = {
     "strings -n @options a",
     "diff --exclude -- --from-file=/etc/passwd a",
     "du --exclude -- --files0-from=/etc/passwd",
+    "diff --exclude -x .env a",
+    "column --separator -o .env",
     "uniq a -c",
   ],
   git: [
@@ -353,6 +355,9 @@ export const NOT_READS: Readonly<Record<string, readonly string[]>> = {
     "git blame --since -- --contents=/etc/passwd a",
     "git diff -U /etc/passwd /dev/null",
     "git log -L 1,5:.env",
+    "git branch --format --list x",
+    "git tag --sort -l x",
+    "git blame --since -L .env",
   ],
   programs: [
     "node x.js",
