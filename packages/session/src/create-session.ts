@@ -302,6 +302,7 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
     // The next load records the end of what could not be ended here.
     parts.onError(error, writer.id);
   } finally {
+    parts.life.isClosed = true;
     // Clients stay attached, and must not keep an unloaded session in memory.
     parts.attachments.onDeserted(null);
     await writer.close();

@@ -62,8 +62,10 @@ export function createRewind(deps: {
     if (taken.length === 0) return report(direction, NOTHING);
     const { force = false, dryRun = false, origin } = options;
     const after = deps.lastSeq();
-    const numbers = deps.conversation().filesOf(taken, direction);
-    const restored = (await deps.snapshots?.restore(numbers, direction, { after, force, dryRun })) ?? NO_FILES;
+    const { turns, filesOf } = deps.conversation();
+    const edited = (turn: number) => turns[turn]?.edited ?? [];
+    const asked = { after, force, dryRun, edited };
+    const restored = (await deps.snapshots?.restore(filesOf(taken, direction), direction, asked)) ?? NO_FILES;
     // The conversation was cleared while files were restored: by its log, none of this is in reach.
     if (!available().some(({ number }) => number === taken[0]!.number)) {
       await restored.takeBack();
@@ -96,7 +98,7 @@ function describe(direction: Direction, { turns, files, remaining }: Omit<Rewind
   const changed = files.filter((file) => ["restored", "deleted", "created"].includes(file.outcome)).length;
   const restored = changed > 0 ? `, ${count(changed, "file")} restored` : "";
   const kept = among(files, "conflict", "kept because they changed since", "changed_since");
-  const left = among(files, "skipped", "left alone because they were not kept");
+  const left = among(files, "skipped", "left alone because they were not kept", "not_kept");
   return `/${direction}: ${VERBS[direction]} ${count(turns, "turn")}${restored} (${remaining} remaining)${kept}${left}`;
 }
 

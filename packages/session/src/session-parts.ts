@@ -85,7 +85,7 @@ export interface Parts extends SessionDeps {
   readonly saveSummary: SummarySaver["save"];
   /** Records something that belongs to no turn, once turns that were cut short have ended. */
   readonly change: (events: AgentEvent | readonly AgentEvent[], origin?: string) => Promise<void>;
-  readonly life: { closing: Promise<void> | null };
+  readonly life: { closing: Promise<void> | null; isClosed: boolean };
 }
 
 export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
@@ -127,11 +127,11 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     journal.endInterrupted(queue.busy());
     return journal.accept(events, { turn: null, origin });
   };
-  const life: Parts["life"] = { closing: null };
+  const life: Parts["life"] = { closing: null, isClosed: false };
   const summary = () => summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation);
   const saver = createSummarySaver(async () => {
-    // A process that took the session over writes its own.
-    if (!birth.persistent || writer.lost.aborted || writer.isLetGo) return;
+    // A process that took the session over writes its own, and so may this one, once the session has closed.
+    if (!birth.persistent || life.isClosed || writer.lost.aborted || writer.isLetGo) return;
     try {
       await deps.store.writeSummary(writer.id, summary(), { sync: false });
     } catch (error) {

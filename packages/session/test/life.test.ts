@@ -515,3 +515,19 @@ test("sessions that were never prompted hide none that were, however many there 
   const answer = (await runPrompt(sessions, asking.id, "/sessions")).find(({ type }) => type === "text_delta");
   expect(answer?.metadata).toEqual({ text: expect.stringContaining(id) });
 });
+
+test("a session that was killed in its turn and is torn down stays closed in lists", async () => {
+  const store = createMemoryStore<SessionEvent, Summary>();
+  const sessions = makeSessions(speaking("hello"), { store });
+  const { id } = await sessions.create({ cwd: "/" });
+  await sessions.close(id);
+  const killed = await store.open(id);
+  killed.append([
+    { type: "user_message", turn: 0, metadata: { prompt: "msg-0", text: "go" } },
+    { type: "turn_start", turn: 0, metadata: { prompt: "msg-0" } },
+  ]);
+  await killed.close();
+  await sessions.tearDown(id);
+  for (let pass = 0; pass < 5; pass++) await new Promise(setImmediate);
+  expect(await sessions.logs.readSummary(id)).toMatchObject({ closed: true, turns: 1 });
+});

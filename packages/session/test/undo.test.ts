@@ -288,6 +288,51 @@ describe("undo", () => {
   });
 });
 
+describe("files whose snapshots are gone", () => {
+  /** Writes a file, and says so; of the prompt `nothing` it leaves the file as it was. */
+  const editing: Agent = async function* ({ prompt, number }, { workspace }) {
+    yield { type: "step_start", metadata: { step: 0 } };
+    const path = join(workspace.cwd, `${number}.txt`);
+    await workspace.willWrite(path);
+    writeFileSync(path, prompt.text);
+    yield { type: "file_edit", metadata: { path, diff: "", change: "add" } };
+    if (prompt.text === "nothing") rmSync(path);
+    yield { type: "step_end", metadata: { step: 0 } };
+  };
+  const notKept = (cwd: string, name: string) => ({
+    turns: 1,
+    files: [{ path: join(cwd, name), outcome: "skipped", reason: "not_kept" }],
+    message: `/undo: rewound 1 turn (0 remaining); left alone because they were not kept: ${join(cwd, name)}`,
+  });
+
+  test("are named by an undo after /new forgot them, and by one in a fork", async () => {
+    const { sessions, session, cwd, file } = await open(editing);
+    await runPrompt(sessions, session.id, "one");
+    const fork = await sessions.fork(session.id);
+    expect(await fork.undo()).toMatchObject(notKept(cwd, "0.txt"));
+    await runPrompt(sessions, session.id, "/new");
+    expect(await session.undo({ dryRun: true })).toMatchObject(notKept(cwd, "0.txt"));
+    expect(await session.undo()).toMatchObject(notKept(cwd, "0.txt"));
+    expect((await recordsOf(sessions, session.id)).at(-1)?.metadata).toMatchObject({ files: [{ reason: "not_kept" }] });
+    expect(file("0.txt")).toBe("one");
+  });
+
+  test("are named where the oldest turns did not fit, but not of a turn that left its files as it found them", async () => {
+    const [root, cwd] = [mkdtempSync(join(tmpdir(), "session-undo-")), mkdtempSync(join(tmpdir(), "session-work-"))];
+    onTestFinished(() => {
+      for (const path of [root, cwd]) rmSync(path, { recursive: true, force: true });
+    });
+    const snapshots = createSnapshotStore({ root, limits: { sessionBytes: 4 } });
+    const sessions = makeSessions(editing, { snapshots });
+    const session = await sessions.create({ cwd });
+    for (const text of ["one", "nothing", "three"]) await runPrompt(sessions, session.id, text);
+    const undone = await session.undo();
+    expect(undone.files).toEqual([{ path: join(cwd, "2.txt"), outcome: "deleted" }]);
+    expect((await session.undo()).message).toBe("/undo: rewound 1 turn (1 remaining)");
+    expect(await session.undo()).toMatchObject(notKept(cwd, "0.txt"));
+  });
+});
+
 test("covers a write that its agent left when the turn was cancelled, and refuses one that begins after it", async () => {
   let write = () => {};
   const late: { error?: unknown } = {};

@@ -160,12 +160,12 @@ export function createSessionSnapshots(deps: {
   async function restoreTurns(
     turns: readonly number[],
     direction: Direction,
-    { after, force = false, dryRun = false }: RestoreOptions,
+    { after, force = false, dryRun = false, edited = () => [] }: RestoreOptions,
   ): Promise<Restore> {
     if (begun !== null) throw new SnapshotError("turn_running", `a turn is running; ${direction} when it has ended`);
     // The last restore's journal still exists if its record could not be synced. Settle it, so that this restore does not take it back.
     await settleRestore(directory, place, log);
-    const plan = await makePlan(manifests.of(turns, direction), direction, force, place);
+    const plan = await makePlan(manifests.of(turns, direction, edited), direction, force, place);
     if (dryRun || (plan.files.length === 0 && plan.dirs.length === 0)) {
       return restoreOf(plan.outcomes, { keep: async () => {}, takeBack: async () => {} });
     }

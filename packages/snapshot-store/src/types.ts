@@ -98,6 +98,8 @@ export interface RestoreOptions {
   readonly force?: boolean;
   /** Only report what would be done. */
   readonly dryRun?: boolean;
+  /** The files that a turn edited: where its snapshot is gone, they are reported as skipped, `not_kept`. @defaultValue none */
+  readonly edited?: (turn: number) => Iterable<string>;
 }
 
 /** A restore that was carried out. If the process dies before it is kept or taken back, `settle` decides. */

@@ -154,10 +154,12 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
     const call = fold.openCalls.get(call_id);
     fold.openCalls.delete(call_id);
     endReply(fold, turn);
+    if (call && success && CHANGING.has(call.kind)) for (const { path } of call.locations ?? []) turn?.edited.add(path);
     // The same text that the model got during the turn, because a provider may check that the conversation is unchanged.
     if (call && turn && fold.reply)
       turn.messages.push({ role: "tool", id: call_id, name: call.tool, output: output || error || "", success });
   },
+  file_edit: (_fold, { path }, turn) => void turn?.edited.add(path),
   step_end: (fold, _metadata, turn) => endReply(fold, turn),
   permission_request: ({ openPermissions }, metadata) => void openPermissions.set(metadata.permission_id, metadata),
   permission_resolved({ openPermissions, answered }, { permission_id }) {
@@ -287,5 +289,8 @@ function takesEffect({ turns, anyUndone }: Fold, turn: TurnView): TurnView {
 function hasEffect({ steps, compacted }: TurnView): boolean {
   return steps > 0 || compacted;
 }
+
+/** Kinds of calls that change the files they name. */
+const CHANGING: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
 
 const NOTHING_USED: SessionUsage = { ...NO_TOKENS, total_usd: 0, priced: true, used: 0, size: 0 };

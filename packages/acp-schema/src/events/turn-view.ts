@@ -26,6 +26,8 @@ export interface TurnView {
   steps: number;
   /** Whether it summarised the earlier conversation. It can then be undone even if it took no step. */
   compacted: boolean;
+  /** The files that its calls edited, as far as they said so. */
+  readonly edited: Set<string>;
   stopReason: StopReason | null;
   /** The result of the turn; null until it has ended. */
   result: TurnResult | null;
@@ -61,6 +63,7 @@ export function newTurn(asked: Pick<TurnView, "number" | "seq" | "prompt" | "key
     cutOff: false,
     steps: 0,
     compacted: false,
+    edited: new Set(),
     stopReason: null,
     result: null,
     failure: null,

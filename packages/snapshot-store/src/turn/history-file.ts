@@ -37,8 +37,8 @@ export interface HistoryRow {
 export interface HistoryContent {
   /** The number of manifests made so far, which is part of their ids. */
   readonly counter: number;
-  /** Oldest first. */
-  readonly kept: readonly KeptTurn[];
+  /** Oldest first, also those that changed no file: of other turns nothing is known. */
+  readonly kept: readonly EndedTurn[];
   /** The rows of a turn that did not end; empty when every turn ended. */
   readonly open: readonly HistoryRow[];
   /** True when the file has an older format or is damaged, so that it must be replaced before rows are added. */
@@ -66,8 +66,8 @@ export function readHistory(directory: string, manifests: () => readonly KeptTur
 }
 
 export function withEnded(content: HistoryContent, { turn, snap }: EndedTurn): HistoryContent {
-  if (snap === null) return { ...content, open: [] };
-  return { ...content, counter: content.counter + 1, kept: [...content.kept, { turn, snap }], open: [] };
+  const counter = content.counter + (snap === null ? 0 : 1);
+  return { ...content, counter, kept: [...content.kept, { turn, snap }], open: [] };
 }
 
 /** Adds rows and returns the size of the file; null when there is none. */
@@ -125,10 +125,9 @@ function parseHead(text: string): HistoryContent | null {
   const outdated = v === 1;
   const turns = outdated ? [undo, redo] : [kept];
   if (!Number.isSafeInteger(counter) || !turns.every(isListOfTurns)) return null;
-  const known = turns.flat().filter((each): each is KeptTurn => each.snap !== null);
   return {
     counter: counter as number,
-    kept: known.sort((a, b) => a.turn - b.turn),
+    kept: turns.flat().sort((a, b) => a.turn - b.turn),
     open: [],
     outdated,
   };

@@ -69,6 +69,12 @@ export function* buildingManifest(
   };
 }
 
+/** In the place of a turn's manifest that was dropped: undo changes none of the files that the turn edited. */
+export function droppedManifest(turn: number, edited: Iterable<string>): Manifest {
+  const skipped = Object.fromEntries([...edited].map((path) => [path, "not_kept"]));
+  return { snap_id: "", turn, timestamp: 0, files: {}, before: {}, meta: {}, dirs: {}, skipped };
+}
+
 export function stepOf(manifest: Manifest, path: string): FileStep {
   const meta = manifest.meta[path];
   const after = manifest.files[path] ?? null;

@@ -9,6 +9,7 @@ import type { TurnResult } from "./capture.js";
 import {
   appendToHistory,
   EMPTY_HISTORY,
+  type EndedTurn,
   type HistoryContent,
   type HistoryRow,
   type KeptTurn,
@@ -16,7 +17,15 @@ import {
   replaceHistory,
   withEnded,
 } from "./history-file.js";
-import { buildingManifest, isSnapId, type Manifest, readManifest, shasOf, writingManifest } from "./manifest.js";
+import {
+  buildingManifest,
+  droppedManifest,
+  isSnapId,
+  type Manifest,
+  readManifest,
+  shasOf,
+  writingManifest,
+} from "./manifest.js";
 import { type OpenTurn, openTurn, reopenTurn } from "./open-turn.js";
 
 /** A longer history file is replaced by one without rows. */
@@ -66,7 +75,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   function neededBlobs(): Set<string> | null {
     const needed = new Set<string>();
     try {
-      for (const { snap } of current().kept) for (const sha of shasOf(manifest(snap))) needed.add(sha);
+      for (const { snap } of snapped(current())) for (const sha of shasOf(manifest(snap))) needed.add(sha);
       return needed;
     } catch {
       // A manifest that cannot be read may need any blob.
@@ -74,7 +83,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
     }
   }
 
-  function keep(kept: readonly KeptTurn[]): void {
+  function keep(kept: readonly EndedTurn[]): void {
     save({ ...current(), kept });
     const names = new Set(kept.map(({ snap }) => snap));
     for (const name of namesIn(snaps)) {
@@ -88,12 +97,10 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   }
 
   function shrink(): void {
-    let dropped = false;
-    while (blobs.bytes() > limits.sessionBytes && current().kept.length > 1) {
-      keep(current().kept.slice(1));
-      dropped = true;
+    for (const dropped of snapped(current()).slice(0, -1)) {
+      if (blobs.bytes() <= limits.sessionBytes) return;
+      keep(current().kept.filter((each) => each !== dropped));
     }
-    if (dropped) cache.clear();
   }
 
   /** False for a row about a path outside the workspace: any program may have written the file. */
@@ -116,14 +123,17 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   }
 
   return {
-    /** The manifests of the given turns in the order of the restore. A turn that changed no file has none. */
-    of(turns: readonly number[], direction: Direction) {
-      const { kept } = current();
-      const inOrder = direction === "undo" ? [...kept].reverse() : kept;
-      return turns.flatMap((turn) => inOrder.filter((each) => each.turn === turn)).map(({ snap }) => manifest(snap));
+    /** The manifests of the given turns in the order of the restore. A turn that changed no file has none; one that was dropped skips its edits. */
+    of(turns: readonly number[], direction: Direction, edited: (turn: number) => Iterable<string>): Manifest[] {
+      return turns.flatMap((turn) => {
+        const own = current().kept.filter((each) => each.turn === turn);
+        if (own.length === 0) return droppedManifest(turn, edited(turn));
+        const made = own.flatMap(({ snap }) => (snap === null ? [] : manifest(snap)));
+        return direction === "undo" ? made.reverse() : made;
+      });
     },
     /** Every manifest, oldest first. */
-    all: () => current().kept.map(({ snap }) => manifest(snap)),
+    all: () => snapped(current()).map(({ snap }) => manifest(snap)),
     manifest,
     /** The turn that a crash interrupted, if any; the caller must end it. */
     interrupted: () => reopenTurn(current().open.filter(isInWorkspace), write),
@@ -144,9 +154,8 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
     },
     /** Removes the manifests of all other turns, and the blobs that only they need. */
     keepOnly(turns: ReadonlySet<number>) {
-      const { kept } = current();
-      const reachable = kept.filter(({ turn }) => turns.has(turn));
-      if (reachable.length < kept.length) keep(reachable);
+      const isReachable = ({ turn }: EndedTurn) => turns.has(turn);
+      if (!snapped(current()).every(isReachable)) keep(current().kept.filter(isReachable));
     },
     /** Forgets everything, once the directory was removed. */
     reset() {
@@ -154,4 +163,11 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
       content = EMPTY_HISTORY;
     },
   };
+}
+
+// --- internal ---
+
+/** The turns that changed files. */
+function snapped({ kept }: HistoryContent): KeptTurn[] {
+  return kept.filter((each): each is KeptTurn => each.snap !== null);
 }
