@@ -8,6 +8,7 @@ import { startTimer } from "@chimera/acp-schema/timer";
 import type { Attachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
 import type { Attribution, Journal } from "./journal.js";
+import type { TurnRun } from "./turn-run.js";
 
 /** A kind of question: how it and its answers stand on record. */
 export interface Kind<Asked, Reply, Answer extends object> {
@@ -44,12 +45,12 @@ export function createBroker(deps: {
       ?.resolve(by)
       .catch(() => {});
   return {
-    /** @param signal of the turn: once it is aborted, the question is withdrawn. */
-    ask: <A, R, W extends object>(kind: Kind<A, R, W>, asked: A, place: Attribution, signal: AbortSignal) =>
+    /** @param turn that asks: once it is over, nobody is asked, since nobody would end the question. */
+    ask: <A, R, W extends object>(kind: Kind<A, R, W>, asked: A, place: Attribution, turn: Pick<TurnRun, "isOver">) =>
       new Promise<W>((settle) => {
         const id = `${kind.idPrefix}-${deps.newId()}`;
         const unanswered = (by: ResolvedBy) => settle(kind.settle(id, asked, kind.none, by).answer);
-        if (signal.aborted) return unanswered("cancel");
+        if (turn.isOver) return unanswered("cancel");
         let shown: string | undefined;
         try {
           const question = kind.record(id, asked);

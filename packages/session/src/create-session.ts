@@ -12,7 +12,7 @@ import type { RewindOptions } from "./rewind.js";
 import type { OwnedSession, ReadableSession, Session } from "./session.js";
 import { createParts, type Parts, type SessionBirth, type SessionDeps } from "./session-parts.js";
 import { changeEvents, type SettingChange } from "./settings.js";
-import { NEVER_RAN } from "./turn-run.js";
+import { denials, NEVER_RAN } from "./turn-run.js";
 import { composeWorkspace } from "./workspace.js";
 
 export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSession {
@@ -27,7 +27,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSess
   void journal.interrupted(new Error("the process ended before the turn did"));
   try {
     journal.endInterrupted(queue.busy());
-    endJobs(journal);
+    endLeftovers(journal);
   } catch (error) {
     // The next write that succeeds ends them.
     deps.onError(error, writer.id);
@@ -294,7 +294,7 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
     // What a failed turn left may have ended them already, or the log never took them.
     const left = dropped.filter((turn) => journal.conversation.turns[turn]?.ended === false);
     for (const turn of left) journal.recorder.write(NEVER_RAN, { turn });
-    endJobs(journal);
+    endLeftovers(journal);
     if (reset && isChanged(journal.conversation.settings))
       journal.recorder.write({ type: "settings_reset", metadata: {} }, { turn: null });
     await parts.saveSummary();
@@ -309,11 +309,12 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
   }
 }
 
-/** Jobs end with their session. After a crash this is where the log hears of it. */
-function endJobs({ conversation, recorder }: Journal): void {
-  const ended = [...conversation.openJobs.keys()].map(
+/** Jobs end with their session, and questions with the turn that asked. After a crash this is where the log hears of it. */
+function endLeftovers({ conversation, recorder }: Journal): void {
+  const jobs = [...conversation.openJobs.keys()].map(
     (job_id) => ({ type: "job_ended", metadata: { job_id, exit_code: null, by: "session" } }) as const,
   );
+  const ended = [...denials(conversation), ...jobs];
   if (ended.length > 0) recorder.writeAll(ended, { turn: null });
 }
 

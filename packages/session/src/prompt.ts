@@ -151,7 +151,7 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
         settings: deps.bound({ ...turn.settings, ...deps.settings() }, deps.workspace.cwd),
         workspace: deps.workspace,
       }),
-      ask: (question) => deps.broker.ask(PERMISSION, question, accepted.place, signal),
+      ask: (question) => deps.broker.ask(PERMISSION, question, accepted.place, run),
       record: run.record,
       approveEdits: deps.approveEdits,
     };
@@ -160,7 +160,7 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
       signal,
       session: deps.memory,
       flags: deps.settings,
-      question: (question) => deps.broker.ask(QUESTION, question, accepted.place, signal),
+      question: (question) => deps.broker.ask(QUESTION, question, accepted.place, run),
       ask: (request) => consult(consulting, request),
     });
     await endTurn(run, heard);
@@ -217,6 +217,9 @@ function startTurn(
     number: place.turn,
     signal,
     conversation: journal.conversation,
+    get isOver() {
+      return signal.aborted || settling !== null;
+    },
     record: (event) => recorder.add(event, place),
     recordAll: (events) => recorder.writeAll(events, place),
     // The recorder appends text at the end of the tick, and the store writes after that.

@@ -12,6 +12,8 @@ export interface TurnRun {
   readonly number: number;
   readonly signal: AbortSignal;
   readonly conversation: Conversation;
+  /** It was cancelled, or is being settled. */
+  readonly isOver: boolean;
   /** Records an event of the turn; text may wait for the end of the tick. */
   record(event: AgentEvent): void;
   /** Records several in one write: all of them reach the log, or none. */
@@ -89,21 +91,8 @@ export const NEVER_RAN: AgentEvent = { type: "cancelled", metadata: { output: ""
 /** The records that end a turn which was cut short, so that the conversation stays well-formed. */
 export function interruptedTurn(conversation: Conversation, turn: TurnView, message: string): AgentEvent[] {
   if (!turn.started) return [NEVER_RAN];
-  const denials = [...conversation.openPermissions.keys()].map(
-    (permission_id): AgentEvent => ({
-      type: "permission_resolved",
-      metadata: { permission_id, decision: "deny", by: "eviction" },
-    }),
-  );
-  const unanswered = [...conversation.openQuestions.keys()].map(
-    (question_id): AgentEvent => ({
-      type: "question_answered",
-      metadata: { question_id, answer: null, by: "eviction" },
-    }),
-  );
   return [
-    ...denials,
-    ...unanswered,
+    ...denials(conversation),
     ...resultsForOpenCalls(conversation, message),
     { type: "error", metadata: { name: "Interrupted", message, retryable: true } },
     { type: "turn_end", metadata: { stop_reason: "error" } },
@@ -111,6 +100,24 @@ export function interruptedTurn(conversation: Conversation, turn: TurnView, mess
       type: "agent_result",
       metadata: { output: "", steps: turn.steps, tool_calls_total: 0, cost: 0, success: false, error: message },
     },
+  ];
+}
+
+/** A no to every question that has no answer. */
+export function denials({ openPermissions, openQuestions }: Conversation): AgentEvent[] {
+  return [
+    ...[...openPermissions.keys()].map(
+      (permission_id): AgentEvent => ({
+        type: "permission_resolved",
+        metadata: { permission_id, decision: "deny", by: "eviction" },
+      }),
+    ),
+    ...[...openQuestions.keys()].map(
+      (question_id): AgentEvent => ({
+        type: "question_answered",
+        metadata: { question_id, answer: null, by: "eviction" },
+      }),
+    ),
   ];
 }
 

@@ -1,6 +1,9 @@
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { createMemoryStore } from "@chimera/event-store";
 import { expect, test } from "vitest";
 import type { Agent, SessionsDeps } from "../src/index.js";
-import { makeSessions, recordsOf, until } from "./fixture.js";
+import { makeSessions, recordsOf, runPrompt, speaking, until } from "./fixture.js";
 
 const asking: Agent = async function* (_turn, { ask }) {
   const { decision, by } = await ask({ call_id: "c", tool: "Bash", args: { command: "ls" }, risk: "low" });
@@ -86,4 +89,55 @@ test("closing the session denies, and the turn ends as cancelled", async () => {
   const { sessions, session } = await asked();
   await sessions.close(session.id);
   expect(session.conversation.turns[0]?.result?.cancelled).toBe(true);
+});
+
+test("nobody is asked for a call whose turn ended while its diff was read", async () => {
+  let goOn = () => {};
+  const read = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const answers: unknown[] = [];
+  const leaving: Agent = async function* (_turn, { ask }) {
+    const content = async () => read.then(() => []);
+    void ask({ call_id: "c", tool: "Edit", args: {}, risk: "low", content }).then((answer) => answers.push(answer));
+    yield { type: "text_delta", metadata: { text: "done" } };
+  };
+  const sessions = makeSessions(leaving);
+  const session = await sessions.create({ cwd: "/" });
+  sessions.attach(session.id, { approves: true });
+  session.prompt({ text: "go" });
+  await session.idle();
+  goOn();
+  await until(() => answers.length > 0);
+  expect([answers, session.openPermissions.size]).toEqual([[{ decision: "deny", by: "cancel" }], 0]);
+  expect((await recordsOf(sessions, session.id)).at(-1)?.type).toBe("agent_result");
+});
+
+test("a question that a killed process left after the end of its turn is answered with no when the session is loaded", async () => {
+  const store = createMemoryStore<SessionEvent, Summary>();
+  const sessions = makeSessions(speaking("hello"), { store });
+  const { id } = await sessions.create({ cwd: "/" });
+  await runPrompt(sessions, id, "go");
+  await sessions.close(id);
+  const killed = await store.open(id);
+  const call = { call_id: "c", tool: "Bash", args: {}, risk: "low", shown: "" } as const;
+  killed.append([
+    { type: "permission_request", turn: 0, metadata: { ...call, options: [], content: [], permission_id: "perm-1" } },
+    {
+      type: "question_asked",
+      turn: 0,
+      metadata: { call_id: "c", question: "?", options: [], question_id: "question-1" },
+    },
+  ]);
+  await killed.close();
+  const { openPermissions, openQuestions } = await sessions.load(id);
+  expect([openPermissions.size, openQuestions.size]).toEqual([0, 0]);
+  expect((await recordsOf(sessions, id)).slice(-2)).toMatchObject([
+    {
+      type: "permission_resolved",
+      turn: null,
+      metadata: { permission_id: "perm-1", decision: "deny", by: "eviction" },
+    },
+    { type: "question_answered", turn: null, metadata: { question_id: "question-1", answer: null, by: "eviction" } },
+  ]);
 });

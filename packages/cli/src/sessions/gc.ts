@@ -5,7 +5,7 @@ import { isSessionId, isStoreError } from "@chimera/event-store";
 import { type Invocation, isOnlyStore, type Paths, UsageError } from "@chimera/host";
 import { parseSince } from "@chimera/run-reports";
 import { recoverRestores } from "@chimera/session";
-import { createSnapshotStore, type RecoveryReport } from "@chimera/snapshot-store";
+import { createSnapshotStore } from "@chimera/snapshot-store";
 import { isSet, textFlag } from "../flags.js";
 import { createProgress, type Progress, printReport } from "../output.js";
 import { type OpenStore, type SessionStore, withStore } from "../store.js";
@@ -30,12 +30,8 @@ async function collect(invocation: Invocation, opened: OpenStore, limits: Limits
   try {
     const doomed = [...(await emptySessions(store, now, progress)), ...(await pastLimits(invocation, opened, limits))];
     const snapshots = createSnapshotStore({ root: paths.snapshots, exclude: [paths.root] });
-    const onRecovered = ({ sessionId, result, message }: RecoveryReport) => {
-      if (result !== "failed") return;
-      invocation.process.stderr.write(`an interrupted undo of ${sessionId} is still unfinished: ${message}\n`);
-    };
-    // While the logs are there that say whether an undo stands.
-    if (!dryRun) await recoverRestores(store, snapshots, onRecovered, { isOnlyStore: isOnlyStore(paths) });
+    // While the logs are there that say whether an undo stands. One that cannot be settled stays, and the next server says so.
+    if (!dryRun) await recoverRestores(store, snapshots, () => {}, { isOnlyStore: isOnlyStore(paths) });
     const removed: Doomed[] = [];
     for (const [at, one] of doomed.entries()) {
       progress.update(at + 1, doomed.length);
