@@ -194,15 +194,11 @@ async function tearDown(house: House, id: string): Promise<void> {
   if (last.closed) throw notFound(id);
   if (deps.snapshots) await recoverRestores(store, deps.snapshots, deps.onRecovered, { session: id });
   // Held meanwhile: another process that has it open still needs its snapshots.
-  const writer = await store.open(id).catch((error) => {
-    throw namedError(error, id);
-  });
+  const writer = await store.open(id);
   try {
     writer.append([bodyOf({ type: "torn_down", metadata: {} }, { turn: null })]);
     await writer.durable();
     await endTearDown(house, last);
-  } catch (error) {
-    throw namedError(error, id);
   } finally {
     await writer.close();
   }

@@ -83,18 +83,7 @@ export async function readStored(
   const { facts, openPermissions, openQuestions } = conversation;
   const { title, isShared } = facts;
   const snapshots = house.deps.snapshots?.reading(id, { cwd, directories }) ?? null;
+  const birth = { id, cwd, directories, createdAt, owner, persistent: true, bounds };
   const shown = { title, isShared, openPermissions, openQuestions, mode: modeOf(settings), snapshots };
-  return {
-    id,
-    cwd,
-    directories,
-    createdAt,
-    owner,
-    persistent: true,
-    conversation,
-    settings,
-    bounds,
-    lastSeq,
-    ...shown,
-  };
+  return { ...birth, ...shown, conversation, settings, lastSeq };
 }

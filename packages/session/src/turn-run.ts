@@ -105,19 +105,12 @@ export function interruptedTurn(conversation: Conversation, turn: TurnView, mess
 
 /** A no to every question that has no answer. */
 export function denials({ openPermissions, openQuestions }: Conversation): AgentEvent[] {
+  const by = "eviction";
+  const denied = [...openPermissions.keys()].map((permission_id) => ({ permission_id, decision: "deny", by }) as const);
+  const unanswered = [...openQuestions.keys()].map((question_id) => ({ question_id, answer: null, by }) as const);
   return [
-    ...[...openPermissions.keys()].map(
-      (permission_id): AgentEvent => ({
-        type: "permission_resolved",
-        metadata: { permission_id, decision: "deny", by: "eviction" },
-      }),
-    ),
-    ...[...openQuestions.keys()].map(
-      (question_id): AgentEvent => ({
-        type: "question_answered",
-        metadata: { question_id, answer: null, by: "eviction" },
-      }),
-    ),
+    ...denied.map((metadata) => ({ type: "permission_resolved", metadata }) as const),
+    ...unanswered.map((metadata) => ({ type: "question_answered", metadata }) as const),
   ];
 }
 
