@@ -109,6 +109,20 @@ const PEERS = {
         telemetry: { enabled: false },
       }),
     }),
+    http: {
+      command: (port) => [
+        ...[node("qwen"), installed("qwen", "@qwen-code/qwen-code/cli-entry.js"), "serve"],
+        ...["--port", port, "--no-web"],
+      ],
+      health: "/health",
+      // Without a scope of its own a session is the one that the directory has.
+      create: async (port, cwd) => (await post(port, "/session", { cwd, sessionScope: "thread" })).sessionId,
+      // Its default ends the stream of a reader that is 256 events behind.
+      events: (id) => `/session/${id}/events?maxQueued=2048`,
+      prompt: (port, id, text) => post(port, `/session/${id}/prompt`, { prompt: [{ type: "text", text }] }),
+      delta: '"agent_message_chunk"',
+      end: "event: turn_complete",
+    },
   },
   gemini: {
     packages: { "@google/gemini-cli": "0.61.0", ...NODE },
@@ -307,9 +321,10 @@ async function throughHttp({ http }, at) {
     return performance.now() - started;
   };
   const start = await Promise.race([healthy(), failed]);
-  const timed = (text, readers) => Promise.race([turn(http, port, text, readers), failed]);
-  const first = await milliseconds(() => http.create(port));
-  const second = await milliseconds(() => http.create(port));
+  const create = () => http.create(port, at.cwd);
+  const timed = (text, readers) => Promise.race([turn(http, port, { create, text, readers }), failed]);
+  const first = await milliseconds(create);
+  const second = await milliseconds(create);
   const firsts = [];
   for (let n = 0; n < 6; n++) firsts.push((await timed("deltas=1", 1)).first);
   return {
@@ -324,8 +339,8 @@ async function throughHttp({ http }, at) {
 }
 
 /** Milliseconds from a prompt in a new session to the first piece of its answer, and until every reader has seen its end. */
-async function turn(http, port, text, readers) {
-  const id = await http.create(port);
+async function turn(http, port, { create, text, readers }) {
+  const id = await create();
   const streams = await Promise.all(Array.from({ length: readers }, () => follow(port, http.events(id))));
   const asked = performance.now();
   const since = () => performance.now() - asked;
@@ -341,8 +356,7 @@ async function turn(http, port, text, readers) {
 
 /** A reader of the events to come: `sees` resolves when a text has come by, and fails when the stream ends before. */
 async function follow(port, path) {
-  const headers = { "last-event-id": String(Number.MAX_SAFE_INTEGER) };
-  const [response] = await once(get({ port, host: "127.0.0.1", path, headers, agent: false }), "response");
+  const [response] = await once(get({ port, host: "127.0.0.1", path, agent: false }), "response");
   const wanted = new Map();
   let tail = "";
   response.setEncoding("latin1").on("data", (chunk) => {
