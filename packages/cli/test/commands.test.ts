@@ -433,10 +433,7 @@ test("an unwritable data directory is reported in one sentence, and no server st
 }, async () => {
   const person = await createPerson();
   const env = { CHIMERA_HOME: "/proc/nowhere/chimera" };
-  for (const args of [
-    ["serve", "--port", "0"],
-    ["-p", "hi"],
-  ]) {
+  for (const args of [["serve", "--port", "0"], ["-p", "hi"], ["init"]]) {
     const { code, stdout, stderr } = await person.type(args, { env });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^otter.*: cannot write to \/proc\/nowhere\/chimera \(ENOENT\); set CHIMERA_HOME .*\n$/);

@@ -155,6 +155,7 @@ test("narrow and without colours", onTerminal, async () => {
   await terminal.type("a prompt that is wider than the terminal is");
   await terminal.press("Enter");
   const screen = await terminal.until(/1 step\s[\s\S]*\n>$/m);
+  expect(screen).toContain("> a prompt that is wider than\n  the terminal is\n");
   expect(screen).toContain("A paragraph that is wider than\nthis terminal, broken between\nits words.\n");
   expect(screen).toContain("- an item that goes on and on\n");
   expect(await terminal.painted()).not.toContain("\u001b[");

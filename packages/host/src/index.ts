@@ -22,7 +22,7 @@ export { createLog, type Log, type LogLevel, type LogOptions, type LogSink } fro
 export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
 export { createMain } from "./main.js";
 export { type OpenCore, openCore, requireHome } from "./open-core.js";
-export { isDatabase, isOnlyStore, type Paths, resolvePaths } from "./paths.js";
+export { isDatabase, isOnlyStore, type Paths, requireWritable, resolvePaths } from "./paths.js";
 export {
   type AcpPeer,
   type AgentParts,

@@ -100,7 +100,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   const entries = createEntries({
     turns,
     prompt: client.prompt,
-    show: (text) => screen.echoes && screen.print(`${promptLines(text.trimEnd(), style)}\n`),
+    show: (text) => screen.echoes && screen.print(`${promptLines(text.trimEnd(), style, width())}\n`),
     read: readEntry,
     isHeld: () => past !== null || questions.choices !== null,
     complain,

@@ -104,11 +104,7 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
       const { request, lines } = shown;
       const said = text.trim();
       if (said === EXTRAS.help)
-        screen.print(
-          explainAnswers(request)
-            .map((line) => `  ${line}\n`)
-            .join(""),
-        );
+        for (const line of explainAnswers(request)) screen.print(`${wrap(line, size()?.columns, "  ")}\n`);
       else if (said === EXTRAS.all) {
         shown.isFolded = false;
         screen.print(lines.map((line) => `${line}\n`).join(""));

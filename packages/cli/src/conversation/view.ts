@@ -178,7 +178,7 @@ export function createView(options: ViewOptions): View {
     user_message({ metadata, origin }) {
       flush();
       const from = origin ? style.dim(` (${plainLine(origin)})`) : "";
-      line(`${promptLines(metadata.text, style)}${from}`);
+      line(`${promptLines(metadata.text, style, width())}${from}`);
       last = "none";
     },
     turn_start({ ts }) {
@@ -322,10 +322,8 @@ export function createView(options: ViewOptions): View {
 }
 
 /** A prompt as the conversation shows it. */
-export function promptLines(text: string, style: Style): string {
+export function promptLines(text: string, style: Style, width?: number): string {
   const lines = plain(text).split("\n");
   const shown = folded(lines, 12, (hidden) => style.dim(`… ${hidden} more lines`));
-  return shown
-    .map((one, at) => (at === 0 ? `${style.bold("> ")}${startOf(one, 2000)}` : `  ${startOf(one, 2000)}`))
-    .join("\n");
+  return shown.map((one, at) => wrap(startOf(one, 2000), width, at === 0 ? style.bold("> ") : "  ")).join("\n");
 }

@@ -1,9 +1,9 @@
 /** `config`: shows every setting, its value and its origin. `init`: writes a first configuration. */
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { MODE_FLAGS, type Mode } from "@chimera/acp-schema/conversation";
-import { type Invocation, readConfig, resolvePaths, type Setting } from "@chimera/host";
+import { type Invocation, readConfig, requireWritable, resolvePaths, type Setting } from "@chimera/host";
 import { MODE_WORDS, modeChoices } from "../client/client.js";
 import { isSet } from "../flags.js";
 import { printLines, printList, styleFor } from "../output.js";
@@ -38,7 +38,7 @@ export async function writeFirstConfig(invocation: Invocation): Promise<number> 
     complain(invocation, "no mode was chosen, and nothing is written");
     return 1;
   }
-  await mkdir(dirname(config), { recursive: true, mode: 0o700 });
+  requireWritable(dirname(config));
   await writeFile(config, `${JSON.stringify(firstConfig(mode), null, 2)}\n`, { flag: "wx", mode: 0o600 });
   const style = styleFor(invocation);
   printLines(invocation, [`wrote ${config}: sessions open in ${mode} (${MODE_WORDS[mode]})`, ""]);

@@ -19,7 +19,7 @@ import { isSet } from "../flags.js";
 import { printJson, printLines, styleFor } from "../output.js";
 import { withStore } from "../store.js";
 import type { Style } from "../terminal/style.js";
-import { plain } from "../terminal/text.js";
+import { count, plain } from "../terminal/text.js";
 import { verifyKeptAudit } from "./access.js";
 
 export interface Finding {
@@ -274,7 +274,7 @@ async function checkSandbox({ process }: Invocation): Promise<Finding> {
 
 async function checkAudit(invocation: Invocation): Promise<Finding> {
   const { ok: isIntact, entries, problems } = await verifyKeptAudit(invocation);
-  if (isIntact) return ok(`${entries} decisions, intact`);
+  if (isIntact) return ok(`${count(entries, "decision")}, intact`);
   return fail(`${problems.length} problems in the audit log`, "audit verify lists them");
 }
 
