@@ -166,7 +166,13 @@ export const operations = {
     "turn_running",
   ],
   "POST /sessions/{id}/redo": ["turnsRedo", "Redoes undone turns", ...written, "turn_running"],
-  "POST /sessions/{id}/title": ["sessionsName", "Sets the title of a session", ...written, "missing_title"],
+  "POST /sessions/{id}/title": [
+    "sessionsName",
+    "Sets the title of a session",
+    ...written,
+    "missing_title",
+    "invalid_setting",
+  ],
   "GET /sessions/{id}/snapshots": ["snapshotsList", "The snapshots that undo uses", ...loaded],
   "GET /sessions/{id}/snapshots/{snap}/diff": [
     "snapshotsDiff",

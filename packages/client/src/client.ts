@@ -7,7 +7,6 @@ import type { Input, Output } from "./types.js";
 
 type Query<N extends "GET /sessions" | "GET /runs"> =
   Input<N> extends { query?: infer Asked } ? NonNullable<Asked> : never;
-type RunBody = Input<"POST /runs">["body"] & { mode?: "sync" | "async" | undefined };
 type StartOptions = Omit<Input<"POST /sessions">["body"], "prompt"> & PromptOptions;
 
 /** A list in pages. `for await` iterates over all rows. */
@@ -31,7 +30,7 @@ export interface Client {
     list(query?: Query<"GET /runs">, options?: CallOptions): Pages<RunRow>;
     cost(query?: Query<"GET /runs">, options?: CallOptions): Promise<Output<"GET /runs/cost">>;
     /** Waits for the end of the run without a time limit, unless the mode is `async`. */
-    start(body: RunBody, options?: CallOptions): Promise<Output<"POST /runs">>;
+    start(body: Input<"POST /runs">["body"], options?: CallOptions): Promise<Output<"POST /runs">>;
   };
   /** Follows several sessions, and changes of the list, on one connection. */
   watch(options: WatchOptions): AsyncGenerator<Watched, void>;

@@ -30,7 +30,9 @@ export type Input<N extends RouteName> = { [K in ParameterNames<N>]: string } & 
 }
   ? Named<"query", AsText<InferInput<Query>>>
   : unknown) &
-  (Routes[N] extends { body: infer Body extends GenericSchema } ? Named<"body", InferInput<Body>> : unknown);
+  (Routes[N] extends { body: infer Body extends GenericSchema } ? Named<"body", InferInput<Body>> : unknown) &
+  // With `stream` the answer would be events, which no call reads.
+  (N extends "POST /runs" ? { body: { mode?: "sync" | "async" | undefined } } : unknown);
 
 /** The answer of a route: the body of its schema; undefined for 204; unknown if the table has no schema. */
 export type Output<N extends RouteName> = Routes[N] extends { reply: infer Reply extends GenericSchema }

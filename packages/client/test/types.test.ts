@@ -17,6 +17,8 @@ async function wrong(): Promise<void> {
   await client.call("POST /sessions", {});
   // @ts-expect-error no such field
   await client.call("POST /sessions", { body: { prompt: "hi", modell: "m" } });
+  // @ts-expect-error a call does not read the events of a run
+  await client.call("POST /runs", { body: { agent_name: "otter", input: [], mode: "stream" } });
   // @ts-expect-error no such mode
   await client.call("PATCH /sessions/{id}", { id: "s", body: { mode: "wild" } });
   // @ts-expect-error no such decision

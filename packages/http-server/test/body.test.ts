@@ -200,7 +200,7 @@ test.each([
     });
     const { id } = await served.sessions.create({ cwd: served.cwd });
     await runTurn(served, id, "say a");
-    const answer = await served.call("GET", "/sessions");
+    const answer = await served.call("GET", "/sessions", { isUnlisted: true });
     expectError(answer, status, error);
     expect(answer.body.message).toMatch(says);
     expect(answer.text).not.toContain("secret");

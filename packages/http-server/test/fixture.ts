@@ -20,6 +20,7 @@ import { createSnapshotStore, type SnapshotStore } from "@chimera/snapshot-store
 import { onTestFinished, vi } from "vitest";
 import { type App, type AppDeps, createApp } from "../src/index.js";
 import { listen } from "../src/node.js";
+import { expectListed } from "./shape.js";
 
 export const MASTER = "master-secret";
 
@@ -42,6 +43,8 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly token?: string | null;
   readonly headers?: Record<string, string>;
+  /** The store fails as none does there, so that the route lists no such code. */
+  readonly isUnlisted?: boolean;
 }
 
 export interface Answer {
@@ -137,7 +140,7 @@ export async function serve(
       new Promise((resolve, reject) =>
         listening.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
       ),
-    async call(method, path, { body, token = MASTER, headers = {} } = {}) {
+    async call(method, path, { body, token = MASTER, headers = {}, isUnlisted = false } = {}) {
       const response = await fetch(url + path, {
         method,
         headers: {
@@ -148,7 +151,9 @@ export async function serve(
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       const text = await response.text();
-      return { status: response.status, headers: response.headers, text, body: parsed(text) };
+      const answer = { status: response.status, headers: response.headers, text, body: parsed(text) };
+      if (!isUnlisted) expectListed(method, path, answer);
+      return answer;
     },
   };
 }

@@ -19,6 +19,29 @@ export function expectReply(route: Replying, answer: Answer, status: number = ro
 
 const CODES: readonly string[] = api.components.schemas.ErrorReply.properties.error.enum;
 
+/** Codes of requests that reach no route, or no app. */
+const OUTSIDE = new Set(["bad_request", "method_not_allowed", "request_timeout", "headers_too_large", "shutting_down"]);
+
+type Codes = { readonly "x-codes"?: readonly string[] };
+type Listed = Readonly<Record<string, { readonly responses: Readonly<Record<string, Codes>> }>>;
+
+/** A failure has a code that the OpenAPI document lists for its route and status. */
+export function expectListed(method: string, path: string, { status, body }: Answer): void {
+  const code = body?.error;
+  if (status < 400 || typeof code !== "string" || OUTSIDE.has(code)) return;
+  const parts = (path.split("?")[0] ?? "").split("/");
+  const found = Object.entries(api.paths as unknown as Readonly<Record<string, Listed>>)
+    .filter(([pattern]) => {
+      const names = pattern.split("/");
+      return names.length === parts.length && names.every((name, at) => name.startsWith("{") || name === parts[at]);
+    })
+    .sort(([a], [b]) => a.split("{").length - b.split("{").length)[0]?.[1][method.toLowerCase()];
+  if (found)
+    expect({ [`${method} ${path}`]: found.responses[status]?.["x-codes"] }).toEqual({
+      [`${method} ${path}`]: expect.arrayContaining([code]),
+    });
+}
+
 /** A failure of this status and code, which is one that the OpenAPI document names. */
 export function expectError(answer: Answer, status: number, code: string): void {
   expect([answer.status, answer.body?.error]).toEqual([status, code]);
