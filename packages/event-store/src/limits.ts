@@ -6,6 +6,8 @@ export const LIMITS = {
   segments: 100_000,
   /** Queued lines are written at once when they reach this size, without waiting for the end of the tick. */
   writeBytes: 64 * 1024,
+  /** What a log may have taken and not yet handed to its readers, before its writer is asked to wait. */
+  backlogBytes: 1024 * 1024,
   /** One encoded record. A larger append is refused with `too_large`. */
   recordBytes: 64 * 1024 * 1024,
   /** One summary. A larger file counts as damaged. */

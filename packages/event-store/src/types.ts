@@ -61,6 +61,11 @@ export interface LogWriter<E extends EventBody> {
   written(seq?: number): Promise<void>;
   /** Resolves when everything up to `seq` is on disk, and so survives the machine. At durability `none`: when written. */
   durable(seq?: number): Promise<void>;
+  /**
+   * Null while there is room for more. When a megabyte waits for a slow disk or database, resolves once that is written, or has failed:
+   * whoever appends a stream waits for it.
+   */
+  room(): Promise<void> | null;
   /** Writes what is queued and releases the claim. The session can be opened again, here or elsewhere. */
   close(): Promise<void>;
 }

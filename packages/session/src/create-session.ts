@@ -215,6 +215,7 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
     mcpServers: attachments.mcpServers,
     resolve: (prompt) => parts.resolveCommand(session(), prompt, rewind),
     written: () => writer.written(),
+    room: writer.room,
     onEnded: () => writer.durable(),
     onError: (error) => parts.onError(error, writer.id),
     memory: createEngineMemory(parts),

@@ -54,6 +54,7 @@ export interface PromptDeps {
   readonly resolve: (prompt: PromptInput) => Promise<ResolvedCommand | undefined>;
   /** Resolves when the log holds what it was given so far, and its readers have it. */
   readonly written: () => Promise<void>;
+  readonly room: TurnRun["room"];
   /** Resolves when everything in the log is durable, the turn's last record too. */
   readonly onEnded: () => Promise<void>;
   readonly onError: (error: unknown) => void;
@@ -184,7 +185,7 @@ async function recover({ journal, queue, onError }: PromptDeps, error: unknown):
 }
 
 function startTurn(
-  { journal, queue, broker, snapshots, workspace, written, onError }: PromptDeps,
+  { journal, queue, broker, snapshots, workspace, written, room, onError }: PromptDeps,
   { place }: AcceptedPrompt,
   signal: AbortSignal,
   keepsFiles: boolean,
@@ -222,6 +223,7 @@ function startTurn(
     },
     record: (event) => recorder.add(event, place),
     recordAll: (events) => recorder.writeAll(events, place),
+    room,
     // The recorder appends text at the end of the tick, and the store writes after that.
     shown: () => new Promise((resolve) => process.nextTick(setImmediate, resolve)),
     abort: queue.abort,

@@ -184,6 +184,7 @@ export function createLogHold(first: LogWriter<SessionEvent>): LogHold {
     append: (events) => writer.append(events),
     written: (seq) => writer.written(seq),
     durable: (seq) => writer.durable(seq),
+    room: () => writer.room(),
     close: () => writer.close(),
     async letGo() {
       isLetGo = true;

@@ -18,6 +18,8 @@ export interface TurnRun {
   record(event: AgentEvent): void;
   /** Records several in one write: all of them reach the log, or none. */
   recordAll(events: readonly AgentEvent[]): void;
+  /** Null, or resolves when the log has room for more. */
+  room(): Promise<void> | null;
   /** Resolves when readers had a chance to see what was recorded: a pass of the event loop later. */
   shown(): Promise<void>;
   /** Ends the turn as a cancel does; for a turn that cannot go on. */
@@ -65,6 +67,8 @@ export async function hear(
       // What comes after an agent's last word, or after a failure, is not recorded, but the agent may finish.
       if (state.ending || state.fault) continue;
       take(run, state, event);
+      const room = run.room();
+      if (room) await room;
       const isSaid = event.type === "text_delta" || event.type === "thought_delta";
       if (!isSaid || !state.isSilent) continue;
       // A model may send thousands of deltas at once. Readers see the first before the others are taken.

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, createMemoryStore, type EventStore, type LogWriter, StoreError } from "@chimera/event-store";
+import { type Backend, createStore, type Held } from "@chimera/event-store/backend";
+import { createExampleBackend, createExampleTable } from "@chimera/event-store/conformance";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Agent } from "../src/index.js";
@@ -361,3 +363,45 @@ test("a real disk that fills up ends the turn, and room made on it lets the sess
   await sessions.shutdown();
   await store.close();
 });
+
+test.each(["write", "sync"] as const)(
+  "a turn waits while a %s takes long and a megabyte waits behind it",
+  async (slow) => {
+    const backend = createExampleBackend<SessionEvent, Summary>(createExampleTable());
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const slowed = (held: Held): Held => ({
+      ...held,
+      async write(batch) {
+        if (slow === "write" && batch.some(({ type }) => type === "text_delta")) await released;
+        return held.write(batch);
+      },
+      async sync() {
+        if (slow === "sync") await released;
+        return Number.MAX_SAFE_INTEGER;
+      },
+    });
+    const slowBackend: Backend<SessionEvent, Summary> = {
+      ...backend,
+      create: async (id, summary) => slowed(await backend.create(id, summary)),
+    };
+    let given = 0;
+    const sessions = makeSessions(
+      async function* () {
+        for (; given < 200; given++) {
+          yield { type: "text_delta", metadata: { text: "x".repeat(32_768) } };
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      },
+      { store: createStore(slowBackend, { durability: "event" }) },
+    );
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "go" });
+    await until(() => given > 20);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(given).toBeLessThan(60);
+    release();
+    await session.idle();
+    expect(given).toBe(200);
+  },
+);

@@ -1,4 +1,5 @@
 import { isStoreError, StoreError, storageError } from "../errors.js";
+import { LIMITS } from "../limits.js";
 import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
 import type { Held } from "./backend.js";
 import { type AppendedEntry, createStamp, encodeBatch } from "./line.js";
@@ -151,6 +152,8 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
     atEndOfTick(endOfTick);
     return waiters.wait(seq, seq > writes.lastSeq());
   };
+  const durable = (seq = writes.lastSeq()): Promise<void> =>
+    durability === "none" ? written(seq) : waitFor(seq, syncs.durableSeq(), syncs.waiters);
   const written = (seq = writes.lastSeq()): Promise<void> => waitFor(seq, writes.writtenSeq(), writes.waiters);
 
   return {
@@ -176,10 +179,8 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
       return batch;
     },
     written,
-    durable(seq = writes.lastSeq()) {
-      if (durability === "none") return written(seq);
-      return waitFor(seq, syncs.durableSeq(), syncs.waiters);
-    },
+    durable,
+    room: () => (writes.size() + undelivered.size() <= LIMITS.backlogBytes ? null : durable().catch(() => {})),
     async close() {
       if (state === "closed" || state === "closing") return;
       state = state === "fenced" ? "fenced" : "closing";
@@ -227,10 +228,14 @@ function createFailure() {
 
 /** Written entries that readers do not have yet. */
 function createUndelivered<E extends EventBody>(publish: LogWriterDeps<E>["publish"]) {
-  let waiting: readonly Entry<E>[] = [];
+  let waiting: readonly AppendedEntry<E>[] = [];
+  let size = 0;
+  const sizeOf = (entries: typeof waiting) => entries.reduce((sum, { tail }) => sum + tail.length, 0);
   return {
     isAny: () => waiting.length > 0,
-    add(done: readonly Entry<E>[]): void {
+    size: () => size,
+    add(done: readonly AppendedEntry<E>[]): void {
+      size += sizeOf(done);
       waiting = waiting.length === 0 ? done : [...waiting, ...done];
     },
     /** Hands those up to this number to the readers. */
@@ -239,6 +244,7 @@ function createUndelivered<E extends EventBody>(publish: LogWriterDeps<E>["publi
       if (at === 0) return;
       const due = at === waiting.length ? waiting : waiting.slice(0, at);
       waiting = at === waiting.length ? [] : waiting.slice(at);
+      size = sizeOf(waiting);
       publish(due);
     },
   };

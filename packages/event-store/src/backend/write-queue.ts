@@ -1,6 +1,6 @@
 import { StoreError, storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import type { Entry, EventBody } from "../types.js";
+import type { EventBody } from "../types.js";
 import type { Held } from "./backend.js";
 import type { AppendedEntry } from "./line.js";
 import { createWaiters } from "./waiters.js";
@@ -8,7 +8,7 @@ import { createWaiters } from "./waiters.js";
 interface WriteQueueDeps<E extends EventBody> {
   readonly id: string;
   readonly held: Held;
-  readonly onWritten: (done: readonly Entry<E>[]) => void;
+  readonly onWritten: (done: readonly AppendedEntry<E>[]) => void;
   readonly onFailed: (error: StoreError) => void;
   /** Called when an asynchronous write has ended. */
   readonly onIdle: () => void;
@@ -21,13 +21,16 @@ export function createWriteQueue<E extends EventBody>({ id, held, onWritten, onF
   let queue: AppendedEntry<E>[] = [];
   /** About how many characters are queued. */
   let queued = 0;
+  /** About how many characters the write under way has. */
+  let sent = 0;
   let underWay: Promise<void> | null = null;
   /** An asynchronous write is under way, and its result is not known yet. */
   let isInDoubt = false;
   const waiters = createWaiters();
 
-  const finish = (batch: readonly Entry<E>[], count: number, cause?: unknown): void => {
+  const finish = (batch: readonly AppendedEntry<E>[], count: number, cause?: unknown): void => {
     isInDoubt = false;
+    sent = 0;
     if (count > 0) {
       const done = count === batch.length ? batch : batch.slice(0, count);
       writtenSeq = done[count - 1]!.seq;
@@ -46,6 +49,7 @@ export function createWriteQueue<E extends EventBody>({ id, held, onWritten, onF
     underWay: () => underWay,
     isInDoubt: () => isInDoubt,
     /** Enough is queued to be written at once. */
+    size: () => queued + sent,
     isLarge: () => queued >= LIMITS.writeBytes,
     /** True while a write is under way or queued: it may succeed where the last one failed. */
     isTrying: () => queue.length > 0 || underWay !== null,
@@ -66,7 +70,7 @@ export function createWriteQueue<E extends EventBody>({ id, held, onWritten, onF
       if (queue.length === 0 || underWay !== null) return;
       const batch = queue;
       queue = [];
-      queued = 0;
+      [sent, queued] = [queued, 0];
       let count: number | Promise<number>;
       try {
         count = held.write(batch);
