@@ -1,15 +1,19 @@
 /**
- * What a process left unfinished when it died, repaired in one order whenever a session is loaded:
+ * What a process left unfinished when it died, repaired in one order whenever a session is loaded (`bring` of the lifecycle):
  *
  * 1. The store claims the log, cuts a torn tail and starts a segment of its own.
  * 2. The log is read and folded.
- * 3. `settleFiles`: a restore of files stands when the log has its record, and is taken back when it has none.
- * 4. Also `settleFiles`: what the open turn did to files becomes its snapshot, so that it can be undone.
- * 5. `endInterrupted` of the journal: questions are denied, calls fail, the open turn ends, prompts that never ran are cancelled.
- * 6. What that recorded becomes durable with the first acknowledgement, and the summary follows.
+ * 3. `endTearDown`: where the log says that the session was torn down, its summary says so and its snapshots go. It is not loaded.
+ * 4. `settleFiles`: a restore of files stands when the log has its record, and is taken back when it has none.
+ * 5. Also `settleFiles`: what the open turn did to files becomes its snapshot, so that it can be undone.
+ * 6. `endInterrupted` of the journal: questions are denied, calls fail, the open turn ends, prompts that never ran are cancelled.
+ * 7. `endLeftovers` of the session: questions that no open turn waits for are denied, and jobs end.
+ * 8. `narrower`: settings that go beyond what the program starts with are narrowed, on record.
+ * 9. What that recorded becomes durable with the first acknowledgement, and the summary follows.
  *
- * When the program starts, `recoverRestores` does 1, 3 and 4 for every session with an interrupted restore, since somebody uses
- * its files whether or not anybody loads it. The journal also ends turns of a live session whose log could not be written.
+ * When the program starts, and before a session goes for good, `recoverRestores` does 1, 4 and 5 where a restore was interrupted, since
+ * somebody uses the files whether or not anybody loads the session. A session is loaded before it is torn down, so that its log ends as one
+ * that was closed. The journal also ends turns of a live session whose log could not be written.
  */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
