@@ -19,12 +19,12 @@ export interface BridgeOptions extends Remote {
   readonly serve: (peer: BridgePeer) => BridgeServer;
   /** Makes the connections, for a proxy or a private certificate. */
   readonly agent?: Agent;
-  readonly clock?: Clock;
+  readonly clock?: BridgeClock;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
 
 /** Time as a dependency, so that a test can run a schedule of minutes at once. */
-export interface Clock {
+export interface BridgeClock {
   /** Resolves after `ms`, or at once when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
@@ -174,6 +174,6 @@ function asBridgeError(error: unknown): BridgeError {
   return isBridgeError(error) ? error : new BridgeError("unreachable", String(error), { cause: error });
 }
 
-const systemClock: Clock = {
+const systemClock: BridgeClock = {
   sleep: (ms, signal) => wait(ms, undefined, { signal }).catch(() => {}),
 };

@@ -2,11 +2,11 @@
 export type { BridgePeer, BridgeServer } from "./attach.js";
 export {
   type Bridge,
+  type BridgeClock,
   type BridgeExit,
   type BridgeOptions,
   type BridgeState,
   type BridgeStatus,
-  type Clock,
   createBridge,
 } from "./bridge.js";
 export { BridgeError, type BridgeErrorCode, isBridgeError } from "./errors.js";

@@ -1,7 +1,7 @@
 /** A clock that stands still until the test moves it, and remembers its timers. */
-import type { Clock } from "../src/index.js";
+import type { BridgeClock } from "../src/index.js";
 
-export interface ManualClock extends Clock {
+export interface ManualClock extends BridgeClock {
   /** All sleeps so far, in milliseconds. */
   readonly asked: readonly number[];
   /** Ends the sleeps of this length. */

@@ -1,12 +1,12 @@
 /** Starts bridges that end with their test. */
 import { setTimeout } from "node:timers/promises";
 import { afterEach } from "vitest";
-import { type Bridge, type BridgeExit, type BridgeOptions, type Clock, createBridge } from "../src/index.js";
+import { type Bridge, type BridgeClock, type BridgeExit, type BridgeOptions, createBridge } from "../src/index.js";
 import type { Program } from "./program.js";
 import { type Receiver, type ReceiverOptions, startReceiver, TOKEN } from "./receiver.js";
 
 /** Heartbeats are as far apart as they are; the next attempt comes soon. */
-const quick: Clock = {
+const quick: BridgeClock = {
   sleep: (ms, signal) => setTimeout(ms < 30_000 ? 10 : ms, undefined, { signal }).catch(() => {}),
 };
 

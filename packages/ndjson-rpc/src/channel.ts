@@ -1,6 +1,6 @@
 /** The seam between a connection and what carries its lines: stdio, a socket, a WebSocket, event streams. */
 import { createLineReader, type Line } from "./frame-reader.js";
-import { defaultLimits, type Limits } from "./limits.js";
+import { type ConnectionLimits, defaultLimits } from "./limits.js";
 
 /** The session of a line and the number of the record it shows, for a channel that carries each session separately. */
 export interface LineSubject {
@@ -57,7 +57,7 @@ export interface OutputStream {
 export function streamChannel(
   input: InputStream,
   output: OutputStream,
-  limits: Partial<Pick<Limits, "maxLineBytes" | "highWaterBytes">> = {},
+  limits: Partial<Pick<ConnectionLimits, "maxLineBytes" | "highWaterBytes">> = {},
 ): LineChannel {
   const { maxLineBytes, highWaterBytes } = { ...defaultLimits, ...limits };
   let closed: Parameters<LineChannel["onClose"]>[0] = () => {};

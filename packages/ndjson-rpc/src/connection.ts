@@ -4,7 +4,7 @@ import { ConnectionError } from "./errors.js";
 import { encodeError, encodeNotification, encodeRequest } from "./frame.js";
 import { frameOf, type Line } from "./frame-reader.js";
 import { createIncoming, type MapError, type UnknownMethod } from "./incoming.js";
-import { defaultLimits, type Limits } from "./limits.js";
+import { type ConnectionLimits, defaultLimits } from "./limits.js";
 import type { MethodSource, Methods, ParamsOf, ResultOf } from "./method-table.js";
 import { invalidPaths, type StandardSchema } from "./standard-schema.js";
 
@@ -23,7 +23,7 @@ export interface ConnectionSettings<Peer extends Methods = Methods> {
   readonly mapError?: MapError;
   /** The methods the peer serves. They give `request` and `notify` their types and validate the peer's answers. */
   readonly peer?: Peer;
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<ConnectionLimits>;
   readonly onClose?: (reason: CloseReason) => void;
   /** Receives errors that no answer can carry, such as that of a failed notification handler. */
   readonly onError?: (error: unknown, context: { readonly method: string }) => void;

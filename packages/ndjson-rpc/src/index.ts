@@ -36,7 +36,7 @@ export {
 } from "./frame.js";
 export { frameOf, type Line } from "./frame-reader.js";
 export type { MapError, UnknownMethod } from "./incoming.js";
-export type { Limits } from "./limits.js";
+export type { ConnectionLimits } from "./limits.js";
 export {
   deferred,
   defineMethods,

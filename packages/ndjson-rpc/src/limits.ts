@@ -14,4 +14,4 @@ export const defaultLimits = {
   endGraceMs: 1000,
 };
 
-export type Limits = Readonly<typeof defaultLimits>;
+export type ConnectionLimits = Readonly<typeof defaultLimits>;

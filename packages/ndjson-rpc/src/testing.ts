@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { type Connection, type ConnectionSettings, createConnection } from "./connection.js";
 import type { Frame } from "./frame.js";
 import { createLineReader, frameOf, type LineSplitter } from "./frame-reader.js";
-import { defaultLimits, type Limits } from "./limits.js";
+import { type ConnectionLimits, defaultLimits } from "./limits.js";
 import type { Methods } from "./method-table.js";
 
 /**
@@ -35,7 +35,7 @@ export function createPair<LeftPeer extends Methods = Methods, RightPeer extends
  */
 export function createFrameReader(
   onFrame: (frame: Frame) => void,
-  limits: Partial<Pick<Limits, "maxLineBytes" | "maxDepth">> = {},
+  limits: Partial<Pick<ConnectionLimits, "maxLineBytes" | "maxDepth">> = {},
 ): LineSplitter {
   const { maxDepth, maxLineBytes } = { ...defaultLimits, ...limits };
   return createLineReader((line) => onFrame(frameOf(line, maxDepth)), maxLineBytes);

@@ -14,7 +14,7 @@ import {
 import { createBackPressure, type InputStream, type LineChannel, type OutputStream, streamChannel } from "./channel.js";
 import { encodeError, type Frame, type InvalidFrame } from "./frame.js";
 import { frameOf, type Line } from "./frame-reader.js";
-import { defaultLimits, type Limits } from "./limits.js";
+import { type ConnectionLimits, defaultLimits } from "./limits.js";
 
 /**
  * A channel over any reader and writer of vscode-jsonrpc: its sockets, pipes, IPC and message ports. They carry values, so each outgoing
@@ -27,7 +27,7 @@ import { defaultLimits, type Limits } from "./limits.js";
 export function messageChannel(
   reader: MessageReader,
   writer: MessageWriter,
-  { highWaterBytes }: Pick<Limits, "highWaterBytes"> = defaultLimits,
+  { highWaterBytes }: Pick<ConnectionLimits, "highWaterBytes"> = defaultLimits,
 ): LineChannel {
   let buffered = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -95,7 +95,7 @@ export class ChannelMessageReader extends AbstractMessageReader {
   readonly #onInvalid: (frame: InvalidFrame) => void;
   readonly #maxDepth: number;
 
-  constructor(channel: LineChannel, onInvalid: (frame: InvalidFrame) => void, limits: Partial<Limits> = {}) {
+  constructor(channel: LineChannel, onInvalid: (frame: InvalidFrame) => void, limits: Partial<ConnectionLimits> = {}) {
     super();
     this.#channel = channel;
     this.#onInvalid = onInvalid;
@@ -145,7 +145,7 @@ export class ChannelMessageWriter extends AbstractMessageWriter {
  * const connection = channelConnection(streamChannel(socket, socket));
  * connection.listen();
  */
-export function channelConnection(channel: LineChannel, limits: Partial<Limits> = {}): MessageConnection {
+export function channelConnection(channel: LineChannel, limits: Partial<ConnectionLimits> = {}): MessageConnection {
   const refuse = (frame: InvalidFrame) => channel.send(encodeError(frame.idText, frame));
   return createMessageConnection(new ChannelMessageReader(channel, refuse, limits), new ChannelMessageWriter(channel));
 }
@@ -160,7 +160,7 @@ export function channelConnection(channel: LineChannel, limits: Partial<Limits> 
 export function createNdjsonMessageConnection(
   input: InputStream,
   output: OutputStream,
-  limits: Partial<Limits> = {},
+  limits: Partial<ConnectionLimits> = {},
 ): MessageConnection {
   return channelConnection(streamChannel(input, output, limits), limits);
 }
