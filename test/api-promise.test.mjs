@@ -36,7 +36,7 @@ const document = () => ({
 const after = (change) => {
   const changed = document();
   change(changed);
-  return brokenBy(promisesOf(document()), promisesOf(changed));
+  return brokenBy(promisesOf(document()), promisesOf(changed), changed);
 };
 
 test("what a program relies on may not go, and nothing new may be asked of it", () => {
@@ -55,6 +55,31 @@ test("what a program relies on may not go, and nothing new may be asked of it", 
   expect(after(({ components }) => components.schemas.ThingBody.required.push("size"))).toEqual([
     "ThingBody now needs .size",
   ]);
+});
+
+test("what was written out in place may get a name, and an object of an answer a shape, but neither loses a field", () => {
+  const inPlace = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
+  const before = document();
+  before.components.schemas.Thing.properties.file = inPlace;
+  before.components.schemas.Thing.properties.events = { type: "array", items: { type: "object" } };
+  before.components.schemas.ThingBody.properties.file = inPlace;
+  const named = (file) => {
+    const now = structuredClone(before);
+    const { Thing, ThingBody } = now.components.schemas;
+    Thing.properties.file = ThingBody.properties.file = { $ref: "#/components/schemas/File" };
+    Thing.properties.events.items = { anyOf: [{ $ref: "#/components/schemas/File" }, { type: "object" }] };
+    now.components.schemas.File = file;
+    return brokenBy(promisesOf(before), promisesOf(now), now);
+  };
+  expect(named(inPlace)).toEqual([]);
+  expect(named({ ...inPlace, properties: {}, required: [] })).toEqual([
+    "Thing has lost or changed .file.path: string",
+    "Thing may now lack .file.path",
+    "ThingBody has lost or changed .file.path: string",
+  ]);
+  const larger = { ...inPlace, properties: { ...inPlace.properties, size: { type: "number" } } };
+  expect(named(larger)).toEqual([]);
+  expect(named({ ...larger, required: ["path", "size"] })).toEqual(["ThingBody now needs .file.size"]);
 });
 
 test("an API may grow, and may change with its version", () => {
