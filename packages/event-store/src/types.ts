@@ -63,7 +63,7 @@ export interface LogWriter<E extends EventBody> {
   durable(seq?: number): Promise<void>;
   /**
    * Null while there is room for more. When a megabyte waits for a slow disk or database, resolves once that is written, or has failed:
-   * whoever appends a stream waits for it.
+   * a caller that appends a stream waits for it.
    */
   room(): Promise<void> | null;
   /** Writes what is queued and releases the claim. The session can be opened again, here or elsewhere. */

@@ -92,7 +92,7 @@ export async function copySession<E extends EventBody, S extends object>(
   const own = added(last, lineTs(end?.line ?? ""));
   if (own.length > 0) await insertRecords(tx, to, own);
   const lastSeq = last + own.length;
-  // Last, because whoever makes a session with the same key meanwhile waits for this transaction, on one of few connections.
+  // Last, because a request that makes a session with the same key meanwhile waits for this transaction, on one of few connections.
   const origin = await insertSession(tx, to, summary, { ...place, lastSeq });
   return { origin, lastSeq, lastTs: lineTs((own.at(-1) ?? end)?.line ?? "") };
 }

@@ -28,5 +28,5 @@ export {
 } from "./packages.js";
 export { createPost, type Post, type PostOptions, type PostReply, type PostRequest } from "./post.js";
 export { type ModelAddress, modelAddress } from "./resolve.js";
-export { defaultModel, hasListedModels, listProviders, type Route, routeOf, suggestModels } from "./route.js";
+export { defaultModel, hasListedModels, listProviders, type ModelRoute, routeOf, suggestModels } from "./route.js";
 export type { Env, ProviderName } from "./table.js";

@@ -4,7 +4,7 @@ import type { Chain } from "./chains.js";
 import { type Env, type ProviderName, type ProviderRow, providers, type RouteRow, routes } from "./table.js";
 
 /** The provider and address that a name stands for. */
-export interface Route {
+export interface ModelRoute {
   readonly row: RouteRow;
   readonly provider: ProviderName;
   /** The whole name. */
@@ -21,7 +21,7 @@ export interface Route {
  * @example
  * routeOf("ollama/llama4", process.env, anthropicFirst).provider; // "ollama"
  */
-export function routeOf(name: string, env: Env, chain: Chain): Route {
+export function routeOf(name: string, env: Env, chain: Chain): ModelRoute {
   const model = name.trim() || defaultModel(env, chain);
   const row = routeFor(model, env) as RouteRow;
   const { provider } = row;

@@ -5,11 +5,11 @@ import { words } from "../words.js";
 import { globMatches, loosened } from "./rules.js";
 import { type Invocation, programName } from "./unfold.js";
 
-export type Risk = "low" | "medium" | "high" | "critical";
+export type CommandRisk = "low" | "medium" | "high" | "critical";
 
-const ORDER: readonly Risk[] = ["low", "medium", "high", "critical"];
+const ORDER: readonly CommandRisk[] = ["low", "medium", "high", "critical"];
 
-export function worse(a: Risk, b: Risk): Risk {
+export function worse(a: CommandRisk, b: CommandRisk): CommandRisk {
   return ORDER.indexOf(a) >= ORDER.indexOf(b) ? a : b;
 }
 
@@ -41,12 +41,12 @@ export function catastrophe(invocation: Invocation, directories: readonly string
 }
 
 /** How much harm a mistaken yes could do. */
-export function riskOf(invocation: Invocation): Risk {
+export function riskOf(invocation: Invocation): CommandRisk {
   const { argv, writes } = invocation;
   const texts = argv.map((word) => word ?? "");
   const [name, args] = [programName(argv[0]), texts.slice(1)];
-  let risk: Risk = "medium";
-  const raise = (to: Risk, when: boolean): void => {
+  let risk: CommandRisk = "medium";
+  const raise = (to: CommandRisk, when: boolean): void => {
     if (when) risk = worse(risk, to);
   };
   const recursive = hasFlag(args, "rR", "recursive");

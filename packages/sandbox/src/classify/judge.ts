@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { realPath } from "../confine/paths.js";
 import type { Workspace } from "../sandbox.js";
 import { firstOf } from "../words.js";
-import { catastrophe, type Risk, riskOf, worse } from "./danger.js";
+import { type CommandRisk, catastrophe, riskOf, worse } from "./danger.js";
 import { pathConcern, type Standpoint } from "./paths.js";
 import { type PlainCommand, readPlainScript } from "./plain-script.js";
 import { readConcern } from "./readers.js";
@@ -11,11 +11,11 @@ import { type CommandRules, couldMatch, matchRule } from "./rules.js";
 import { readScript } from "./script.js";
 import { unfold } from "./unfold.js";
 
-export type Decision = "allow" | "ask" | "deny";
+export type CommandDecision = "allow" | "ask" | "deny";
 
 export interface Verdict {
-  readonly decision: Decision;
-  readonly risk: Risk;
+  readonly decision: CommandDecision;
+  readonly risk: CommandRisk;
   /** For the person who is asked: why the command does more than read. */
   readonly reason: string;
 }
@@ -68,7 +68,7 @@ export function classify(command: string, options: ClassifyOptions): Verdict {
     const target = (argv[1] ?? "~").replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, homedir());
     directories.push(resolve(directories[0]!, target));
   }
-  let risk: Risk = unclear ? "high" : "medium";
+  let risk: CommandRisk = unclear ? "high" : "medium";
   for (const invocation of invocations) {
     const reason = catastrophe(invocation, directories);
     if (reason) return { decision: "deny", risk: "critical", reason };
@@ -95,7 +95,7 @@ export function classify(command: string, options: ClassifyOptions): Verdict {
 
 // --- internal ---
 
-function ask(risk: Risk, reason: string): Verdict {
+function ask(risk: CommandRisk, reason: string): Verdict {
   return { decision: "ask", risk, reason };
 }
 
