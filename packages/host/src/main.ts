@@ -86,7 +86,8 @@ async function runCommand(
   const where = [calledAs, row.name].filter(Boolean).join(" ");
   try {
     const command = completeCommand(profile, row);
-    const { flags, operands } = await parseCommand(command, argv);
+    const others = row === program.fallback ? program.commands.map(({ name }) => name) : [];
+    const { flags, operands } = await parseCommand(command, argv, others);
     if (flags["help"]) {
       const { commandHelp } = await import("./command/help.js");
       process.stdout.write(commandHelp(profile, command, calledAs));

@@ -42,6 +42,7 @@ describe("the command line", () => {
     [["run", "--stop"], "tiny run: unknown option --stop; did you mean run stop?"],
     [["run", "--id"], "tiny run: unknown option --id; --help lists them"],
     [["walk", "--lost"], "tiny walk: unknown option --lost; --help lists them"],
+    [["--print=x", "walk"], "tiny: the command walk comes before its options"],
     [["walk", "a", "b"], 'tiny walk: unexpected argument "b"'],
     [["-p"], "tiny: --print needs a value: --print <prompt>"],
     [["-p", "-x"], "tiny: --print needs a value: --print <prompt>; one that begins with a dash is written --print=-…"],

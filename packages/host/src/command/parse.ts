@@ -6,7 +6,8 @@ import { UsageError } from "./usage-error.js";
 
 export const COMMON_FLAGS: Flags = { help: { type: "boolean", short: "h", help: "Show this help" } };
 
-export async function parseCommand(command: Command, argv: readonly string[]) {
+/** @param others names of commands, which this one does not take as operands: a person typed options before them */
+export async function parseCommand(command: Command, argv: readonly string[], others: readonly string[] = []) {
   const flags = { ...command.flags, ...COMMON_FLAGS };
   const options = Object.fromEntries(
     Object.entries(flags).map(([name, { type, short, multiple }]) => [
@@ -17,6 +18,8 @@ export async function parseCommand(command: Command, argv: readonly string[]) {
   try {
     const args = argv.map((word, at) => (isBare(flags, word, argv[at + 1]) ? `${word}=` : word));
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const [first = ""] = positionals;
+    if (others.includes(first)) throw new UsageError(`the command ${first} comes before its options`);
     const extra = positionals[command.maxOperands ?? 0];
     if (extra !== undefined) throw new UsageError(`unexpected argument ${quote(extra)}`);
     return { flags: values as FlagValues, operands: positionals };
