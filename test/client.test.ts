@@ -7,7 +7,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { SessionRecord } from "@chimera/acp-schema/events";
 import { routes } from "@chimera/acp-schema/http";
-import { type Client, ClientError, createClient, type RouteName } from "@chimera/client";
+import { type Client, createClient, type RouteName, serverEvents } from "@chimera/client";
 import { startServer } from "@chimera/client/node";
 import { validateAnswer } from "@chimera/client/validate";
 import { expect, onTestFinished, test } from "vitest";
@@ -23,13 +23,44 @@ const script = (turns: object[]) =>
 const speech = (chunks: number, delayMs: number) =>
   `scripted:${script([{ steps: [{ reply: [{ text: "word ".repeat(chunks), chunks, delayMs }] }] }])}`;
 
-async function serve(args: string[] = []): Promise<Client> {
-  const url = await addressOf(startProgram("otter", ["serve", "--port", "0", ...args]));
-  return createClient({ url, validate: validateAnswer });
+async function serve(args: string[] = [], files: Record<string, string> = {}): Promise<Client & { url: string }> {
+  const cwd = scratchTree({ "README.md": "# A workspace\n", ...files });
+  const url = await addressOf(startProgram("otter", ["serve", "--port", "0", ...args], {}, { cwd }));
+  return { ...createClient({ url, validate: validateAnswer }), url };
 }
 
-test("every route of the table is called through the client", async () => {
-  const client = await serve(["--model", speech(3, 0)]);
+const INITIALIZE = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: 1 } };
+
+/** Calls the routes that stream, each until something came of it. Returns their names. */
+async function streams(client: Client, url: string, id: string): Promise<RouteName[]> {
+  for await (const record of client.sessions.open(id).follow()) expect(record.seq).toBeGreaterThan(0);
+  for await (const event of client.watch({ sessions: { [id]: 0 } })) if (event.type === "record") break;
+  const connection = await connectAcp(url);
+  for (const [path, headers] of [
+    [`/session/${id}/events`, {}],
+    ["/acp", connection],
+  ] as const) {
+    const stop = new AbortController();
+    const response = await fetch(url + path, {
+      headers: { accept: "text/event-stream", ...headers },
+      signal: stop.signal,
+    });
+    expect([path, response.status, response.headers.get("content-type")]).toEqual([path, 200, "text/event-stream"]);
+    if (path !== "/acp") for await (const [event] of serverEvents(response, stop.signal)) if (event) break;
+    stop.abort();
+  }
+  return ["GET /sessions/{id}/events", "GET /events", "GET /session/{id}/events", "GET /acp"];
+}
+
+/** The client names no connection of ACP by itself: the header that does. */
+async function connectAcp(url: string): Promise<Record<string, string>> {
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const response = await fetch(`${url}/acp`, { method: "POST", headers, body: JSON.stringify(INITIALIZE) });
+  return { "acp-connection-id": response.headers.get("acp-connection-id") ?? "" };
+}
+
+test("every route of the table is called through the client, and succeeds", async () => {
+  const client = await serve(["--model", speech(3, 0)], { ".opencode/command/greet.md": "Greet $1" });
   const called = new Set<RouteName>();
   const call: Client["call"] = (route, ...rest) => {
     called.add(route);
@@ -63,24 +94,23 @@ test("every route of the table is called through the client", async () => {
   await call("POST /sessions/{id}/share", { id, body: { sink: "stdout", format: "md" } });
   await call("POST /sessions/{id}/fork", { id });
   await call("POST /sessions/{id}/rotate-token", { id });
-  const refused = async (promise: Promise<unknown>) =>
-    expect(await promise.catch((error) => error)).toBeInstanceOf(ClientError);
-  await refused(call("POST /sessions/{id}/permissions/{pid}", { id, pid: "none", body: { decision: "allow" } }));
-  await refused(call("POST /sessions/{id}/questions/{qid}", { id, qid: "none", body: { answer: null } }));
-  await refused(call("GET /sessions/{id}/snapshots/{snap}/diff", { id, snap: "none" }));
+  for (const name of await streams(client, client.url, id)) called.add(name);
   const { code } = await call("POST /page/codes", {});
   const page = await call("POST /page/tokens", { body: { code } });
   await call("DELETE /page/tokens/{token_id}", { token_id: page.id });
-  // ACP over HTTP begins with a message, and then names its connection in a header: the client sends neither.
-  await expect(call("POST /acp", {})).rejects.toMatchObject({ name: "ClientError", status: 400 });
+  await expect(call("POST /acp", {})).rejects.toMatchObject({ name: "ClientError", status: 400, code: "unexpected" });
   await expect(call("DELETE /acp", {})).rejects.toMatchObject({ name: "ClientError", code: "connection_missing" });
+  expect(await call("POST /acp", { body: INITIALIZE })).toMatchObject({ id: 1, result: { protocolVersion: 1 } });
+  await createClient({ url: client.url, headers: await connectAcp(client.url) }).call("DELETE /acp", {});
   const { session_id: older } = await call("POST /session", { body: {} });
   await call("GET /session/{id}", { id: older });
   await call("POST /session/{id}/message", { id: older, body: { text: "go" } });
   await call("POST /session/{id}/cancel", { id: older });
   await call("POST /session/{id}/rotate-token", { id: older });
-  await refused(call("POST /tool/approve", { body: { session_id: older, permission_id: "none", approved: true } }));
-  await refused(call("POST /commands/{name}/invoke", { name: "none", body: { session_id: older } }));
+  const greeting = { session_id: older, args: ["them"] };
+  expect(await call("POST /commands/{name}/invoke", { name: "greet", body: greeting })).toMatchObject({
+    rendered: "Greet them",
+  });
   await call("DELETE /session/{id}", { id: older });
   const run = await call("POST /runs", {
     body: { agent_name: "otter", input: [{ role: "user", parts: [{ content: "go" }] }] },
@@ -90,9 +120,42 @@ test("every route of the table is called through the client", async () => {
   await call("POST /runs/{run_id}/cancel", { run_id: run.run_id });
   await call("GET /agents/{name}", { name: "otter" });
   expect(await call("DELETE /sessions/{id}", { id })).toMatchObject({ deleted: true, session_id: id });
-  const streams = Object.keys(routes).filter((route) => "stream" in routes[route as RouteName]);
-  expect([...called, ...streams].sort()).toEqual(Object.keys(routes).sort());
+  for (const name of await askedAndChanged()) called.add(name);
+  expect([...called].sort()).toEqual(Object.keys(routes).sort());
 });
+
+/** Calls the routes that answer what a turn asks, and those for what it changed. Returns their names. */
+async function askedAndChanged(): Promise<RouteName[]> {
+  const ask = { call: "ask", args: { question: "What?", options: ["hi"] } };
+  const write = { call: "Write", args: { path: "a.txt", content: "hi" } };
+  const steps = [{ reply: [ask] }, { reply: [write] }, { reply: [{ text: "done" }] }];
+  const { call, sessions } = await serve(["--model", `scripted:${script([{ steps }])}`]);
+  const session = await sessions.create();
+  const { id } = session;
+  for (const answer of [
+    (pid: string) => call("POST /sessions/{id}/permissions/{pid}", { id, pid, body: { decision: "allow" } }),
+    (pid: string) => call("POST /tool/approve", { body: { session_id: id, permission_id: pid, approved: true } }),
+  ]) {
+    for await (const { type, metadata } of await session.prompt("go")) {
+      if (type === "question_asked") {
+        const reply = { id, qid: metadata.question_id, body: { answer: "hi" } };
+        expect(await call("POST /sessions/{id}/questions/{qid}", reply)).toEqual({ answered: true });
+      }
+      if (type === "permission_request") expect(await answer(metadata.permission_id)).toMatchObject({ resolved: true });
+      if (type === "agent_result") expect(metadata.success).toBe(true);
+    }
+  }
+  const { snapshots } = await call("GET /sessions/{id}/snapshots", { id });
+  const { snap_id: snap = "" } = snapshots.find(({ files }) => files.length > 0) ?? {};
+  const { files } = await call("GET /sessions/{id}/snapshots/{snap}/diff", { id, snap });
+  expect(files[0]?.diff).toContain("+hi");
+  return [
+    "POST /sessions/{id}/permissions/{pid}",
+    "POST /tool/approve",
+    "POST /sessions/{id}/questions/{qid}",
+    "GET /sessions/{id}/snapshots/{snap}/diff",
+  ];
+}
 
 test("a request ends after its time, or when its caller leaves, also where memory is collected meanwhile", {
   timeout: 60_000,
