@@ -59,10 +59,8 @@ function render(command: CustomCommand, args: readonly Word[], kwargs: Readonly<
     const named = new Map(Object.entries(kwargs).map(([name, value]) => [name, String(value)]));
     return renderCommand(command, { positional: args.map(String), named });
   } catch (cause) {
-    const [status, detail] =
-      cause instanceof RangeError
-        ? ([400, cause.message] as const)
-        : ([500, "the command could not be rendered"] as const);
-    throw new HttpError(status, "command_invoke_failed", detail, { cause, fields: { detail } });
+    const isTheirs = cause instanceof RangeError;
+    const detail = isTheirs ? cause.message : "the command could not be rendered";
+    throw new HttpError(isTheirs ? 400 : 500, "command_invoke_failed", detail, { cause, fields: { detail } });
   }
 }

@@ -33,20 +33,16 @@ export function inspectRoutes({ deps, openSession, streams, clock }: RouteDeps) 
     "GET /sessions/{id}/clients": async (c) => {
       const id = pathPart(c, "id");
       await openSession.requireLog(id);
-      const clients = [...sessions.clients(id), ...streams.clients(id)].map(({ since, ...client }) => ({
-        ...client,
-        since: new Date(since).toISOString(),
-      }));
+      const all = [...sessions.clients(id), ...streams.clients(id)];
+      const clients = all.map(({ since, ...client }) => ({ ...client, since: new Date(since).toISOString() }));
       return c.json({ clients } satisfies ClientsReply);
     },
     "GET /search": async (c) => {
       const { q, limit, since } = readQuery(c, "GET /search");
       return withReports(async ({ parseLimit, parseSince, searchSessions }) => {
         const from = parseSince(since, clock());
-        const { sessions: rows } = await sessions.list({
-          limit: LIMITS.searchedSessions,
-          ...(from !== null && { since: from }),
-        });
+        const newest = { limit: LIMITS.searchedSessions, ...(from !== null && { since: from }) };
+        const { sessions: rows } = await sessions.list(newest);
         const most = parseLimit(limit) ?? LIMITS.searchHits;
         const reply: SearchReply = { hits: [], searched: 0 };
         for await (const hit of searchSessions(sessions.logs, rows, q)) {

@@ -118,8 +118,11 @@ function oneRoutes({ deps, openSession, tokens }: RouteDeps) {
     "POST /sessions/{id}/title": async (c) => {
       const { title } = await readBody(c, "POST /sessions/{id}/title", { title: "missing_title" });
       const session = await openSession(pathPart(c, "id"));
-      await session.setTitle(title);
-      return c.json({ session_id: session.id, title: session.title ?? "" } satisfies TitleReply);
+      const durable = session.setTitle(title);
+      // Read at once: another request may set the next title meanwhile.
+      const reply: TitleReply = { session_id: session.id, title: session.title ?? "" };
+      await durable;
+      return c.json(reply);
     },
 
     "POST /sessions/{id}/rotate-token": rotate,
