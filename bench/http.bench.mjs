@@ -31,11 +31,10 @@ try {
 }
 
 async function startUp() {
-  let port = 21_000 + (process.pid % 20_000);
   const samples = await interleave(
     {
-      floor: () => spawnToHealth([floorScript, join(home, "spawn"), String(++port)], port),
-      ours: () => spawnToHealth([...otter, String(++port)], port),
+      floor: () => spawnToHealth((port) => [floorScript, join(home, "spawn"), port]),
+      ours: () => spawnToHealth((port) => [...otter, port]),
     },
     { runs: 5 },
   );
@@ -83,7 +82,7 @@ async function promptedLife(args, modelUrl) {
   const port = await freePort();
   const env = cleanEnv({ HOME: home, CHIMERA_HOME: home, OPENAI_API_KEY: "x", OPENAI_BASE_URL: modelUrl });
   const child = spawn(process.execPath, args(String(port)), { env, cwd: home, stdio: "ignore", timeout: 60_000 });
-  while (!(await isHealthy(port))) await pause(3);
+  await untilHealthy(child, port);
   await pause(300);
   const agent = new Agent({ keepAlive: true });
   const create = () => post(port, "/session", {}, agent);
@@ -134,14 +133,22 @@ async function start(script, name) {
   return { child, port };
 }
 
-async function spawnToHealth(args, port) {
+async function spawnToHealth(args) {
+  const port = await freePort();
   const started = performance.now();
-  const child = spawn(process.execPath, args, { env: cleanEnv({ CHIMERA_HOME: home }), stdio: "ignore" });
-  while (!(await isHealthy(port))) await new Promise((resolve) => setTimeout(resolve, 3));
+  const child = spawn(process.execPath, args(String(port)), { env: cleanEnv({ CHIMERA_HOME: home }), stdio: "ignore" });
+  await untilHealthy(child, port);
   const elapsed = performance.now() - started;
   child.kill("SIGKILL");
   await once(child, "exit");
   return elapsed;
+}
+
+async function untilHealthy(child, port) {
+  while (!(await isHealthy(port))) {
+    if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(" ")} ended with ${child.exitCode}`);
+    await pause(3);
+  }
 }
 
 async function deliveries({ port }, readers) {
