@@ -13,6 +13,7 @@ import { UsageError } from "./command/usage-error.js";
 import { PRESETS } from "./config/engine-setting.js";
 import type { ConfigValues } from "./config/keys.js";
 import type { EngineRow, EngineSurroundings } from "./open-engine.js";
+import { orElse } from "./or-else.js";
 
 /** The name of the built-in engine. */
 export const BUILT_IN = "chimera";
@@ -45,7 +46,8 @@ export function createEngines(options: EnginesOptions): Engines {
 
   const open = async (name: string): Promise<AcpEngine> => {
     const row = rows.find((one) => one.name === name);
-    if (!row) throw new UsageError(`there is no engine ${JSON.stringify(name)}; ${namesOf(rows)}`);
+    const names = engineNames(values).join(", ");
+    if (!row) throw new UsageError(`there is no engine ${JSON.stringify(name)}; choose one of ${names}`);
     const engine = opened.get(name) ?? import("./open-engine.js").then(({ openEngine }) => openEngine(row, options));
     opened.set(name, engine);
     // After a failure, the next turn tries again.
@@ -137,21 +139,12 @@ function engineRows(values: Parameters<typeof programsOf>[0], env: NodeJS.Proces
   }));
 }
 
-function namesOf(rows: readonly EngineRow[]): string {
-  return `choose one of ${[BUILT_IN, ...rows.map(({ name }) => name)].join(", ")}`;
-}
-
 function isInstalled(command: string, path: string): boolean {
   // Every new session checks every engine in every directory, so `existsSync` comes first: it does not throw for missing files.
   const places = command.includes("/")
     ? [command]
     : path.split(delimiter).map((directory) => `${directory}/${command}`);
-  return places.filter(existsSync).some((place) => {
-    try {
-      accessSync(place, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return places
+    .filter(existsSync)
+    .some((place) => orElse(() => accessSync(place, constants.X_OK) === undefined, false));
 }
