@@ -7,7 +7,7 @@ const others: Chain = [
   { env: "XAI_API_KEY", model: "grok-4.7" },
   { env: "OLLAMA_API_KEY", model: "gpt-oss:120b-cloud" },
   { env: "GEMINI_API_KEY", model: "gemini-4-argon" },
-  { env: "DEEPSEEK_API_KEY", model: "deepseek-v4-pro" },
+  { env: "DEEPSEEK_API_KEY", model: "deepseek-flash" },
 ];
 
 export const anthropicFirst: Chain = [

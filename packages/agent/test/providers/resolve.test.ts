@@ -220,7 +220,7 @@ describe("without a name", () => {
     [{ XAI_API_KEY: "x" }, "grok-4.7", "grok-4.7"],
     [{ OLLAMA_API_KEY: "l" }, "gpt-oss:120b-cloud", "gpt-oss:120b-cloud"],
     [{ GEMINI_API_KEY: "g", DEEPSEEK_API_KEY: "d" }, "gemini-4-argon", "gemini-4-argon"],
-    [{ DEEPSEEK_API_KEY: "d" }, "deepseek-v4-pro", "deepseek-v4-pro"],
+    [{ DEEPSEEK_API_KEY: "d" }, "deepseek-flash", "deepseek-flash"],
   ])("the chain finds the first key of %o", (env, anthropic, openai) => {
     expect(defaultModel(env, anthropicFirst)).toBe(anthropic);
     expect(defaultModel(env, openaiFirst)).toBe(openai);
