@@ -243,7 +243,7 @@ ${Object.entries(ERRORS).map(errorRow).join("\n")}
 /** What a code alone does not say. */
 function errorRow([status, codes]) {
   const notes = {
-    bad_request: "the target or the Host makes no URL",
+    bad_request: "the target or the Host makes no URL, or a step of the path is dots",
     command_invoke_failed: status === "400" ? "too many arguments, or too long a prompt" : "it could not be rendered",
     connection_missing: "of `/acp`",
     already_initialized: "of `/acp`",

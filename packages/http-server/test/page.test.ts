@@ -113,7 +113,14 @@ test("files are read when one is asked for, once, and again after a failure", as
 
 test("other paths answer as before, and so does a server without a page", async () => {
   const served = await serve({ page });
-  for (const path of ["/assets/", "/assets/app-0a1b.js.map", "//", "/%2e%2e/etc/passwd"]) {
+  for (const path of [
+    "/assets/",
+    "/assets/app-0a1b.js.map",
+    "//",
+    "/%2e%2e/etc/passwd",
+    "/sessions/..",
+    "/assets/%2E",
+  ]) {
     expect([path, (await raw(served, `GET ${path}`, "Host: localhost")).status]).not.toContain(200);
   }
   expect((await served.call("GET", "/assets/none", { token: null })).status).toBe(401);

@@ -2,6 +2,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
+import { words } from "./words.js";
 
 /** Resolves a name to addresses, like `dns.lookup` with `all`. */
 export type ResolveName = (name: string) => Promise<readonly { address: string; family: number }[]>;
@@ -59,7 +60,7 @@ const resolveName: ResolveName = (name) => lookup(name, { all: true });
 const GLOBAL_UNICAST = ipaddr.parseCIDR("2000::/3") as [ipaddr.IPv6, number];
 /** Public addresses that lead to internal services in a cloud's virtual machines. */
 const CLOUD_INTERNAL: ReadonlySet<string> = new Set(["168.63.129.16"]);
-const PRIVATE_SUFFIXES = [".localhost", ".local", ".internal", ".home.arpa", ".lan", ".intranet", ".corp", ".home"];
+const PRIVATE_SUFFIXES = words(".localhost .localdomain .local .internal .home.arpa .lan .intranet .corp .home");
 
 /** True for an address of the public internet. Mapped, translated and tunnelled forms do not count. */
 function isPublicAddress(address: string): boolean {

@@ -84,7 +84,7 @@ function realHome(): string {
 /** Match any name in a path, in lower case. */
 const STEPS: readonly RegExp[] = [
   /^\.env(?!\.(?:example|sample|template|dist|defaults?|schema|d\.ts)$)(?:rc)?(?:[.~_-].*)?$/,
-  /^\.(?:htpasswd|chimera|\w+_history)$/,
+  /^\.(?:htpasswd|chimera|\w+_history|(?:boto|dev\.vars|dockercfg|netrc|pgpass|s3cfg)(?:[.~_-].*)?)$/,
 ];
 
 /** Match the last name of a path, unless it is source code. */
@@ -96,8 +96,8 @@ const FILES: readonly RegExp[] = [
   /^(?:service[-_]account|client_secret)[-_].*\.json$/,
   /^(?:tokens?|passwords?)(?!\.(?:pyi?|h|hpp|php|html?)$)(?:\..*)?$/,
   /\.(?:pem|key|p12|pfx|p8|jks|keystore|kdbx?|asc|gpg|ppk|ovpn|keytab|agekey)$/,
-  /\.tfstate(?:\..*)?$/,
-  /^(?:g?shadow-?|sudoers|environ|authorized_keys|known_hosts)$/,
+  /\.tf(?:state|vars)(?!\.(?:example|sample|template)$)(?:\..*)?$/,
+  /^(?:g?shadow-?|sudoers|environ|authorized_keys|known_hosts|kubeconfig)$/,
 ];
 
 const SOURCE = /\.(?:[cm]?[jt]sx?|cc?|cpp|cs|css|go|java|kt|less|mdx?|pub|rb|rs|scala|scss|svelte|swift|vue)$/;

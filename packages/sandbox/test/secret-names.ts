@@ -5,7 +5,8 @@ export const SECRET =
   client.ovpn .netrc .npmrc .pypirc .pgpass .git-credentials .htpasswd .vault-token .ssh/config home/.aws/config .gnupg/pubring.kbx
   .kube/config .docker/config.json .cargo/credentials.toml .config/gh/hosts.yml .config/gcloud/access_tokens.db .git/config
   credentials credentials.json secrets.yaml secrets.py secrets/prod.yaml .secrets/db tokens.json token passwords.txt service_account.json
-  service-account-prod.json client_secret_123.json terraform.tfstate terraform.tfstate.backup .bash_history .chimera/run/x
+  service-account-prod.json client_secret_123.json terraform.tfstate terraform.tfstate.backup prod.auto.tfvars .dev.vars
+  .netrc~ .s3cfg deploy/kubeconfig .bash_history .chimera/run/x
   HEAD:.env`.split(/\s+/);
 
 /** Ordinary files whose names only resemble secret ones. */
@@ -14,4 +15,4 @@ export const ORDINARY =
   keys/index.ts id_card.rs id_rsa.pub id_rsa_parser.go tokens.ts tokens.py src/tokens/button.json tokenizer.json passwords.html
   src/secrets/index.ts src/credentials/provider.py secrets.md credentials.go src/shadow/root.css chat_history/index.json monkey.json
   turnkey .docker/Dockerfile .claude/settings.json .codex/config.toml .azure/pipelines.yml .gemini/settings.json snap/app.yaml
-  environment.json .gitconfig README.md`.split(/\s+/);
+  environment.json terraform.tfvars.example .gitconfig README.md`.split(/\s+/);

@@ -31,6 +31,7 @@ export function guard(options: {
     if (!isServed && !((c.req.method === "GET" || c.req.method === "HEAD") && isProbe(c.req.path))) {
       throw new HttpError(403, "bad_host", "this Host is not served here");
     }
+    if (DOTS.test(c.env?.incoming?.url ?? "")) throw new HttpError(400, "bad_request", "the path has dots as a step");
     const origin = c.req.header("origin");
     if (origin === undefined) {
       if (isForeignPart(c)) throw new HttpError(403, "bad_origin", "a page of another origin may not load this");
@@ -85,6 +86,12 @@ function setAll(c: Context<AppEnv>, headers: Readonly<Record<string, string>>): 
     else c.header(name, value);
   }
 }
+
+/**
+ * A step of a path that leads nowhere or up. Clients take it out before they send; here it would be another path than the one that was
+ * sent, as `/` is for `/sessions/..`.
+ */
+const DOTS = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 const HOST = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;

@@ -147,10 +147,10 @@ function sharedSettings(): string[] {
 /** A format or an order that depends on a signature. */
 const CHECKS_SIGNATURE = /%[-+ ]?G|%\(\*?signature|^(--sort=)?-?\*?signature(:\w+)?$/;
 
-/** Checks operands as paths. An operand is a revision, a path, or `revision:path`. */
+/** Checks operands as paths. An operand is a revision, a path, `revision:path` or `:(magic)path`. */
 function operandConcern(operands: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const paths = operands.flatMap(({ text, glob }) => {
-    const texts = [text, text.slice(text.indexOf(":") + 1)].filter((path) => path !== "");
+    const texts = [text, text.slice(text.indexOf(":") + 1).replace(/^\([^)]*\)/, "")].filter((path) => path !== "");
     return [...new Set(texts)].map((path) => ({ text: path, glob }));
   });
   return pathsConcern(paths, standpoint);

@@ -19,6 +19,7 @@ interface Reader extends OptionTable {
   readonly hiddenWith?: readonly string[];
 }
 
+const ends: Reader = { flags: "qvz", values: "nc", long: words("bytes= lines= quiet"), counts: true, inert: true };
 const hash: Reader = { flags: "bctwz", long: words("check tag quiet status binary text"), inert: true };
 
 const grep: Reader = {
@@ -39,9 +40,15 @@ const grep: Reader = {
 
 /** Programs that only read with these options and operands. No option follows links, which may leave the workspace. */
 const READERS: Readonly<Record<string, Reader>> = {
-  ":": { operands: "anything" },
+  ...sharing(": echo expr false true", { operands: "anything" }),
+  ...sharing("egrep fgrep grep", grep),
+  ...sharing("basename dirname", { flags: "az", values: "s", operands: "text" }),
+  ...sharing("comm fold rev tac", { flags: "123bsrz", values: "w", counts: true, inert: true }),
+  ...sharing("head tail", ends),
+  ...sharing("md5sum sha1sum sha256sum sha512sum", hash),
+  ...sharing("printf sleep", { operands: "text" }),
+  ...sharing("uptime whoami", { flags: "ps", operands: "none" }),
   base64: { flags: "di", values: "w", long: words("decode wrap="), inert: true },
-  basename: { flags: "az", values: "s", operands: "text" },
   cat: { flags: "AbeEnstTuv", long: words("number show-all number-nonblank squeeze-blank"), inert: true },
   cmp: { flags: "bls", values: "in", long: words("silent quiet verbose bytes=") },
   column: { flags: "txe", values: "sco", long: words("table separator=") },
@@ -55,16 +62,9 @@ const READERS: Readonly<Record<string, Reader>> = {
     long: words("brief unified context ignore-all-space ignore-case new-file side-by-side color stat exclude="),
     counts: true,
   },
-  dirname: { flags: "z", operands: "text" },
   du: { flags: "0abcDhHklmPsSx", values: "dBt", long: words("human-readable summarize max-depth="), inert: true },
-  echo: { operands: "anything" },
-  egrep: grep,
-  false: { operands: "anything" },
-  fgrep: grep,
   file: { flags: "bhiLkN0", long: words("brief mime mime-type mime-encoding dereference no-dereference") },
   free: { flags: "bkmghtlw", operands: "none" },
-  grep,
-  head: { flags: "qvz", values: "nc", long: words("lines= bytes= quiet verbose"), counts: true, inert: true },
   hexdump: { flags: "bcCdovx", values: "ns", inert: true },
   hostname: { flags: "sI", operands: "none" },
   id: { flags: "Ggnru", operands: "text" },
@@ -77,12 +77,10 @@ const READERS: Readonly<Record<string, Reader>> = {
     `),
     inert: true,
   },
-  md5sum: hash,
   nl: { flags: "p", values: "bfhilnsvw", inert: true },
   nproc: { long: words("all ignore="), operands: "none" },
   od: { flags: "abcdfiloxsv", values: "AjNSt", inert: true },
   paste: { flags: "sz", values: "d", inert: true },
-  printf: { operands: "text" },
   pwd: { flags: "LP", operands: "none" },
   readlink: { flags: "efmnqz", long: words("canonicalize"), inert: true },
   realpath: { flags: "eLmPqsz", long: words("relative-to= relative-base= no-symlinks"), inert: true },
@@ -103,8 +101,6 @@ const READERS: Readonly<Record<string, Reader>> = {
     operands: "pattern",
   },
   seq: { flags: "w", values: "fs", operands: "text" },
-  sha256sum: hash,
-  sleep: { operands: "text" },
   sort: {
     flags: "bcCdfgGhiMmnrRsuVz",
     values: "kt",
@@ -114,7 +110,6 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   stat: { flags: "fLtx", values: "c", long: words("format= printf= terse dereference"), inert: true },
   strings: { flags: "afo", values: "net", inert: true },
-  tail: { flags: "qvz", values: "nc", long: words("lines= bytes= quiet verbose"), counts: true, inert: true },
   tr: { flags: "cCdst", long: words("delete squeeze-repeats complement"), operands: "text" },
   tree: {
     flags: "aCdDfFghiJnNpqQrsStuUvxX",
@@ -122,14 +117,17 @@ const READERS: Readonly<Record<string, Reader>> = {
     separate: true,
     long: words("dirsfirst noreport prune gitignore du si matchdirs ignore-case"),
   },
-  true: { operands: "anything" },
   type: { flags: "aptP", operands: "text" },
   uname: { flags: "aimnoprsv", long: words("all"), operands: "none" },
   uniq: { flags: "cdDiuz", values: "fsw", long: words("count repeated unique ignore-case") },
   wc: { flags: "clLmw", long: words("lines words bytes chars max-line-length"), inert: true },
   which: { flags: "as", operands: "text" },
-  whoami: { operands: "none" },
 };
+
+/** The same row for several programs. An option that only one of them has may be in it if it does no more than read in any. */
+function sharing(programs: string, reader: Reader): Record<string, Reader> {
+  return Object.fromEntries(words(programs).map((name) => [name, reader]));
+}
 
 /** Options that only print the version, and their programs. `python3 -v`, for example, would run its input. */
 const VERSION: ReadonlyMap<string, readonly string[]> = new Map([
