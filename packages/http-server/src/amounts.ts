@@ -1,4 +1,4 @@
-/** Limits, and what is used of them, under the names that configuration, `GET /me` and metrics have for them. */
+/** The names of the limits in the configuration, in `GET /me` and in metrics. */
 import type { MeReply } from "@chimera/acp-schema/http";
 import type { Limits } from "@chimera/session";
 
@@ -13,7 +13,7 @@ export const AMOUNTS: Readonly<Record<keyof Limits, keyof MeReply["limits"]>> = 
 
 const NAMES = Object.entries(AMOUNTS) as [keyof Limits, keyof MeReply["limits"]][];
 
-/** Null where there is none. */
+/** Every limit by that name. A limit that is not set is null. */
 export function amounts(limits: Limits = {}): MeReply["limits"] {
   return Object.fromEntries(NAMES.map(([name, wire]) => [wire, limits[name] ?? null])) as MeReply["limits"];
 }

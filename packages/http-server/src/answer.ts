@@ -25,7 +25,7 @@ export async function finishAnswer(c: Context<AppEnv>, response: Response): Prom
   return compressed(response, await promisify(gzip)(text));
 }
 
-/** Whether an `Accept-Encoding` names the encoding, and not as the one that is not wanted. */
+/** Whether an `Accept-Encoding` header names the encoding with a weight above 0. */
 export function accepts(header: string | undefined, encoding: string): boolean {
   const named = header?.split(",").find((one) => one.split(";")[0]?.trim().toLowerCase() === encoding);
   return named !== undefined && !/;\s*q=0(\.0*)?\s*$/i.test(named);

@@ -37,15 +37,15 @@ import { createStreams } from "./stream/streams.js";
 
 export interface App extends Hono<AppEnv> {
   readonly createSession: CreateSession;
-  /** A new token for a session; the former one is void at once. Null when there is no such session. */
+  /** Makes a new token for a session. The old token ends at once. Null if there is no such session. */
   rotateSessionToken(id: string): Promise<string | null>;
-  /** Takes another master token in place of the one it was made with; what was opened with that is cut. */
+  /** Replaces the master token, and closes everything that was opened with the old one. */
   changeAuthToken(token: string): void;
-  /** What `GET /metrics` answers. */
+  /** The text of `GET /metrics`. */
   metrics(): string;
-  /** From now on no turn begins: `/readyz`, every prompt and every new session are answered 503, and all else goes on. */
+  /** Starts to drain: `/readyz`, prompts and new sessions get 503. Everything else is served as before. */
   drain(): void;
-  /** Ends what outlasts a request, once the sessions have ended or had a moment for it. */
+  /** Waits a moment for the sessions to end, then closes the ACP connections. */
   close(): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ export function createApp(deps: AppDeps): App {
   const { authToken, isOwnUser, people } = deps;
   const gate = createGate({ authToken, isOwnUser, tokens, pageTokens, people, refuse });
   const own = handlersOf(shared);
-  /** Handlers by role and name: those of each person can reach only the sessions of that person. */
+  /** The handlers of each person, by role and name. They reach only the sessions that this person may see. */
   const tables = new Map<string, { readonly table: typeof own; readonly shared: RouteDeps }>();
   const depsFor = (person: Person): RouteDeps => {
     const theirs = sessionsFor(sessions, person);
@@ -177,7 +177,7 @@ export function createApp(deps: AppDeps): App {
 
 // --- internal ---
 
-/** Under Node an answer is over when its response is closed; elsewhere nobody says so. */
+/** Counts an answer and its time. Only under Node: other runtimes do not report when a response has been sent. */
 function measure(c: Context<AppEnv>, name: RouteName, metrics: Metrics): void {
   const outgoing = c.env?.outgoing;
   if (!outgoing) return;
@@ -188,13 +188,13 @@ function measure(c: Context<AppEnv>, name: RouteName, metrics: Metrics): void {
   });
 }
 
-/** Of these sessions, those that a person may see. */
+/** The ids of the sessions that a person may see. */
 async function visibleOf(sessions: Sessions, ids: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const found = await Promise.all([...ids].map(async (id) => ((await sessions.logs.has(id)) ? [id] : [])));
   return new Set(found.flat());
 }
 
-/** Routes that reach beyond a session are for people who may change sessions. */
+/** Refuses a person who may only read this session. */
 async function requireChange({ openSession }: RouteDeps, id: string): Promise<void> {
   const session = await openSession(id);
   if (session.isReadOnly) throw new HttpError(403, "read_only", "the caller may only read this session");
@@ -209,10 +209,10 @@ const PATHS = (Object.keys(routes) as RouteName[]).map((name) => {
   return { method, tier: routes[name].tier, pattern: new RegExp(`^${pattern}$`) };
 });
 
-/** From what everybody may do to what few may. */
+/** From the tier that everybody has to the tier that fewest have. */
 const TIERS: readonly Tier[] = ["open", "any", "session", "person", "admin", "master"];
 
-/** What a path can be asked with, nothing for one that does not exist; and the tier of the least that can be asked. */
+/** The methods of a path (none for an unknown path), the lowest tier among them, and the session that the path names. */
 function routesAt(path: string) {
   const there = PATHS.filter(({ pattern }) => pattern.test(path));
   return {

@@ -1,4 +1,4 @@
-/** Bounds a server's connections. At the bound, the connection that has waited longest without a whole request is closed. */
+/** Limits a server's connections. At the limit, a new connection closes the one that has waited longest without a whole request. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -6,17 +6,17 @@ import type { Duplex } from "node:stream";
 interface Connection {
   readonly peer: string | Socket;
   readonly socket: Socket;
-  /** Answers that the peer does not have yet, and the socket itself when it speaks another protocol. */
+  /** The answers that the peer has not received, and the socket itself if it speaks another protocol. */
   readonly busy: Set<{ readonly writableEnded: boolean }>;
 }
 
 /**
- * Refusing new connections instead would let anybody block the server with half-sent headers, or with answers that nobody reads: when no
- * connection waits for a request, one is closed whose peer has only to read. No request in progress is cut. The function returned keeps a
- * connection that speaks another protocol now.
+ * If all connections are busy, it closes one whose answers are complete and which the peer only has to read. It never closes a request in
+ * progress. Refusing new connections instead would let anybody block the server with half-sent headers or with answers that they do not
+ * read. The returned function marks a connection as busy for good, because it speaks another protocol from now on.
  */
 export function boundConnections(server: Server, limit: number): (socket: Duplex) => void {
-  /** By the peer's address and port, which a TLS connection shares with the one below it; the longest waiting first. */
+  /** By the peer's address and port, which a TLS connection shares with its TCP connection. The longest waiting is first. */
   const open = new Map<string | Socket, Connection>();
 
   server.on("connection", (socket: Socket) => {
@@ -54,7 +54,7 @@ export function boundConnections(server: Server, limit: number): (socket: Duplex
 
 // --- internal ---
 
-/** One on the path of a Unix socket has no address. */
+/** The key of a connection. A connection of a Unix socket has no address, so it is its own key. */
 function peerOf(socket: Socket): string | Socket {
   const { remoteAddress, remotePort } = socket;
   return remotePort === undefined ? socket : `${remoteAddress} ${remotePort}`;

@@ -1,6 +1,6 @@
 /**
- * Sessions by the `Idempotency-Key` of the request that made them. Their summaries name it, so a session is found again after a restart,
- * and by every node of a shared store; what is in memory is only a shorter way to it.
+ * Finds a session by the `Idempotency-Key` of the request that made it. The summary of the session has the key, so it is found after a
+ * restart and by every node of a shared store. Memory only makes that faster.
  */
 import { createHash } from "node:crypto";
 import { isStoreError, LIMITS as STORE_LIMITS } from "@chimera/event-store";
@@ -13,13 +13,13 @@ import { LIMITS } from "./limits.js";
 export type Creations = ReturnType<typeof createCreations>;
 
 interface Made {
-  /** Of the request; absent where an older program made the session. */
+  /** The digest of the request. Absent if an older program made the session. */
   readonly digest: string | undefined;
   readonly id: Promise<string>;
 }
 
 /**
- * @param owner whose requests these are: the key of another person is another key.
+ * @param owner the person who sends the requests: people who use the same key do not meet
  * @param isShared whether other nodes make sessions in the same store.
  */
 export function createCreations(
@@ -39,7 +39,7 @@ export function createCreations(
       const known = await earlier;
       if (known.has(key) || known.size < LIMITS.rememberedCreations) return known.get(key);
     }
-    // Others make sessions too, or there are more than memory is for.
+    // Other nodes make sessions too, or there are more sessions than are kept in memory.
     return (await stored(key)).get(key);
   };
   const isGone = async (id: string): Promise<boolean> => {
@@ -47,7 +47,7 @@ export function createCreations(
     return summary === null || summary.closed === true;
   };
   return {
-    /** Makes a session, or finds the one that the same request made. Throws `key_reused` for another request with its key. */
+    /** Makes a session, or finds the one that the same request made. Throws `key_reused` if another request had the same key. */
     async once(request: MakingRequest | undefined, make: () => Promise<string>) {
       if (request === undefined) return { id: await make(), isNew: true };
       const { key, digest } = request;
@@ -63,13 +63,13 @@ export function createCreations(
           isNew = true;
           return id;
         } catch (error) {
-          // Another node has made it since: the store lets only one of them.
+          // Another node made it first: the store accepts a key once.
           if (attempts === 1 || !isStoreError(error) || error.code !== "key_taken") throw error;
           return begin(attempts - 1);
         }
       };
       const before = made.get(key);
-      // A session that was deleted takes its key with it.
+      // After its session was deleted, a key may make a new one.
       if (before && (await before.id.then(isGone, () => true)) && made.get(key) === before) made.delete(key);
       const present = made.get(key) ?? { digest, id: begin() };
       requireSame(present, digest);
@@ -85,14 +85,14 @@ export function createCreations(
   };
 }
 
-/** The key of a request. Throws `invalid_key`. */
+/** The `Idempotency-Key` of a request. Throws `invalid_key`. */
 export function keyOf(c: Context<AppEnv>): string | undefined {
   const key = c.req.header("idempotency-key");
   if (key === undefined || (key.length <= LIMITS.keyChars && /^[\x21-\x7e]+$/.test(key))) return key;
   throw new HttpError(400, "invalid_key", `an Idempotency-Key has 1 to ${LIMITS.keyChars} visible characters`);
 }
 
-/** What makes a request the same as another one: its key, and all that it asks for. Undefined without a key. */
+/** The key of a request and the digest of its content: a request repeats an earlier one if both are equal. Undefined without a key. */
 export function requestOf(c: Context<AppEnv>, body: object): MakingRequest | undefined {
   const key = keyOf(c);
   if (key === undefined) return undefined;
@@ -102,10 +102,10 @@ export function requestOf(c: Context<AppEnv>, body: object): MakingRequest | und
 
 // --- internal ---
 
-/** How often a session is looked for that another node makes in the same moment, and may delete again. */
+/** How often to try again while another node makes, and perhaps deletes, the session of the same key. */
 const ATTEMPTS = 3;
 
-/** The sessions that are stored: those of one key, or of all. */
+/** The stored sessions that were made with a key: with this key, or without `key` with any. */
 async function listMade(
   sessions: Sessions,
   owner: string | undefined,
@@ -120,7 +120,7 @@ async function listMade(
     limit: LIMITS.rememberedCreations,
     ...(key !== undefined && { key }),
   });
-  // A fork that no key was sent for has the key of its parent's first prompt.
+  // A fork that was made without a key has the key of its parent's first prompt, so it does not count.
   const own = rows.filter(
     ({ summary: { parent_id, request, ...one } }) =>
       one.owner === owner && (parent_id === undefined || request !== undefined),

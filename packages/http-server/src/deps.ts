@@ -1,4 +1,4 @@
-/** What an app is made of: plain functions and data, so that it can be mounted in any program. */
+/** Everything that an app needs: plain functions and data, so that any program can mount it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EnginesReply, ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
@@ -12,78 +12,78 @@ export interface AppDeps {
   /** The program's name: otter, ferret. */
   readonly name: string;
   readonly version: string;
-  /** What the agent under that name is, in its manifest. @defaultValue a sentence made of the name */
+  /** The description in the manifest of the agent with that name. @defaultValue a sentence made of the name */
   readonly agentDescription?: string;
-  /** The core; how long idle sessions stay loaded and where logs live is its business. */
+  /** The sessions to serve. They decide how long idle sessions stay loaded and where logs are kept. */
   readonly sessions: Sessions;
-  /** Serves ACP at `/acp`. @defaultValue nothing is there */
+  /** Serves ACP at `/acp`. @defaultValue `/acp` answers 404 */
   readonly acp?: ServeAcp;
-  /** The other nodes, where several share a store. @defaultValue none: a session that another process has is refused */
+  /** The other nodes of a shared store. @defaultValue none: requests for a session of another process are refused */
   readonly peers?: Peers;
   /** Custom slash commands. @defaultValue none */
   readonly palette?: Pick<SlashPalette, "custom"> & Partial<Pick<SlashPalette, "commands">>;
-  /** Where sessions run when a request names no directory, and whose custom commands are listed and invoked. */
+  /** The directory of a session whose request names none. Its custom commands are the ones that are listed and invoked. */
   readonly defaultCwd: string;
-  /** The master token. Without one every caller that passes the Host and Origin checks, and `isOwnUser`, is the master. */
+  /** The master token. Without it, every caller that passes the Host and Origin checks and `isOwnUser` is the master. */
   readonly authToken?: string;
   /** People with tokens of their own, and a proxy that names them. @defaultValue none */
   readonly people?: People;
-  /** Whether the peer of a connection may call without a token; `createOwnUserCheck` makes one. @defaultValue everybody may */
+  /** Whether the peer of a connection may call without a token. Made by `createOwnUserCheck`. @defaultValue every peer may */
   readonly isOwnUser?: IsOwnUser;
-  /** The files of the page, read when somebody asks for one. @defaultValue there is no page, and a browser's Origin must be one of `cors` */
+  /** Reads the files of the page at the first request for one. @defaultValue there is no page, and a browser's Origin must be one of `cors` */
   readonly page?: () => Promise<readonly PageFile[]>;
-  /** A code by which a page may sign in, once. `POST /page/codes` makes further ones. @defaultValue none */
+  /** A code with which one page may sign in. `POST /page/codes` makes further codes. @defaultValue none */
   readonly pageCode?: string;
   /** Browser origins that may call, exactly as a browser writes them. @defaultValue none */
   readonly cors?: readonly string[];
-  /** What a Host header may name besides loopback, without a port. @defaultValue none */
+  /** The hosts, without a port, that a Host header may name besides loopback. @defaultValue none */
   readonly hosts?: readonly string[];
-  /** Agent definitions a run in this directory may ask for by name. */
+  /** The agent definitions that a run in this directory may name. */
   readonly agents?: (
     cwd: string,
   ) => Promise<readonly { readonly id: string; readonly description?: string | undefined }[]>;
   readonly tools?: () => ToolsReply["tools"] | Promise<ToolsReply["tools"]>;
   readonly providers?: () => ProvidersReply;
   readonly models?: () => ModelsReply["models"] | Promise<ModelsReply["models"]>;
-  /** The programs that can run a session's turns. @defaultValue none is named */
+  /** The programs that can run a session's turns. @defaultValue an empty list */
   readonly engines?: () => EnginesReply["engines"];
-  /** Settings of sessions besides those that all have, by which a request may name them in `options`. @defaultValue none */
+  /** Settings of this program's sessions that a request may name in `options`. @defaultValue none */
   readonly options?: readonly OptionChoice[];
-  /** Where shares to a file are kept; nothing is written outside it. Without it there are none. */
+  /** The directory of shares to a file. Nothing is written outside it. Without it, shares to a file are refused. */
   readonly sharesDirectory?: string;
-  /** Where a share over HTTP goes when the request names no address; the operator may name any host. */
+  /** The address of a share over HTTP whose request names none. The operator may name any host. */
   readonly shareUrl?: string;
-  /** What `/health` says, as epoch milliseconds. @defaultValue now */
+  /** The start time that `/health` shows, in epoch milliseconds. @defaultValue now */
   readonly startedAt?: number;
   readonly clock?: () => number;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
 
-/** A file of the page, with what it is compressed to. */
+/** A file of the page, with its compressed forms. */
 export interface PageFile {
   /** `/` is the page itself. */
   readonly path: string;
-  /** Its media type. */
+  /** The media type. */
   readonly type: string;
-  /** Its path changes with its content. */
+  /** True if the path changes with the content, so that browsers may keep the file. */
   readonly immutable: boolean;
   readonly body: Uint8Array;
   readonly gzip?: Uint8Array;
   readonly brotli?: Uint8Array;
 }
 
-/** A setting that is one of its choices. */
+/** A setting whose value is one of its choices. */
 export interface OptionChoice {
   readonly id: string;
   readonly choices: readonly { readonly id: string }[];
-  /** What choosing a value changes; null when nothing. Throws `invalid_setting`. Absent for an option that can only be read. */
+  /** The change that a value makes, null for none. Throws `invalid_setting`. Absent for an option that can only be read. */
   change?(session: Session, value: string): SettingChange | null;
 }
 
-/** The other nodes of a store that several share. */
+/** The other nodes of a shared store. */
 export interface Peers {
   readonly ask: AskNode;
-  /** Takes what answers the call `http` of other nodes: a request of theirs, made here. */
+  /** Registers the function that runs the HTTP requests that other nodes forward to this one. */
   serve(answer: (asked: unknown) => Promise<unknown>): Promise<void>;
   /** True while another node holds the session. */
   isElsewhere(sessionId: string): Promise<boolean>;
@@ -92,11 +92,11 @@ export interface Peers {
   readonly tokens: TokenHashes;
 }
 
-/** Who calls. They are good for as long as their token is. */
+/** The sender of a request. `life` ends with its token. */
 export type Caller =
   | { readonly kind: "master"; readonly life: AbortSignal; readonly person?: undefined; readonly by?: undefined }
   | ({ readonly kind: "user" } & Listed)
-  /** Its person is absent where the master signed in. */
+  /** `person` is absent for a page that the master signed in. */
   | ({ readonly kind: "page"; readonly id: string; readonly person?: Person | undefined } & Omit<Listed, "person">)
   | {
       readonly kind: "session";
@@ -106,44 +106,44 @@ export type Caller =
       readonly by?: undefined;
     };
 
-/** Somebody who calls under a name. */
+/** A person who calls, with the life of their token. */
 export interface Listed {
   readonly person: Person;
   readonly life: AbortSignal;
-  /** Their entry in the list of people, as every node names it; absent for somebody who is not on it. */
+  /** The id of the person's entry in the list of people, equal at every node. Absent for a person who is not on the list. */
   readonly by?: string | undefined;
 }
 
 /** The people who may call besides the master. */
 export interface People {
-  /** Whose token has this digest. */
+  /** The person whose token has this digest. */
   find(presented: Buffer): Listed | null;
-  /** The life of an entry in the list; null once the entry is gone. @defaultValue entries have no names */
+  /** The life of an entry in the list. Null if the entry is gone. @defaultValue entries have no ids */
   lifeOf?(by: string): Promise<AbortSignal | null>;
-  /** Who a proxy says that it is, where the proxy is one that is believed. */
+  /** The person that a trusted proxy names. Null if the peer is not a trusted proxy or names nobody. */
   ofProxy(request: IncomingMessage): Listed | null;
 }
 
-/** Under Node the request and the response themselves are at hand, and event streams are written straight to the latter. */
+/** Under Node, `incoming` and `outgoing` are Node's request and response; event streams are written straight to the response. */
 export interface AppEnv {
   Bindings: {
     readonly incoming?: IncomingMessage;
     readonly outgoing?: ServerResponse;
     /** The request came over a socket that only the server's own user can open. */
     readonly isPrivate?: boolean;
-    /** The connection, where the request asks for another protocol on it; a handler that takes it over calls `accept`. */
+    /** The connection of a request that asks for another protocol. A handler that takes the connection over calls `accept`. */
     readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer; accept(): void };
-    /** Another node let this caller in, and asks in their place. */
+    /** The caller of a request that another node has authorized and forwards. */
     readonly forwarded?: Pick<Caller, "kind" | "person" | "by">;
   };
   Variables: {
     caller: Caller;
     requestId: string;
-    /** What was read of the body. */
+    /** The text of the body, once it was read. */
     body?: string;
-    /** Names in the request that its route does not know. */
+    /** Warnings about names in the request that its route does not know. */
     warnings?: readonly string[];
-    /** The answer is made while it is sent. */
+    /** True if the answer is made while it is sent. */
     streamed?: boolean;
   };
 }
@@ -151,11 +151,11 @@ export interface AppEnv {
 /** Serves ACP on a channel, as `serveAcp` of `@chimera/acp-server` does with the program's sessions. */
 export type ServeAcp = (peer: {
   readonly channel: LineChannel;
-  /** What this transport can do, for the answer to `initialize`. */
+  /** The abilities of this transport, for the answer to `initialize`. */
   readonly transport: object;
-  /** The one session that the caller's token is for. */
+  /** The only session that the caller's token opens. */
   readonly onlySession?: string;
-  /** Who calls: they are given the sessions that they may see. */
+  /** The person who calls. The connection serves the sessions that this person may see. */
   readonly person?: Person;
 }) => AcpServing;
 

@@ -1,4 +1,4 @@
-/** Errors -> status and body, in one table for each kind. Stacks stay in the log; the caller gets an id to ask about. */
+/** Errors -> status and body, in one table for each kind. Stacks go to the log only; the caller gets the id of the request. */
 import type { ErrorCode, ErrorStatus } from "@chimera/acp-schema/http";
 import { isSessionError, namedError, type SessionErrorCode } from "@chimera/session";
 import type { Context } from "hono";
@@ -9,7 +9,7 @@ import { newRequestId } from "./request/request-id.js";
 
 const BRAND = Symbol.for("@chimera/http-server/error");
 
-/** A request that cannot be served, with the status and code it is answered with. */
+/** The reason why a request cannot be served, with the status and code of the answer. */
 export class HttpError extends Error {
   readonly [BRAND] = true;
   readonly status: ContentfulStatusCode;
@@ -71,23 +71,23 @@ const SESSION_STATUS: { readonly [C in SessionErrorCode]: ErrorStatus<C> } = {
 };
 
 export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["log"]): Response {
-  // A request that fails before the first step has none.
+  // A request that fails before the guard ran has no id yet.
   const request_id = c.get("requestId") ?? newRequestId();
-  const told = answerTo(error);
-  if (!told) {
+  const known = answerTo(error);
+  if (!known) {
     logFailure(error, c, log, request_id);
     return c.json({ error: "internal_error", request_id }, 500);
   }
-  const { status, code, message, fields } = told;
-  const isOurs = isHttpError(error) ? status === 500 : status >= 503 && code !== "draining";
-  if (isOurs) logFailure((error as Error).cause ?? error, c, log, request_id);
-  // A session that is being unloaded can be loaded again, or is gone, in a moment.
+  const { status, code, message, fields } = known;
+  const isServerFault = isHttpError(error) ? status === 500 : status >= 503 && code !== "draining";
+  if (isServerFault) logFailure((error as Error).cause ?? error, c, log, request_id);
+  // A session that is being unloaded can be loaded again in a moment.
   if (status === 503) c.header("Retry-After", String(LIMITS.retryAfterSeconds));
   if (code === "limit_reached") c.header("Retry-After", String(LIMITS.limitRetrySeconds));
   return c.json({ error: code, message, ...fields, request_id }, status);
 }
 
-/** What only the log says of a request that failed. */
+/** Logs why a request failed. The caller does not see this. */
 export function logFailure(
   cause: unknown,
   c: Context<AppEnv>,

@@ -1,10 +1,10 @@
-/** What an operator watches: numbers folded from the records of loaded sessions by one reader, and from requests. */
+/** Numbers for an operator, counted from the records of loaded sessions and from requests. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { isLost, type RecordOf, type RecordType, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Limits, OwnedSession, Sessions } from "@chimera/session";
 import { AMOUNTS, amounts } from "./amounts.js";
 
-/** Every metric there is; the operator's guide lists the same. */
+/** Every metric. The operator's guide lists the same. */
 export const METRICS: readonly Metric[] = [
   { name: "build_info", type: "gauge", help: "1, with the version" },
   { name: "sessions", type: "gauge", help: "Loaded sessions by state" },
@@ -42,19 +42,19 @@ export function createMetrics(
   const watch = (session: OwnedSession) => {
     const left = new AbortController();
     const folds = createFolds(session);
-    // Each process counts what it writes itself.
+    // Each process counts only the records that it writes itself.
     const from = { from: session.lastSeq, signal: left.signal, sleeps: "let go" } as const;
     const { ended } = sessions.logs.follow(session.id, from, (batch) => {
       for (const entry of batch) {
         registry.add("records_total", { type: entry.type });
-        // A record without a row need not even be decoded.
+        // A record whose type has no row is not decoded.
         if (!isLost(entry)) folds.get(entry.type)?.(entry.event);
       }
     });
     ended.catch(() => {});
     void session.ended.then(() => (session.isLetGo ? left.abort() : setImmediate(() => left.abort())));
   };
-  /** What each type of record changes; the bulk of a log has no row. */
+  /** The metrics that each type of record changes. Most records of a log have a type without a row. */
   const createFolds = (session: OwnedSession) => {
     const tools = new Map<string, string>();
     let startedAt = 0;
@@ -93,7 +93,7 @@ export function createMetrics(
   sessions.onLoad(watch);
 
   return {
-    /** A request was answered. */
+    /** Counts an answered request. */
     answered(route: string, status: number, seconds: number, isStream: boolean) {
       registry.add("http_requests_total", { route, status: String(status) });
       if (!isStream) registry.observe("http_seconds", { route }, seconds);
@@ -127,7 +127,7 @@ export function createMetrics(
 
 // --- internal ---
 
-/** What there are limits on: whose they are, what is used, and how often they were reached. */
+/** The limits, their use, and how often each was reached. */
 function limitSamples({ use, refusals, ...quotas }: Sessions["quota"]): Sample[] {
   const known = (name: string, limits: Limits | undefined, labels: Labels = {}) =>
     Object.entries(amounts(limits)).flatMap(([limit, value]): Sample[] =>
@@ -157,9 +157,9 @@ interface Metric {
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [name: string, labels: Labels, value: number];
 
-/** Upper bounds in seconds: a quick answer and a turn of half an hour both have a place. */
+/** Upper bounds in seconds, from a quick answer to a turn of half an hour. */
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
-/** Combinations of labels of one metric; what is more counts under the label values `other`. */
+/** Combinations of labels of one metric. Further ones count under the label value `other`. */
 const MOST_SERIES = 300;
 /** Characters of a label's value. */
 const LONGEST_LABEL = 100;
@@ -170,10 +170,10 @@ interface Series<T> {
 }
 
 /**
- * Numbers by name and labels, and their text in Prometheus' format. An update stands on the way of every record, so labels become text
- * only when somebody asks for the numbers.
+ * Numbers by name and labels, and their text in Prometheus' format. Every record updates a number, so updates are cheap: labels become
+ * text only when somebody asks for the numbers.
  *
- * @param prefix goes before every name that does not begin with `process_` or `nodejs_`.
+ * @param prefix stands before every name that does not begin with `process_` or `nodejs_`
  */
 function createRegistry(prefix: string, metrics: readonly Metric[]) {
   const counters = new Map<string, Map<string, Series<number>>>();
@@ -203,7 +203,7 @@ function createRegistry(prefix: string, metrics: readonly Metric[]) {
       value.sum += seconds;
       value.count += 1;
     },
-    /** @param now values of gauges, and of counters that somebody else keeps, as they are read now. */
+    /** @param now the current values of gauges, and of counters that are kept elsewhere */
     text(now: readonly Sample[]) {
       const lines: string[] = [];
       for (const { name, type, help } of metrics) {
@@ -220,7 +220,7 @@ function createRegistry(prefix: string, metrics: readonly Metric[]) {
   };
 }
 
-/** The labels of one metric always come in the same order. */
+/** The key of a series. Callers give the labels of one metric always in the same order. */
 function keyOf(labels: Labels): string {
   let key = "";
   for (const name in labels) key += `${cut(labels[name] ?? "")}\n`;

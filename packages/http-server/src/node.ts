@@ -1,4 +1,4 @@
-/** `@chimera/http-server/node`: an app on a Node server, with or without TLS, stopped gracefully. */
+/** `@chimera/http-server/node`: serves an app with a Node server, with or without TLS, and stops it gracefully. */
 import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -13,35 +13,35 @@ export { createEarly, type Early } from "./probes.js";
 export interface Listening {
   readonly port: number;
   readonly server: Server;
-  /** Resolves when the app answers; rejects when it could not be loaded. */
+  /** Resolves when the app answers. Rejects if it could not be loaded. */
   readonly ready: Promise<void>;
-  /** Resolves when every request is answered or its answer has begun, or after a short time limit. */
+  /** Resolves when the answer to every received request has at least begun, or after a short time limit. */
   answered(): Promise<void>;
-  /** Accepts nothing more. A socket that a service manager holds keeps what comes from now on for the next process. */
+  /** Accepts no more connections. If a service manager holds the socket, new connections wait there for the next process. */
   stopAccepting(): void;
-  /** Stops accepting and ends idle connections; the rest have 5 s, and new requests on them get 503. */
+  /** Stops accepting and closes idle connections. The others get 5 s, and new requests on them get 503. */
   close(): Promise<void>;
 }
 
 export interface ListenOptions {
   /** @defaultValue every interface */
   readonly host?: string;
-  /** 0 takes a free one. @defaultValue 0 */
+  /** 0 takes a free port. @defaultValue 0 */
   readonly port?: number;
-  /** A Unix socket in place of host and port, which only this user can open: its callers need no token. */
+  /** The path of a Unix socket in place of host and port. Only this user can open it, so its callers need no token. */
   readonly path?: string;
-  /** Takes a connection to `path` whose first byte begins a JSON object, and not an HTTP request. */
+  /** Called with each connection to `path` whose first byte begins a JSON object instead of an HTTP request. */
   readonly onLines?: (socket: Socket) => void;
-  /** A socket that is bound already, as a service manager hands it over, in place of host and port. */
+  /** A bound socket that a service manager passed to the process, in place of host and port. */
   readonly fd?: number;
-  /** PEM texts of a certificate chain and its key. TLS 1.2 is the least that is spoken. */
+  /** PEM texts of a certificate chain and its key. The server speaks TLS 1.2 or newer. */
   readonly tls?: { readonly cert: string; readonly key: string };
   /** Answers probes until the app is loaded. */
   readonly early?: Early;
 }
 
 /**
- * Binds the port at once and loads the app with the first request or a moment later: loading takes the thread.
+ * Binds the port at once, and loads the app at the first request or after a short wait. Loading blocks the thread, so probes come first.
  *
  * @example
  * const server = await listen(createApp(deps), { host: "127.0.0.1", port: 0 });
@@ -75,7 +75,7 @@ export async function listen(
     begin();
     return serving;
   };
-  /** Requests that nothing was answered to. */
+  /** Responses that are not complete. */
   const unanswered = new Set<ServerResponse>();
   const server = await createNodeServer(options.tls, (incoming, outgoing) => {
     silent.delete(incoming.socket);
@@ -138,7 +138,7 @@ export async function listen(
   const grace = setTimeout(begin, LIMITS.probesFirstMs);
   const serving = begun.then(load);
   const ready = serving.then(() => {});
-  // The requests that wait for it see the failure; it must not become an unhandled rejection.
+  // The requests that wait for the app see its failure, which must not become an unhandled rejection.
   ready.catch(() => {});
   return {
     server,
@@ -167,7 +167,10 @@ export async function listen(
 
 // --- internal ---
 
-/** The connections that have not asked anything yet. Requests whose answers wait for another one learn here that their connection has closed. */
+/**
+ * The connections that have not sent a request yet. Node does not report the close of a connection to a response that still waits for an
+ * earlier one, so that is done here.
+ */
 function silentOn(server: Server, isTls: boolean, unanswered: ReadonlySet<ServerResponse>): Set<Duplex> {
   const silent = new Set<Duplex>();
   server.on(isTls ? "secureConnection" : "connection", (socket: Duplex & { alpnProtocol?: unknown }) => {
@@ -188,7 +191,7 @@ async function createNodeServer(tls: ListenOptions["tls"], listener: RequestList
     requestTimeout: LIMITS.requestTimeoutMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     connectionsCheckingInterval: 2000,
-    // Answered as every other Host that is not served.
+    // The guard refuses a missing Host like a wrong one.
     requireHostHeader: false,
     highWaterMark: LIMITS.socketBytes,
   };
@@ -197,7 +200,7 @@ async function createNodeServer(tls: ListenOptions["tls"], listener: RequestList
     : createServer(options, listener);
 }
 
-/** Asks the client to repeat the request, for the next server to answer: nothing has begun for it here. */
+/** Refuses a request before any work on it. The client may repeat it, for the next server to answer. */
 function turnAway(outgoing: ServerResponse): void {
   const refusal = { status: 503, error: "shutting_down", message: "the server is on its way down" } as const;
   refuse(outgoing, refusal, {

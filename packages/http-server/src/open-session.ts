@@ -1,4 +1,4 @@
-/** Sessions as HTTP opens them: loaded when needed, and with somebody there to approve for as long as they live. */
+/** Opens sessions for HTTP: loads them when needed, and keeps their permission requests open, because an answer may come at any time. */
 import { StoreError } from "@chimera/event-store";
 import {
   type CreateOptions,
@@ -13,7 +13,7 @@ import type { AppDeps } from "./deps.js";
 
 export type OpenSession = ReturnType<typeof createOpenSession>;
 
-/** A session and the token that opens its routes, and no others. */
+/** A session and its token, which opens the routes of this session only. */
 export interface CreatedSession {
   readonly session: OwnedSession;
   readonly sessionToken: string;
@@ -22,8 +22,8 @@ export interface CreatedSession {
 /**
  * Makes a session as `POST /session` does. Throws `invalid_cwd`, and what `sessions.create` and `begin` throw.
  *
- * @param giver who the session's token is made for: with their own token it ends too.
- * @param begin what is done with it first. When that fails, the session is deleted again.
+ * @param giver the caller for whom the session's token is made. The token ends with the giver's own token.
+ * @param begin runs first on the new session. If it fails, the session is deleted again.
  */
 export type CreateSession = (options?: Partial<CreateOptions>, giver?: Giver, begin?: Begin) => Promise<CreatedSession>;
 
@@ -38,10 +38,10 @@ export function createOpenSession(sessions: Sessions, { peers, log }: Pick<AppDe
     void session.ended.then(detach);
     return session;
   };
-  /** The live session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
+  /** The session, which is loaded if necessary. Throws `session_not_found`, `session_claimed`. */
   const opened = async (id: string) => admit(await sessions.load(id));
   return Object.assign(opened, {
-    /** Makes a session and begins it. Of one that cannot begin nothing is left: its maker learns no id of it. */
+    /** Makes a session and calls `begin` on it. If that fails, deletes the session, because the caller never learns its id. */
     async make(options: CreateOptions, begin: Begin): Promise<OwnedSession> {
       const session = await sessions.create(options);
       try {
@@ -54,29 +54,29 @@ export function createOpenSession(sessions: Sessions, { peers, log }: Pick<AppDe
         throw error;
       }
     },
-    /** An answer may always come over HTTP, so a request is never denied because no approver is connected. */
+    /** Keeps the session's permission requests open. Otherwise they would be denied while no approver is connected. */
     admit,
-    /** The session, or what its log says of it while another process has it. */
+    /** The session. While another process has it: a reading of its log. */
     async read(id: string): Promise<SessionReading> {
       return opened(id).catch((error: unknown) => {
-        // Among nodes the one that has it answers.
+        // With other nodes, the node that has the session answers.
         if (peers || !isSessionError(error) || error.code !== "session_claimed") throw error;
         return sessions.read(id);
       });
     },
-    /** Throws `session_not_found` unless there is a session, live or stored, that was not torn down. */
+    /** Throws `session_not_found` if there is no such session, or if it was torn down. */
     async require(id: string) {
       if (sessions.find(id)) return;
       const summary = await sessions.logs.readSummary(id).catch(() => null);
       if (!summary || summary.closed) throw notFound(id);
     },
-    /** Throws `session_claimed` when another node has the session; without other nodes nobody looks. */
+    /** Throws `session_claimed` if another node has the session. Does nothing without other nodes. */
     async requireHere(id: string) {
       if (sessions.find(id) || !(await peers?.isElsewhere(id))) return;
       const cause = new StoreError("claimed", `session ${id} is open at another node`);
       throw new SessionError("session_claimed", cause.message, { cause, sessionId: id });
     },
-    /** Throws `session_not_found` unless there is a log: that of a session torn down stays. */
+    /** Throws `session_not_found` if there is no log. A session that was torn down still has its log. */
     async requireLog(id: string) {
       if (!sessions.find(id) && !(await sessions.logs.has(id))) throw notFound(id);
     },

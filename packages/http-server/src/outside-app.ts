@@ -1,6 +1,6 @@
 /**
- * Answers that the app does not give: it is not loaded yet, is on its way down, or cannot be asked. They have the headers of every answer and
- * an id too. Small, because the port is bound before anything else is loaded.
+ * Answers without the app: it is not loaded yet, it is being closed, or the request cannot be given to it. They have the usual headers and
+ * a request id. This file is small because it is loaded before the port is bound.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ErrorCode } from "@chimera/acp-schema/http";
@@ -15,7 +15,7 @@ export interface Refusal {
 
 type Asked = Pick<IncomingMessage, "headers">;
 
-/** @param request absent where none could be read */
+/** @param request absent if no request could be read */
 export function headersFor(request?: Asked) {
   const id = requestIdOf(request?.headers["x-request-id"]);
   return { "Content-Type": "application/json", ...EVERY_ANSWER, "X-Request-Id": id };
@@ -27,7 +27,7 @@ export function bodyOf({ error, message }: Refusal, headers: ReturnType<typeof h
 
 export function refuse(outgoing: ServerResponse, refusal: Refusal, more: Readonly<Record<string, string>> = {}): void {
   const headers = headersFor(outgoing.req);
-  // Not by `writeHead`: the log of requests reads the id from the response.
+  // Not with `writeHead`: the request log reads the id from the response.
   for (const [name, value] of Object.entries({ ...headers, ...more })) outgoing.setHeader(name, value);
   outgoing.statusCode = refusal.status;
   outgoing.end(bodyOf(refusal, headers));

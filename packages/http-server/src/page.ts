@@ -1,10 +1,10 @@
-/** The page: files that are served from memory to anybody, under a policy by which a browser runs nothing but these files. */
+/** Serves the files of the page from memory to everybody. Their policy lets a browser run only these files. */
 import { createHash } from "node:crypto";
 import type { Context } from "hono";
 import { accepts } from "./answer.js";
 import type { AppEnv, PageFile } from "./deps.js";
 
-/** The file that a request asks for; null when there is none. */
+/** Answers with the file that a request asks for. Null if there is no such file. */
 export type AnswerPage = (c: Context<AppEnv>) => Promise<Response | null>;
 
 export function createPage(read: () => Promise<readonly PageFile[]>): AnswerPage {
@@ -31,7 +31,7 @@ export function createPage(read: () => Promise<readonly PageFile[]>): AnswerPage
 
 // --- internal ---
 
-/** The one door from text to HTML is the Trusted Types policy `md`. */
+/** Only the Trusted Types policy `md` may turn text into HTML. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -66,5 +66,5 @@ function serve({ type, immutable, body, gzip, brotli }: PageFile) {
     "Cross-Origin-Opener-Policy": "same-origin",
     Vary: "Accept-Encoding",
   };
-  return { headers /** The file in each encoding, the smallest first; the last is not encoded. */, forms };
+  return { headers /** The file in each encoding, smallest first. The last one is not encoded. */, forms };
 }

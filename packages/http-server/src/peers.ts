@@ -1,10 +1,10 @@
-/** Sessions that another node has: what is asked of one here is done there, once, and answered from here. */
+/** Forwards a request about a session of another node to that node, once, and returns its answer. */
 import { heldElsewhere } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppEnv, Caller, Peers } from "./deps.js";
 import type { Handler } from "./routes/route.js";
 
-/** The handler's own answer, or that of the node which holds the session. */
+/** Calls the handler. If another node holds the session, forwards the request to it. */
 export async function answerAnywhere(c: Context<AppEnv>, handle: Handler, peers: Peers | undefined): Promise<Response> {
   if (peers === undefined || c.env?.forwarded) return handle(c);
   const { askHolder, MOVED, whileMoving } = await import("@chimera/session/anywhere");
@@ -23,7 +23,7 @@ export async function answerAnywhere(c: Context<AppEnv>, handle: Handler, peers:
   });
 }
 
-/** Does what another node asks: it has let the caller in. */
+/** Makes the function that runs a forwarded request. The other node has authorized the caller. */
 export function createAnswerer(
   fetch: (request: Request, env: AppEnv["Bindings"]) => Response | Promise<Response>,
 ): (asked: unknown) => Promise<unknown> {
@@ -53,9 +53,9 @@ interface Answer {
   readonly body: string;
 }
 
-/** What a route may read of a request besides its target and body. */
+/** The request headers that are forwarded. */
 const HEADERS = ["prefer", "idempotency-key"];
-/** What an answer says besides its body, where it says so. Every other header is that of the node which was asked. */
+/** The answer headers that are passed back. The node that took the request sets all others. */
 const ANSWERED = ["content-type", "retry-after"];
 
 function picked(names: readonly string[], read: (name: string) => string | null | undefined): Record<string, string> {
@@ -66,7 +66,7 @@ function picked(names: readonly string[], read: (name: string) => string | null 
 function describe(c: Context<AppEnv>): Asked {
   const { pathname, search } = new URL(c.req.url);
   const body = c.req.method === "GET" ? "" : (c.get("body") ?? "");
-  // Both nodes know the request by one id.
+  // Both nodes log the request under the same id.
   const headers = { ...picked(HEADERS, (name) => c.req.header(name)), "x-request-id": c.get("requestId") };
   const { kind, person, by } = c.get("caller");
   const caller = { kind, ...(person && { person }), ...(by !== undefined && { by }) } as Asked["caller"];

@@ -1,4 +1,4 @@
-/** Liveness, open to a load balancer that holds no secret: one table for the app and for the moment before it is loaded. */
+/** The health routes, which need no token. One table serves the app and the time before it is loaded. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AliveReply, ErrorReply, HealthReply, ReadyReply } from "@chimera/acp-schema/http";
 import { LIMITS } from "./limits.js";
@@ -18,11 +18,11 @@ export function healthRoutes({ deps, clock }: RouteDeps) {
   } satisfies Handlers;
 }
 
-/** Answers probes while the app is still being loaded. True when the request was answered; any other waits for the app. */
+/** Answers probes before the app is loaded. True if it answered the request; any other request waits for the app. */
 export type Early = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 
 /**
- * Answers `/health` and its kin from the moment the port is bound, before the app is loaded.
+ * Answers the health routes from the moment the port is bound, before the app is loaded.
  *
  * @example
  * const early = createEarly({ version: "1.0.0", startedAt: Date.now() });
@@ -41,7 +41,7 @@ export function createEarly(program: { readonly version: string; readonly starte
   };
 }
 
-/** True for a path that says nothing but whether the server lives: a balancer may ask by any name. */
+/** True for the path of a probe, which reveals only whether the server runs. A balancer may ask for it under any Host. */
 export function isProbe(path: string): boolean {
   return PROBES.some((probe) => probe === path);
 }
@@ -52,7 +52,7 @@ const PROBES = ["/health", "/healthz", "/ping", "/readyz"] as const;
 
 const AGAIN = { "Retry-After": String(LIMITS.retryAfterSeconds) };
 
-/** Why the server takes no new turns, in the form of every failure. */
+/** The answer of a server that takes no new turns, in the form of every failure. */
 function notReady(status: "starting" | "draining", request_id: string): ReadyReply & ErrorReply {
   return { status, error: status, message: `the server is ${status}: it takes no new turns`, request_id };
 }

@@ -1,4 +1,4 @@
-/** TLS: HTTP/2 for those who offer it, where one connection carries any number of streams, and HTTP/1.1 for all others. */
+/** A TLS server: HTTP/2 for clients that offer it, so that one connection carries many streams, and HTTP/1.1 for all others. */
 import type { RequestListener, Server, ServerOptions } from "node:http";
 import { createSecureServer, type Http2Session } from "node:http2";
 import type { Socket } from "node:net";
@@ -15,7 +15,7 @@ export function createSecure(
     handshakeTimeout: LIMITS.headersTimeoutMs,
     settings: { maxConcurrentStreams: LIMITS.streamsOfConnection },
   });
-  // Typed as the server of HTTP/1.1, which it also is.
+  // With `allowHTTP1` it is also a server of HTTP/1.1, and callers use it as one.
   const server = secure as unknown as Server;
   const { headersTimeout, requestTimeout, keepAliveTimeout } = options;
   Object.assign(server, { headersTimeout, requestTimeout, keepAliveTimeout });
@@ -34,7 +34,7 @@ export function createSecure(
   return Object.assign(server, {
     closeIdleConnections() {
       closeIdle();
-      // Takes no new streams, and ends with the last of those it has.
+      // The session takes no new streams and ends after its last one.
       for (const session of sessions) if (!session.closed) session.close();
     },
     closeAllConnections() {

@@ -1,6 +1,6 @@
 /**
- * Has a Node server answer with an app, also requests that ask a connection for more than an answer: a WebSocket, a tunnel, or a protocol
- * that is not spoken here. Loaded with the app, after the port is bound.
+ * Connects a Node server with an app, also for requests that ask for a WebSocket, a tunnel or another protocol. Loaded with the app, after
+ * the port is bound.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -25,10 +25,10 @@ export function serveApp(server: Server, app: Servable, { isPrivate, unanswered,
   const fetch = (request: Request, env: object) =>
     app.fetch(request, (isPrivate ? { ...env, isPrivate } : env) as never);
   const serve = getRequestListener(fetch, {
-    // A balancer that speaks HTTP/1.0 names no host; by this name it is answered what any other that is not served is.
+    // A balancer that speaks HTTP/1.0 names no host. It gets this name, which the guard treats like any other unknown host.
     hostname: "unnamed.invalid",
     errorHandler(error) {
-      // Answered below, where the request is at hand.
+      // `answer` below refuses it: it has the request.
       if (error instanceof RequestError) throw error;
       return Response.json({ error: "internal_error" }, { status: 500, headers: headersFor() });
     },
@@ -36,7 +36,7 @@ export function serveApp(server: Server, app: Servable, { isPrivate, unanswered,
   const answer: RequestListener = (incoming, outgoing) =>
     serve(incoming, outgoing).catch((error: Error) => refuse(outgoing, refusalOf(incoming, error.message)));
   const openSocket = createUpgrade(fetch, keep);
-  // What a client expects beyond leave to send its body is nothing that this server does.
+  // Ignores every `Expect` header but `100-continue`, as if it had not been sent.
   server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
   return {
     answer,
@@ -47,7 +47,7 @@ export function serveApp(server: Server, app: Servable, { isPrivate, unanswered,
       if (!asksForWebSocket(incoming)) return askAgain(server, incoming, socket, head);
       await openSocket(incoming, socket, head);
     },
-    /** @param peer the connection, or with HTTP/2 the response */
+    /** @param peer the connection, or over HTTP/2 the response */
     async connect(incoming: IncomingMessage, peer: Duplex | ServerResponse): Promise<void> {
       if (!("setHeader" in peer)) await comesNext(peer, unanswered);
       if (!peer.destroyed) refuseTunnel(incoming, peer);
@@ -58,8 +58,8 @@ export function serveApp(server: Server, app: Servable, { isPrivate, unanswered,
 // --- internal ---
 
 /**
- * Waits until the requests before it on this connection are answered, or the peer has gone. Nobody else reads the connection meanwhile, so a
- * peer that goes would not be noticed.
+ * Waits until the earlier requests of this connection are answered, or the peer has gone. Reads the connection meanwhile, because otherwise
+ * nobody would notice that the peer goes; puts the bytes back at the end.
  */
 async function comesNext(socket: Duplex, unanswered: ReadonlySet<ServerResponse>): Promise<void> {
   const before = [...unanswered].filter((outgoing) => outgoing.req.socket === socket);
@@ -86,8 +86,8 @@ function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * A server may pass over an Upgrade, and some clients ask for HTTP/2 with every request (Java's, `curl --http2`). Node has let go of the
- * connection by now, so the request is read once more, as the last one, without what asks for the other protocol.
+ * Serves a request as if it had not asked for another protocol. Some clients ask for HTTP/2 with every request (Java's, `curl --http2`), and
+ * a server may ignore that. Node no longer reads this connection, so the request is put back without those headers, as the last one.
  */
 function askAgain(server: Server, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = incoming;

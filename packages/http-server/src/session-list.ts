@@ -1,4 +1,4 @@
-/** The rows of `GET /sessions`: what is loaded and what is stored, in one order, a page at a time. */
+/** The rows of `GET /sessions`: loaded and stored sessions in one order, page by page. */
 import type { SessionRow } from "@chimera/acp-schema/http";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { comparePlaces, formatPageEnd, type PageEnd, parsePageEnd, sessionTime } from "@chimera/event-store";
@@ -7,7 +7,7 @@ import { LIMITS } from "./limits.js";
 
 export interface ListQuery {
   readonly state: "live" | "persisted" | "all";
-  /** Rows of a page; null: all of them. Undefined: some; on the first page, every live one besides. */
+  /** Rows of a page. Null: all rows. Undefined: the default number, and on the first page also every live session. */
   readonly limit: number | null | undefined;
   readonly after: string | undefined;
   /** Epoch milliseconds. */
@@ -16,9 +16,9 @@ export interface ListQuery {
 }
 
 /**
- * Newest touched first. A page ends at a place in that order, so rows that come or go meanwhile hide no others.
+ * A page of rows, the last touched first. `next` is a position in that order, so rows that come or go meanwhile do not hide others.
  *
- * @param held the sessions that any node holds, where several share a store
+ * @param held the sessions that any node of a shared store holds
  */
 export async function pageOfSessions(
   sessions: Sessions,
@@ -51,7 +51,7 @@ export async function pageOfSessions(
     found.push(...rows);
   }
   found.sort((a, b) => comparePlaces(a.place, b.place));
-  // Without a limit the first page leaves no live session out: the next one begins after its last stored one.
+  // Without a limit, the first page has every live session, and the next page begins after its last stored session.
   const isWhole = limit === undefined && after === undefined;
   const shown = isWhole ? found : found.slice(0, cap ?? undefined);
   if (!isWhole) last = shown.at(-1);
@@ -63,7 +63,7 @@ export function liveRow(session: Session): SessionRow {
   return rowOf(session.summary(), session.touchedAt, session);
 }
 
-/** The row of a session that this process has not in memory. What it waits for is read in its log. */
+/** The row of a session that this process has not loaded. Its unanswered questions are read from its log. */
 export async function storedRow(sessions: Sessions, stored: ListedSummary, isHeld: boolean): Promise<SessionRow> {
   const { id, summary, touched } = stored;
   const waiting = summary.state === "waiting" ? await sessions.read(id).catch(() => null) : null;
@@ -80,7 +80,7 @@ function rowOf(
   waiting: Pick<Session, "openPermissions" | "openQuestions"> | null = session,
 ): SessionRow {
   const started = summary.started_at ?? timeInId(summary.session_id);
-  // In whole seconds, as it is stored: a row says the same when its session is unloaded.
+  // In whole seconds, as it is stored, so that the row does not change when its session is unloaded.
   const created = started === null ? null : Date.parse(started);
   return {
     session_id: summary.session_id,

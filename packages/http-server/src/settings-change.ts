@@ -1,4 +1,4 @@
-/** The settings that a body names, checked before anything is changed: a session gets all of them or none. */
+/** Checks the settings that a body names before anything is changed, so that a session gets all of them or none. */
 import { ENGINE_OPTION, FLAG_OPTIONS, isFlagOption, MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import type { SettingsBody, SettingsReply } from "@chimera/acp-schema/http";
 import type { Session, SessionReading, SettingChange } from "@chimera/session";
@@ -11,17 +11,17 @@ export async function settingsChange(deps: AppDeps, cwd: string, named: Settings
   if (agent !== undefined) await requireAgent(deps, cwd, agent);
   const options = [...Object.entries(named.options ?? {}), ...Object.entries({ engine, effort })];
   const chosen = options.flatMap(([id, value]) => (value === undefined ? [] : [optionChange(deps, id, value)]));
-  /** What no settings of a new session can say. Throws `invalid_setting` for what the session refuses. */
+  /** The changes of options, which need the session and so come after it was made. Throws `invalid_setting`. */
   const rest = (session: Session): SettingChange[] => chosen.flatMap((change) => change(session) ?? []);
   return {
-    /** What a new session is made with. */
+    /** The settings with which a new session is made. */
     made: {
       ...(model !== undefined && { model }),
       ...(agent !== undefined && { agent }),
       ...(mode !== undefined && MODE_FLAGS[mode]),
     },
     rest,
-    /** All that is named, for a session that is there. */
+    /** All changes, for an existing session. */
     all: (session: Session): SettingChange[] => [
       ...(title !== undefined ? [{ title }] : []),
       ...(model !== undefined ? [{ model }] : []),
@@ -84,7 +84,7 @@ function optionChange(deps: AppDeps, id: string, value: string | boolean): (sess
   return (session) => option.change?.(session, String(value)) ?? null;
 }
 
-/** What an engine offers is known only in its session. */
+/** The change of an engine's own option. Only the session knows which options its engine has. */
 function engineOptionChange(session: Session, id: string, value: string | boolean): SettingChange {
   const { engineOptions } = session.conversation.facts;
   const option = engineOptions.find((one) => `${ENGINE_OPTION}${one.id}` === id);

@@ -1,14 +1,14 @@
-/** A server on the path of a Unix socket that only its own user can open. */
+/** Binds a server to a Unix socket that only its own user can open. */
 import { lstat, unlink } from "node:fs/promises";
 import { connect, type Server, type Socket } from "node:net";
 
-/** Replaces a socket that nobody answers on. Throws EADDRINUSE when somebody does, and EEXIST for a file that is not a socket. */
+/** Replaces a socket on which no program answers. Throws EADDRINUSE if one answers, and EEXIST for a file that is not a socket. */
 export async function bindPath(server: Server, path: string): Promise<void> {
   const there = await lstat(path).catch(() => null);
   if (there && !there.isSocket()) throw failure("EEXIST", `${path} is there and is not a socket`);
   if (there && (await isAnswered(path))) throw failure("EADDRINUSE", `another program listens on ${path}`);
   if (there) await unlink(path);
-  // Set while the socket is made: between making it and changing its mode anybody could connect.
+  // The mask gives the socket its mode when it is made. With a later `chmod`, any user could connect in between.
   const before = process.umask(0o177);
   try {
     server.listen({ path });
@@ -17,8 +17,8 @@ export async function bindPath(server: Server, path: string): Promise<void> {
   }
 }
 
-/** Hands over connections whose first byte is a brace: a message of JSON-RPC begins with one, an HTTP request with a letter. */
-export function splitLines(server: Server, take: (socket: Socket) => void): void {
+/** Calls `onLines` with connections whose first byte is a brace: a message of JSON-RPC begins with one, an HTTP request with a letter. */
+export function splitLines(server: Server, onLines: (socket: Socket) => void): void {
   const serveHttp = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => {
@@ -27,9 +27,9 @@ export function splitLines(server: Server, take: (socket: Socket) => void): void
       const first: Buffer | null = socket.read(1);
       if (first === null) return;
       socket.unshift(first);
-      if (first[0] === BRACE) return take(socket);
+      if (first[0] === BRACE) return onLines(socket);
       for (const serve of serveHttp) serve.call(server, socket);
-      // What arrived before its reader did.
+      // Lets the HTTP reader, which comes only now, read the bytes that have arrived.
       socket.emit("readable");
     });
   });

@@ -1,10 +1,10 @@
-/** Requests that never reach the app: no URL can be made of them, they ask for a tunnel, or they break the rules of HTTP. */
+/** Answers requests that never reach the app: they have no valid URL, ask for a tunnel, or break the rules of HTTP. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { LIMITS } from "./limits.js";
 import { bodyOf, headersFor, type Refusal, refuse } from "./outside-app.js";
 
-/** The refusal of a request of which no URL can be made, because of its Host or of its target. @param why what was said of it */
+/** The refusal of a request whose Host or target is not valid in a URL. @param why the message of the error */
 export function refusalOf(incoming: IncomingMessage & { readonly authority?: string }, why = ""): Refusal {
   const host = incoming.headers.host ?? incoming.authority ?? "";
   return !URL.canParse(`http://${host}`) || /\bhost\b/i.test(why)
@@ -12,7 +12,7 @@ export function refusalOf(incoming: IncomingMessage & { readonly authority?: str
     : { status: 400, error: "bad_request", message: "no URL can be made of the target" };
 }
 
-/** Answers on a connection that has no response of Node's, and closes it. */
+/** Answers on a connection for which Node made no response, and closes it. */
 export function refuseOn(socket: Duplex, refusal: Refusal, request?: IncomingMessage): void {
   const headers = headersFor(request);
   writeOn(socket, refusal.status, Object.entries(headers), Buffer.from(bodyOf(refusal, headers)));
@@ -31,19 +31,19 @@ export function writeOn(
     "connection: close",
   ];
   socket.end(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]));
-  // The peer may keep its half open, and has a moment to read: a connection that is closed over unread bytes is reset.
+  // Closing a connection with unread bytes resets it, and the peer would lose the answer. So read the rest, and give the peer a moment.
   socket.resume();
   socket.once("finish", () => setTimeout(() => socket.destroy(), LIMITS.socketFarewellMs).unref());
 }
 
-/** @param peer the connection, which Node has let go of, or with HTTP/2 the response */
+/** Refuses a tunnel. @param peer the connection, which Node no longer reads, or over HTTP/2 the response */
 export function refuseTunnel(incoming: IncomingMessage, peer: Duplex | ServerResponse): void {
   const refusal: Refusal = { status: 405, error: "method_not_allowed", message: "this server is not a proxy" };
   if ("setHeader" in peer) refuse(peer, refusal);
   else refuseOn(peer, refusal, incoming);
 }
 
-/** Answers what Node could not read as a request. A connection that only broke off is closed. */
+/** Answers input that Node could not read as a request. If the connection only broke off, closes it. */
 export function answerMalformed({ code = "" }: NodeJS.ErrnoException, socket: Duplex): void {
   const refusal = Object.hasOwn(MALFORMED, code) ? MALFORMED[code] : code.startsWith("HPE_") ? NO_HTTP : undefined;
   if (refusal === undefined || !socket.writable) socket.destroy();

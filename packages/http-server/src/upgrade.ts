@@ -1,4 +1,4 @@
-/** A request for a WebSocket, asked of the app like any other: Host, Origin and token are looked at before the first byte of it. */
+/** Passes a request for a WebSocket to the app like any other, so that Host, Origin and token are checked before its first byte. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { AppEnv } from "./deps.js";
@@ -30,7 +30,7 @@ export function createUpgrade(
 
 // --- internal ---
 
-/** A browser cannot set headers for a WebSocket: its token comes among the protocols, as `bearer.` and the token in base64url. */
+/** The headers of a request. A browser cannot set headers for a WebSocket: it sends its token as a protocol, `bearer.` and base64url. */
 function headersOf({ headers }: IncomingMessage): Headers {
   const known = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((one): [string, string] => [name, one]),
@@ -43,7 +43,7 @@ function headersOf({ headers }: IncomingMessage): Headers {
 
 const NOT_HERE: Refusal = { status: 400, error: "bad_upgrade", message: "the only WebSocket here is that of GET /acp" };
 
-/** An answer for which no other protocol is needed may be a stream without an end. */
+/** Answers a WebSocket request that was not accepted. The answer of another route is cancelled, because it may be an endless stream. */
 async function refuse(incoming: IncomingMessage, socket: Duplex, response: Response): Promise<void> {
   if (response.status < 400) {
     await response.body?.cancel();

@@ -1,4 +1,4 @@
-/** `@chimera/run-reports`, loaded when somebody asks for a report; what it throws, in this transport's words. */
+/** Loads `@chimera/run-reports` at the first report, and translates its errors into HTTP errors. */
 import type { ErrorCode } from "@chimera/acp-schema/http";
 import type { ReportErrorCode } from "@chimera/run-reports";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -19,7 +19,7 @@ const ANSWERS: Readonly<Record<ReportErrorCode, readonly [ContentfulStatusCode, 
   write_failed: [500, "write_failed"],
 };
 
-/** `failure` is the code of whatever else goes wrong. */
+/** @param failure the code for any error that is not a report error */
 export async function withReports<T>(use: (reports: Reports) => Promise<T> | T, failure?: ErrorCode): Promise<T> {
   const reports = await import("@chimera/run-reports");
   try {

@@ -1,28 +1,28 @@
-/** A channel over a WebSocket: one message a text frame. */
+/** A channel over a WebSocket. Each text frame is one message. */
 import { createBackPressure, frameOf, type Line, type LineChannel } from "@chimera/ndjson-rpc";
 import type { WebSocket } from "ws";
 import { LIMITS } from "../limits.js";
 
 export function socketChannel(socket: WebSocket): LineChannel {
   let inFlight = 0;
-  let take: (line: Line) => void = () => {};
+  let receive: (line: Line) => void = () => {};
   let done: Parameters<LineChannel["onClose"]>[0] = () => {};
   let isGreeted = false;
-  let isHeard = true;
+  let isAlive = true;
   const { drained, settle } = createBackPressure(
     () => socket.readyState !== socket.OPEN || inFlight < LIMITS.acpHighBytes,
   );
   const watch = setInterval(() => {
-    if (!isHeard) return socket.terminate();
-    isHeard = false;
+    if (!isAlive) return socket.terminate();
+    isAlive = false;
     socket.ping();
   }, LIMITS.keepAliveMs);
-  const hear = () => {
-    isHeard = true;
+  const noteAlive = () => {
+    isAlive = true;
   };
-  socket.on("pong", hear);
+  socket.on("pong", noteAlive);
   socket.on("ping", (data) => {
-    hear();
+    noteAlive();
     // A peer that sends pings and reads no pongs would fill the memory.
     if (socket.bufferedAmount < LIMITS.acpHighBytes) socket.pong(data);
   });
@@ -34,7 +34,7 @@ export function socketChannel(socket: WebSocket): LineChannel {
     done("output_failed");
   });
   socket.on("message", (data: Buffer, isBinary: boolean) => {
-    hear();
+    noteAlive();
     if (isBinary) return;
     const text = data.toString("utf8");
     if (!isGreeted) {
@@ -42,7 +42,7 @@ export function socketChannel(socket: WebSocket): LineChannel {
       isGreeted = first.kind === "request" && first.method === "initialize";
       if (!isGreeted && first.kind !== "invalid") return socket.close(1002, "the first message is initialize");
     }
-    take(text);
+    receive(text);
   });
   return {
     send(line) {
@@ -59,7 +59,7 @@ export function socketChannel(socket: WebSocket): LineChannel {
     drained,
     pause: (on) => (on ? socket.pause() : socket.resume()),
     onLine(given) {
-      take = given;
+      receive = given;
     },
     onClose(given) {
       done = given;

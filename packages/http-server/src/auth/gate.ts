@@ -1,4 +1,7 @@
-/** Lets a request through to its route, or answers it: by the tier of the route and the token it carries, or by its user where no token is set. */
+/**
+ * Decides whether a request reaches its route. The tier of the route and the token of the request decide; a server without a token looks at
+ * the user who made the connection.
+ */
 import type { Tier } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
 import type { AppEnv, Caller, People } from "../deps.js";
@@ -8,12 +11,12 @@ import type { IsOwnUser } from "./peer.js";
 import type { Refuse } from "./refusals.js";
 import { bearerToken, createLife, digest, type SessionTokens, sameDigest } from "./token.js";
 
-/** The life of a token that another node looks after. */
+/** The life of a forwarded caller. The node that took the request watches the caller's token. */
 const NEVER = createLife().signal;
 
 export function createGate(options: {
   readonly authToken: string | undefined;
-  /** Undefined: without a token everybody is the master. */
+  /** Undefined: if no token is set, every caller is the master. */
   readonly isOwnUser: IsOwnUser | undefined;
   readonly tokens: SessionTokens;
   readonly pageTokens: PageTokens;
@@ -58,7 +61,7 @@ export function createGate(options: {
     throw await refuse(c, "missing or invalid bearer token");
   };
   return Object.assign(gate, {
-    /** Another master token from now on: what was opened with the former one is cut. */
+    /** Replaces the master token, and closes everything that was opened with the old one. */
     changeMaster(token: string) {
       const next = digest(token);
       if (!master || sameDigest(master, next)) return;
@@ -72,7 +75,7 @@ export function createGate(options: {
 
 // --- internal ---
 
-/** A caller whom another node let in. */
+/** A caller that another node has authorized. */
 function forwardedCaller({ kind, person, by }: Pick<Caller, "kind" | "person" | "by">): Caller {
   if (kind === "session") return { kind, session: "", life: NEVER };
   return person ? { kind: "user", person, by, life: NEVER } : { kind: "master", life: NEVER };

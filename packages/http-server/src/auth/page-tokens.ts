@@ -1,6 +1,6 @@
 /**
- * Sign-in of the page. A code works once, for a while; it is exchanged for a token whose digest is kept in memory. The token ends when it
- * is revoked, or when it carries no request for long, and what was opened with it ends too.
+ * Sign-in of the page. The page exchanges a code, which works once and not for long, for a token. Only the token's digest is kept, in
+ * memory. A token ends when it is revoked or has not been used for long. Everything that was opened with it ends then.
  */
 import { randomBytes } from "node:crypto";
 import type { Person } from "@chimera/session";
@@ -10,10 +10,10 @@ import { createLife, digest } from "./token.js";
 
 export type PageTokens = ReturnType<typeof createPageTokens>;
 
-/** @param first a code that was made before. */
+/** @param first a code that the program has already shown to the person */
 export function createPageTokens(first: string | undefined, clock: () => number) {
   const codes = new Map<string, { readonly timer: NodeJS.Timeout; readonly signer: Listed | undefined }>();
-  /** By the digest of the token, the one that was used longest ago first. */
+  /** By the digest of the token, in order of last use, the oldest first. */
   const issued = new Map<string, Issued>();
 
   const add = (code: string, signer?: Listed) => {
@@ -34,9 +34,9 @@ export function createPageTokens(first: string | undefined, clock: () => number)
   if (first !== undefined) add(first);
 
   return {
-    /** A new code. @param signer whose page it signs in, for as long as that life lasts; the master's by default. */
+    /** Makes a code. @param signer the person whose page it signs in (default: the master). The page's token ends with that person's own. */
     code: (signer?: Listed) => add(secret(), signer),
-    /** Null for a code that is wrong, used or too old. */
+    /** Makes a token for a code. Null if the code is wrong, used or too old. */
     exchange(code: string, name: string | null) {
       const used = keyOf(digest(code));
       const found = codes.get(used);
@@ -63,7 +63,7 @@ export function createPageTokens(first: string | undefined, clock: () => number)
       for (const [oldest, each] of issued) if (issued.size > LIMITS.pageTokens) end(oldest, each);
       return { id: entry.id, token };
     },
-    /** The page whose token has this digest; the token counts as used now. */
+    /** The page whose token has this digest. Counts as a use of the token. */
     check(presented: Buffer) {
       const key = keyOf(presented);
       const entry = issued.get(key);
@@ -83,7 +83,7 @@ export function createPageTokens(first: string | undefined, clock: () => number)
         created: new Date(created).toISOString(),
         used: new Date(used).toISOString(),
       })),
-    /** Returns false for a token that is not known. */
+    /** False if there is no such token. */
     revoke(id: string) {
       const found = [...issued].find(([, entry]) => entry.id === id);
       if (found) end(...found);
@@ -113,7 +113,7 @@ function keyOf(hash: Buffer): string {
   return hash.toString("base64url");
 }
 
-/** A process that has nothing else to do does not wait for it. */
+/** Sets a timer that does not keep the process running. */
 function after(ms: number, act: () => void): NodeJS.Timeout {
   return setTimeout(act, ms).unref();
 }

@@ -1,18 +1,18 @@
 /**
- * Who is at the other end of a loopback connection. Linux knows the user who made each TCP socket of the machine, so a server without a
- * token can be open to its own user alone. Each connection is looked up once: by asking for its socket, or in the list of all of them,
- * where the kernel walks a table of a quarter of a million places whatever they hold.
+ * Finds the user at the other end of a loopback connection. Linux knows the user who made each TCP socket of the machine, so a server
+ * without a token can admit its own user alone. Each connection is looked up once. Asking the kernel for one socket is fast. Reading the
+ * list of all sockets is the fallback: for it the kernel walks its whole table of a quarter of a million places, full or empty.
  */
 import { open } from "node:fs/promises";
 import type { Server, Socket } from "node:net";
 import { endianness } from "node:os";
 import { bytesOf, type End, startAskingKernel } from "./socket-diag.js";
 
-/** False for a peer that is somebody else, or that cannot be found: no answer means no. */
+/** False if the peer is another user, or if its user cannot be found. */
 export type IsOwnUser = (socket: Socket) => Promise<boolean>;
 
 /**
- * Null where the system does not say who made a socket: then the server cannot tell users apart.
+ * Null if the system does not say who made a socket: then the server cannot tell users apart.
  *
  * @example
  * const isOwnUser = await createOwnUserCheck(server);
@@ -24,11 +24,11 @@ export async function createOwnUserCheck(server: Server, start = startAskingKern
   if (uid === undefined || process.platform !== "linux" || typeof bound !== "object" || !bound) return null;
   const { ask, end } = start();
   server.once("close", end);
-  // Most clients are in the first list; the second costs as much to read.
+  // Most clients are in the first list, so it is read first: each list takes as long as the other.
   const lists = [createList("tcp"), createList("tcp6")];
   const { address, port } = bound;
   const anywhere = { address: address.includes(":") ? "::" : "0.0.0.0", port: 0 };
-  // Each way is trusted once it finds this server's own socket. The list is read only where the kernel cannot be asked.
+  // A way of asking is trusted if it finds this server's own socket. The lists are read only if the kernel cannot be asked.
   const asks = (await ask({ address, port }, anywhere)) === uid;
   if (!asks && (await makerOf(rowsFor({ address, port }, anywhere), lists)) !== uid) return null;
 
@@ -36,7 +36,7 @@ export async function createOwnUserCheck(server: Server, start = startAskingKern
   return (socket) => {
     const found =
       known.get(socket) ??
-      look(socket, uid, async (from, to) => {
+      isMadeBy(socket, uid, async (from, to) => {
         const maker = asks ? await ask(from, to) : null;
         return maker ?? makerOf(rowsFor(from, to), lists);
       });
@@ -47,16 +47,17 @@ export async function createOwnUserCheck(server: Server, start = startAskingKern
 
 // --- internal ---
 
-/** How often a row is looked for: the list is read in pieces while sockets come and go, so that one can be missed. */
+/** How often a socket is looked for. The list is read in pieces while sockets come and go, so one reading can miss a row. */
 const ATTEMPTS = 3;
 
 type Maker = number | undefined;
 type List = (rows: readonly string[]) => Promise<Maker>;
 
-async function look(socket: Socket, uid: number, find: (from: End, to: End) => Promise<Maker>): Promise<boolean> {
+/** Whether this user made the other end of the socket. */
+async function isMadeBy(socket: Socket, uid: number, find: (from: End, to: End) => Promise<Maker>): Promise<boolean> {
   const { localAddress, localPort, remoteAddress, remotePort } = socket;
   if (!localAddress || !localPort || !remoteAddress || !remotePort) return false;
-  // Only what reached a loopback address is surely of this machine. The programs are on no other address without a token.
+  // Only a connection to a loopback address surely comes from this machine. The programs listen on other addresses only with a token.
   if (!/^(::ffff:)?127\.|^::1$/.test(localAddress)) return true;
   const from = { address: remoteAddress, port: remotePort };
   for (let attempt = 0; attempt < ATTEMPTS && !socket.destroyed; attempt++) {
@@ -67,8 +68,8 @@ async function look(socket: Socket, uid: number, find: (from: End, to: End) => P
 }
 
 /**
- * One reading at a time, which serves everybody who asked before it began and stops when all are found: to learn that a list is at its
- * end, the kernel walks it once more.
+ * Reads a list of the kernel, one reading at a time. A reading answers all calls that came before it began. It stops when all are found,
+ * because the kernel walks its whole table once more only to say that the list has ended.
  */
 function createList(name: string): List {
   let waiting: { readonly rows: readonly string[]; readonly found: (maker: Maker) => void }[] = [];
@@ -97,7 +98,7 @@ function createList(name: string): List {
     });
 }
 
-/** Whole lines, as many as the kernel gives at once. A list that cannot be read is empty. */
+/** The list in pieces of whole lines. A list that cannot be read counts as empty. */
 async function* piecesOf(path: string): AsyncGenerator<string> {
   const file = await open(path).catch(() => null);
   if (!file) return;
@@ -115,7 +116,7 @@ async function* piecesOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** The ways in which the list may write a socket from one end to the other. */
+/** The forms in which the list may write a socket from one end to the other. */
 function rowsFor(from: End, to: End): string[] {
   const others = writtenOf(to.address);
   return writtenOf(from.address).map((one, way) => ` ${one}:${hexPort(from)} ${others[way]}:${hexPort(to)} `);
@@ -129,7 +130,7 @@ async function makerOf(rows: readonly string[], lists: readonly List[]): Promise
   return undefined;
 }
 
-/** The user who made the socket. One that nobody holds any more is listed as made by root, with inode 0: it counts as not found. */
+/** The user who made the socket. A socket that no process holds any more is listed under root with inode 0, and counts as not found. */
 function makerIn(list: string, rows: readonly string[]): Maker {
   for (const row of rows) {
     const at = list.indexOf(row);
@@ -140,13 +141,13 @@ function makerIn(list: string, rows: readonly string[]): Maker {
   return undefined;
 }
 
-/** IPv4 also as IPv6 has it: a client may connect by either kind of socket. */
+/** An address as the list writes it. IPv4 also in its IPv6 form, because a client may connect through either kind of socket. */
 function writtenOf(address: string): string[] {
   const bytes = bytesOf(address);
   return bytes.length === 4 ? [hex(bytes), hex([...Array(10).fill(0), 255, 255, ...bytes])] : [hex(bytes)];
 }
 
-/** The kernel prints words of four bytes as the processor reads them. */
+/** The kernel prints words of four bytes in the byte order of the processor. */
 function hex(bytes: readonly number[]): string {
   const buffer = Buffer.from(bytes);
   if (endianness() === "LE") buffer.swap32();

@@ -1,6 +1,6 @@
 /**
- * How fast one address gets refusals for a wrong token. A burst is free; after it refusals come at a steady rate: each waits
- * for its turn, and what would make too many wait is turned away at once. Callers with a valid token never get here.
+ * Limits how fast one address gets refusals for a wrong token. The first ones come at once, the next at a steady rate. If too many already
+ * wait, a request gets 429 at once. Requests with a valid token never come here.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Context } from "hono";
@@ -8,11 +8,11 @@ import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 
-/** The error to throw: 401, when it is the address's turn, or 429. */
+/** The error to throw: 401 after the wait, or 429. */
 export type Refuse = (c: Context<AppEnv>, message: string) => Promise<HttpError>;
 
 export function createRefuse(): Refuse {
-  /** When the address's next refusal is due, in milliseconds; a time in the past is unused burst. */
+  /** When each address gets its next refusal, in milliseconds. A time in the past is unused burst. */
   const due = new Map<string, number>();
   const interval = 1000 / LIMITS.refusalsPerSecond;
   const burst = interval * LIMITS.refusalBurst;

@@ -1,7 +1,7 @@
 /**
- * Asks Linux about one socket (sock_diag(7)), which costs the same however many there are. Node cannot open the kind of socket that
- * such a question takes; Perl, which nearly every system has, can. It only carries bytes: it knows nothing of what they say, and
- * ends when this process does, because its input ends then.
+ * Asks Linux about one socket (sock_diag(7)). The time does not depend on how many sockets there are. Node cannot open the kind of socket
+ * that this needs, so a Perl process, which nearly every system has, carries the bytes to the kernel and back. Perl ends with this
+ * process, because its input ends then.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { endianness } from "node:os";
@@ -11,7 +11,7 @@ export interface End {
   readonly port: number;
 }
 
-/** IPv4 has four bytes, also where it is written as IPv6. */
+/** The bytes of an address. An IPv4 address has four, also when it is written as IPv6. */
 export function bytesOf(address: string): number[] {
   const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1];
   if (v4) return v4.split(".").map(Number);
@@ -42,11 +42,11 @@ export function startAskingKernel(perl = "/usr/bin/perl") {
   });
   letGo(child);
 
-  /** The user who made the socket from one end to the other; undefined when there is none, null when there was no answer. */
+  /** The user who made the socket from one end to the other. Undefined if there is no such socket, null without an answer. */
   const ask = async (from: End, to: End): Promise<number | undefined | null> => {
     if (gone) return null;
     const asked = question(from, to);
-    // One that does not answer is not asked again: answers are matched to questions by their order.
+    // After a missing answer Perl is ended: answers belong to questions by their order alone.
     const late = setTimeout(end, PATIENCE_MS);
     const answer = await new Promise<Buffer | null>((resolve) => {
       waiting.push(resolve);
@@ -64,12 +64,12 @@ const CARRIER =
   '$| = 1; socket(S, 16, 3, 4) or exit 1; while (read(STDIN, $q, 72) == 72) { defined send(S, $q, 0) or exit 1; defined recv(S, $a, 8192, 0) or exit 1; print pack("N/a*", $a) }';
 
 const PATIENCE_MS = 500;
-/** Where a question and an answer say which socket they are about, by both ports and both addresses. */
+/** The offsets of both ports and addresses in a question and in an answer, and their length. */
 const [ASKED, ANSWERED, ENDS] = [24, 20, 36];
-/** What an answer says of it. */
+/** The offsets of the user and the inode in an answer. */
 const [UID, INODE] = [80, 84];
 
-/** The program may end while Perl waits for a question. */
+/** Lets the program end while Perl waits for a question. */
 function letGo(child: ChildProcess): void {
   child.unref();
   for (const pipe of [child.stdin, child.stdout]) (pipe as unknown as { unref(): void }).unref();
@@ -91,7 +91,10 @@ function question(from: End, to: End): Buffer {
   return message;
 }
 
-/** The kernel falls back to a listener of the same port, so the ends are compared. A socket that nobody holds has inode 0. */
+/**
+ * Reads the user from an answer. If there is no such socket, the kernel answers with a listener of the same port, so both ends are compared.
+ * A socket that no process holds has inode 0.
+ */
 function makerIn(answer: Buffer, asked: Buffer): number | undefined {
   if (answer.length < INODE + 4) return undefined;
   if (answer.compare(asked, ASKED, ASKED + ENDS, ANSWERED, ANSWERED + ENDS) !== 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Bearer tokens: read from one header, kept and compared as digests. Those of sessions are in memory and go
- * with their session, unless nodes share them.
+ * Bearer tokens, kept and compared as digests. The tokens of sessions are kept in memory and end with their session, unless nodes share
+ * them in a database.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
@@ -8,7 +8,7 @@ import { getEventListeners, setMaxListeners } from "node:events";
 import type { OwnedSession } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 
-/** The token of an Authorization header; null for none, another scheme, or two headers (which arrive joined by a comma). */
+/** The token of an Authorization header. Null without one, for another scheme, and for two headers (which arrive joined by a comma). */
 export function bearerToken(header: string | undefined): string | null {
   return /^Bearer +([^\s,]+)$/i.exec(header ?? "")?.[1] ?? null;
 }
@@ -17,30 +17,30 @@ export function digest(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** In constant time, whatever was presented. */
+/** Compares in constant time, so that the time does not reveal a digest. */
 export function sameDigest(a: Buffer, b: Buffer): boolean {
   return timingSafeEqual(a, b);
 }
 
 export type SessionTokens = ReturnType<typeof createSessionTokens>;
 
-/** Who asks for a session's token. */
+/** The caller for whom a session's token is made. */
 export interface Giver {
   readonly life: AbortSignal;
-  /** Their entry in the list of people, which every node has; absent where they are not on it. */
+  /** The id of the giver's entry in the list of people. Absent for a giver who is not on the list. */
   readonly by?: string | undefined;
 }
 
-/** The life of an entry in the list of people; null for one that is gone. */
+/** The life of an entry in the list of people. Null if the entry is gone. */
 export type LifeOf = (by: string) => Promise<AbortSignal | null>;
 
-/** Where several nodes share the digests of session tokens: every node knows them, and they outlive the process. */
+/** The store in which several nodes share the digests of session tokens. The digests outlive the process. */
 export interface TokenHashes {
   read(id: string): Promise<StoredToken | null>;
   write(id: string, token: StoredToken): Promise<void>;
-  /** Takes the token away, unless it is another one than this by now. */
+  /** Removes the token of a session. With `hash`, only if that is still its digest. */
   remove(id: string, hash?: Buffer): Promise<void>;
-  /** Calls back with each known session whose token is another one by now or gone, also when another node did that. */
+  /** Calls `voided` for each known session whose token was replaced or removed, by this node or another. */
   onVoid(known: () => ReadonlyMap<string, Buffer>, voided: (id: string) => void): void;
 }
 
@@ -52,7 +52,7 @@ interface StoredToken {
 const BYTES = 32;
 
 /**
- * The life of a token. Any number of streams may wait for its end.
+ * Makes the life of a token. Any number of streams may wait for its end.
  *
  * @example
  * const life = createLife();
@@ -67,18 +67,18 @@ export function createLife(): AbortController {
 interface Issued {
   readonly digest: Buffer;
   readonly life: AbortController;
-  /** Whether every node knows it. */
+  /** Whether the shared store has it, so that every node knows it. */
   readonly isShared: boolean;
-  /** It no longer ends with its giver. */
+  /** Stops listening for the end of its giver. */
   untie(): void;
 }
 
 /**
- * @param hashes where all nodes find them; without, they are in memory alone.
- * @param lifeOf whether somebody is still on the list of people; without, this process has no list.
+ * @param hashes the store of digests that all nodes share; without it, digests are kept in memory only
+ * @param lifeOf finds the life of an entry in the list of people; without it, this process has no list
  */
 export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
-  /** The one that was asked about longest ago first. */
+  /** By session, in order of last use, the oldest first. */
   const issued = new Map<string, Issued>();
   const forget = (id: string) => {
     const entry = issued.get(id);
@@ -86,7 +86,7 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
     entry?.untie();
     entry?.life.abort();
   };
-  /** @param lives those of the giver: with the first that ends, the token does. */
+  /** @param lives the lives of the giver: the token ends with the first of them */
   const add = (id: string, hash: Buffer, isShared: boolean, lives: readonly AbortSignal[]): Issued => {
     const life = createLife();
     const end = () => {
@@ -96,7 +96,7 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
       for (const giver of lives) giver.removeEventListener("abort", end);
     };
     const entry = { digest: hash, life, isShared, untie };
-    // What was opened meanwhile with the former token is cut.
+    // Closes what was opened with the old token meanwhile.
     forget(id);
     issued.set(id, entry);
     for (const giver of lives) giver.addEventListener("abort", end, { once: true });
@@ -105,14 +105,14 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
     return entry;
   };
   const isInUse = ({ life }: Issued) => getEventListeners(life.signal, "abort").length > 0;
-  /** One that the database has is found again there. */
+  /** Forgets unused tokens of the shared store, where the next check finds them again. */
   const dropUnused = (): void => {
     for (const [id, entry] of issued) {
       if (issued.size <= LIMITS.rememberedTokens) return;
       if (entry.isShared && !isInUse(entry)) forget(id);
     }
   };
-  /** Those with which something is open. */
+  /** The shared tokens with which something is open. */
   const inUse = () =>
     new Map([...issued].filter(([, one]) => one.isShared && isInUse(one)).map(([id, entry]) => [id, entry.digest]));
   hashes?.onVoid(inUse, forget);
@@ -129,17 +129,17 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
   };
   const check = async (id: string, presented: Buffer): Promise<AbortSignal | null> => {
     const known = issued.get(id);
-    // Another node may have issued or revoked one. While the database is away, the one that is known counts.
+    // Another node may have issued or revoked a token. While the database cannot be reached, the token in memory counts.
     const isAsked = hashes !== undefined && known?.isShared !== false;
     const here = known ? { hash: known.digest, by: null } : null;
     const stored = isAsked ? await hashes.read(id).catch(() => here) : here;
-    // A token that no node has any more is kept by none, and what it opened is cut.
+    // The shared store no longer has this token: forget it, and close what was opened with it.
     if (known && issued.get(id) === known && !(stored && sameDigest(stored.hash, known.digest))) forget(id);
     if (!stored || !sameDigest(stored.hash, presented)) return null;
     const { hash, by } = stored;
     const kept = keptOf(id, hash);
     if (kept) return kept.life.signal;
-    // The person who asked for it may have been taken off the list while this node did not keep the token.
+    // The giver may have been removed from the list of people while this node did not have the token in memory.
     const giver = by === null ? undefined : await (lifeOf?.(by) ?? null);
     if (giver === null) return null;
     return (keptOf(id, hash) ?? add(id, hash, true, giver ? [giver] : [])).life.signal;
@@ -147,9 +147,9 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
   return {
     revoke: (id: string) => revoke(id),
     /**
-     * A new token for the session; the former one is void, and what was opened with it is cut.
+     * Makes a new token for the session. Ends the old one, and closes what was opened with it.
      *
-     * @param giver who asked for it: with their own token it ends too.
+     * @param giver the caller for whom the token is made. The token ends with the giver's own token.
      */
     async issue({ id, ended, persistent }: Pick<OwnedSession, "id" | "ended" | "persistent">, giver?: Giver) {
       forget(id);
@@ -158,16 +158,16 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
       const isShared = hashes !== undefined && persistent;
       const { life, by } = giver ?? {};
       const onList = by === undefined || !lifeOf ? undefined : ((await lifeOf(by)) ?? AbortSignal.abort());
-      // Before it counts here: until then a look at the database finds another one there.
+      // Write it to the shared store first: until then, a check would still find the old token there.
       if (isShared) await hashes.write(id, { hash, by: by ?? null });
       const lives = [life, onList].flatMap((one) => one ?? []);
       const entry = add(id, hash, isShared, lives);
       if (!isShared) void ended.then(() => issued.get(id) === entry && forget(id));
       return token;
     },
-    /** The life of the token, when `presented` is the digest of that session's token. */
+    /** The life of a session's token if `presented` is its digest, else null. */
     check,
-    /** The session whose token this is the digest of. One whose token another node issued is found only by its name. */
+    /** The session whose token has this digest. A token that is not in memory is found only if the request names its session. */
     async find(presented: Buffer, named: string | undefined) {
       const [id = named] = [...issued].find(([, entry]) => sameDigest(entry.digest, presented)) ?? [];
       const life = id === undefined ? null : await check(id, presented);

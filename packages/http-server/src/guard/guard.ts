@@ -1,4 +1,4 @@
-/** What every request passes before its token is looked at: Host, Origin, preflight; and the headers every answer carries. */
+/** Checks Host and Origin of every request before its token, answers preflights, and sets the headers of every answer. */
 import type { Context, MiddlewareHandler } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
@@ -16,7 +16,7 @@ const PREFLIGHT = {
 export function guard(options: {
   readonly cors: readonly string[];
   readonly hosts: readonly string[];
-  /** Whether a page comes from here: it may call, because the Host of its origin is one of `hosts`. */
+  /** Whether this server serves a page. The page may call: the Host of its origin has passed the check. */
   readonly isOwnOriginServed: boolean;
 }): MiddlewareHandler<AppEnv> {
   const hostAllowed = createHostCheck(options.hosts);
@@ -52,33 +52,33 @@ export function guard(options: {
 
 // --- internal ---
 
-/** What HTTP/2 has in place of `Host`. */
+/** The host of a request of HTTP/2, which has no `Host` header. */
 function authorityOf(c: Context<AppEnv>): string | undefined {
   return (c.env?.incoming as { authority?: string } | undefined)?.authority;
 }
 
-/** A request may name its host in its target too, and by the rules that one counts. */
+/** The host in the target of a request, if it has one there. By the rules of HTTP it overrides the `Host` header. */
 function hostInTarget(c: Context<AppEnv>): string | null {
   const target = c.env?.incoming?.url ?? "/";
   return target.startsWith("/") ? null : new URL(c.req.url).host;
 }
 
-/** Whether the page that calls came from here: its origin is the scheme and the host of this request, which passed the check. */
+/** Whether this server served the page that calls: its origin has the scheme and host of this request, and the host has passed the check. */
 function isOwnOrigin(c: Context<AppEnv>, origin: string): boolean {
   const site = c.req.header("sec-fetch-site");
   return origin === new URL(c.req.url).origin && (site === undefined || site === "same-origin");
 }
 
 /**
- * Requests for parts of another site's page (images, scripts) have no Origin, and their timing or failure could tell that page
- * something. A followed link is not such a part.
+ * Whether a page of another site loads this as one of its parts (an image, a script). Such requests have no Origin, and the page could learn
+ * something from their time or failure. A followed link is not a part.
  */
 function isForeignPart(c: Context<AppEnv>): boolean {
   const site = c.req.header("sec-fetch-site");
   return (site === "cross-site" || site === "same-site") && c.req.header("sec-fetch-mode") !== "navigate";
 }
 
-/** Under Node straight on its response: headers kept by the context are collected and copied twice on their way there. */
+/** Sets headers, under Node straight on its response: headers that the context keeps are copied twice before they get there. */
 function setAll(c: Context<AppEnv>, headers: Readonly<Record<string, string>>): void {
   const outgoing = c.env?.outgoing;
   for (const [name, value] of Object.entries(headers)) {
@@ -97,8 +97,8 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 const HOST = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 
 /**
- * The Host allow-list: what stands between this server and a web page that points a name of its own at loopback. Names are compared
- * without their port and whatever their case; anything that is not plainly a name is refused.
+ * The list of allowed hosts. It stops a web page whose own domain name points at loopback. Names are compared without port and case.
+ * A header that is not a plain host name is refused.
  */
 function createHostCheck(further: readonly string[]): (header: string | undefined) => boolean {
   const allowed = new Set([...LOOPBACK, ...further.map(canonical)]);

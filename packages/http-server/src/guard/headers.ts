@@ -1,4 +1,4 @@
-/** What a browser may do with an answer, whatever it is. */
+/** Headers that restrict what a browser may do with any answer. */
 export const SECURITY_HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
@@ -7,13 +7,13 @@ export const SECURITY_HEADERS = {
   "Cross-Origin-Resource-Policy": "same-origin",
 } as const;
 
-/** The headers every answer carries; an event stream says for itself how it is cached. */
+/** The headers of every answer, except that an event stream has its own `Cache-Control`. */
 export const EVERY_ANSWER = { ...SECURITY_HEADERS, "Cache-Control": "no-store" } as const;
 
-/** What a page may read of an answer besides its body. */
+/** The headers of an answer that a page may read. */
 const EXPOSED = "Acp-Connection-Id, Retry-After, X-Request-Id, X-Warnings";
 
-/** What an answer to a listed origin carries; nothing for a caller other than a browser. */
+/** The headers of an answer to an allowed origin. None for a caller that is not a browser. */
 export function allowedOrigin(origin: string | undefined): Readonly<Record<string, string>> {
   return origin === undefined
     ? {}

@@ -1,4 +1,4 @@
-/** A request's JSON body: bounded, of the right type, and what the route's schema says. */
+/** Reads the JSON body of a request: limits its size, and checks its type and the route's schema. */
 import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { type ErrorCode, type RouteName, routes, type TurnBody } from "@chimera/acp-schema/http";
@@ -14,8 +14,9 @@ type WithBody = { [K in RouteName]: (typeof routes)[K] extends { body: v.Generic
 type BodyOf<K extends WithBody> = v.InferOutput<(typeof routes)[K]["body"]>;
 
 /**
- * `codes`: errors of a missing or malformed field, else `invalid_body`. No body is `{}`; null is the same as leaving a field out that may
- * be left out.
+ * Reads the body by the route's schema. An empty body counts as `{}`, and an optional field with null as absent.
+ *
+ * @param codes the error codes of missing or malformed fields; the other fields have `invalid_body`
  */
 export async function readBody<K extends WithBody>(
   c: Context<AppEnv>,
@@ -41,7 +42,7 @@ export async function readBody<K extends WithBody>(
   throw new HttpError(400, code ?? "invalid_body", where ? why : issue.message);
 }
 
-/** The text of a prompt, then its pictures and files. A text may be blank only beside these. */
+/** Makes a prompt of a text and of pictures and files. The text may be blank only if there are others. */
 export function promptFrom(text: string, content: TurnBody["content"] = [], missing: ErrorCode): PromptInput {
   const isBlank = text.trim() === "";
   const prompt = promptOf([...(isBlank ? [] : [{ type: "text", text } as const]), ...content]);
@@ -49,12 +50,12 @@ export function promptFrom(text: string, content: TurnBody["content"] = [], miss
   return prompt;
 }
 
-/** For a route that takes no body: one that is sent all the same is a JSON object, of which the route knows no name. */
+/** For a route without a body. If the caller sends one, it must be a JSON object, and every field of it counts as unknown. */
 export async function readNoBody(c: Context<AppEnv>, route: RouteName): Promise<void> {
   noteUnknown(c, route, "body", Object.keys(await readJson(c)));
 }
 
-/** Refuses a body that is not declared as JSON, or is packed: a page of another origin can send any other type without asking. */
+/** Refuses a body that is not declared as JSON, or is compressed: a page of another origin may send other types without a preflight. */
 export async function refuseForeignBody(c: Context<AppEnv>): Promise<void> {
   const type = c.req.header("content-type");
   if (type === undefined && (await isEmpty(c))) return;
@@ -64,7 +65,7 @@ export async function refuseForeignBody(c: Context<AppEnv>): Promise<void> {
   throw new HttpError(415, "json_required", "the body must be sent without a Content-Encoding");
 }
 
-/** A body that breaks off means that the peer has gone; no answer can reach it. */
+/** Reads the body as text, once. Throws `body_cut_short` if the peer has gone. */
 export async function readText(c: Context<AppEnv>, limit: number = LIMITS.bodyBytes): Promise<string> {
   try {
     const text = c.get("body") ?? textOf(await readWhole(c, limit));
@@ -78,11 +79,11 @@ export async function readText(c: Context<AppEnv>, limit: number = LIMITS.bodyBy
 
 // --- internal ---
 
-/** Characters of a body that is worked on in several turns of the event loop. */
+/** A body with more characters is worked on in several turns of the event loop. */
 const LARGE = 512 * 1024;
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 
-/** Only a request of HTTP/1 has to say by its headers whether it has a body. */
+/** Whether a request has no body. Only HTTP/1 requires headers that say so; otherwise the body is read. */
 async function isEmpty(c: Context<AppEnv>): Promise<boolean> {
   const length = c.req.header("content-length");
   if (length !== undefined) return /^0+$/.test(length);
@@ -107,17 +108,17 @@ async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
     throw new HttpError(400, "expected_json_object", "the body must be a JSON object");
   }
   if (deeperThan(value, LIMITS.bodyDepth)) throw new HttpError(400, "invalid_json", "the body is nested too deeply");
-  // Other requests have their turn before a large body is worked on.
+  // Lets other requests run before the next step on a large body.
   if (text.length > LARGE) await setImmediate();
   return value as Record<string, unknown>;
 }
 
-/** The names inside the fields of a body that its schema dropped, each with its path: `input.0.role`. */
+/** The paths of nested fields that the schema dropped from a body, such as `input.0.role`. */
 function droppedWithin(given: object, taken: object): string[] {
   return Object.entries(taken).flatMap(([name, value]) => {
     const before = (given as Record<string, unknown>)[name];
     if (before === value || !isContainer(before) || !isContainer(value)) return [];
-    // A list of which items were passed over cannot be held against what is left of it.
+    // After the schema dropped items of a list, the items before and after no longer correspond.
     if (Array.isArray(before) && before.length !== Object.keys(value).length) return [];
     const here = Object.keys(before).filter((key) => !Object.hasOwn(value, key));
     return [...here, ...droppedWithin(before, value)].map((path) => `${name}.${path}`);
@@ -130,7 +131,7 @@ function isContainer(value: unknown): value is object {
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A byte that is not UTF-8 would be another character from here on, and nobody would learn of it. */
+/** Decodes UTF-8. Refuses invalid bytes, which would otherwise silently become other characters. */
 function textOf(bytes: ArrayBuffer | Uint8Array): string {
   try {
     return UTF8.decode(bytes);
@@ -158,7 +159,7 @@ async function readWhole(c: Context<AppEnv>, limit: number): Promise<ArrayBuffer
   return Buffer.concat(chunks);
 }
 
-/** A short body that came with its headers, taken at once: a stream takes longer to begin and to end than to read. Null for any other. */
+/** The body if all of it came with the headers, else null. This is faster: to open and close a stream takes longer than to read a short body. */
 function arrived(incoming: IncomingMessage | undefined, length: number): Buffer | null {
   return incoming?.complete && length > 0 && incoming.readableLength === length ? incoming.read() : null;
 }
@@ -167,7 +168,7 @@ function tooLarge(limit: number): HttpError {
   return new HttpError(413, "body_too_large", `a body may have at most ${limit} bytes`);
 }
 
-/** Whether JSON text has more values than that, by the commas between them: a million small ones take long to parse. */
+/** Whether JSON text has more values than this, by its commas. Checked before parsing, because a million small values take long to parse. */
 function holdsMoreThan(values: number, text: string): boolean {
   let left = values;
   let inString = false;

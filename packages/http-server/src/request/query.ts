@@ -1,4 +1,4 @@
-/** What a request asks for beside its body: its query, by the route's schema, and the directory it names. */
+/** Checks the query of a request by the route's schema, and the directory that a request names. */
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { type RouteName, routes } from "@chimera/acp-schema/http";
@@ -10,7 +10,7 @@ import { HttpError } from "../http-error.js";
 
 type WithQuery = { [K in RouteName]: (typeof routes)[K] extends { query: v.GenericSchema } ? K : never }[RouteName];
 
-/** What is blank is as good as left out. */
+/** A blank value counts as absent. */
 export function readQuery<K extends WithQuery>(
   c: Context<AppEnv>,
   route: K,
@@ -23,8 +23,8 @@ export function readQuery<K extends WithQuery>(
   throw new HttpError(400, "invalid_query", detail, { fields: { detail } });
 }
 
-/** Refuses a cursor that no list gave out. */
-export function requirePlace(after: string | undefined): void {
+/** Throws `invalid_query` if `after` is not the `next` of a page of a list. */
+export function requirePageEnd(after: string | undefined): void {
   if (after === undefined) return;
   try {
     parsePageEnd(after);
@@ -34,7 +34,7 @@ export function requirePlace(after: string | undefined): void {
   }
 }
 
-/** A directory of the caller's: absolute, so that it means the same to both, and there. */
+/** Checks that the directory that a caller names is an absolute path and exists. */
 export async function existingDirectory(directory: string, field: "cwd" | "working_dir"): Promise<string> {
   const refused = (why: string) => new HttpError(400, `invalid_${field}`, `${field} ${why}`);
   if (!isAbsolute(directory) || directory.includes("\0")) throw refused("must be an absolute path");

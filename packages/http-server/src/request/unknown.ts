@@ -1,4 +1,4 @@
-/** What a request names that its route does not know: a warning, or with `Prefer: handling=strict` a refusal. */
+/** Unknown names in a request: a warning, or with `Prefer: handling=strict` a refusal. */
 import { type RouteName, routes } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
@@ -7,7 +7,7 @@ import { LIMITS } from "../limits.js";
 
 type Part = "query" | "body";
 
-/** Notes each name that the schema of the route does not have. Values are never repeated: one may be a secret in the wrong place. */
+/** Warns about each name that the route's schema does not have. Never repeats a value: it may be a secret in the wrong place. */
 export function noteUnknown(c: Context<AppEnv>, route: RouteName, part: Part, names: readonly string[]): void {
   const known = knownNames(route, part);
   const unknown = names.filter((name) => !known.has(name)).map(shown);
@@ -21,16 +21,16 @@ export function noteUnknown(c: Context<AppEnv>, route: RouteName, part: Part, na
       fields: { detail: unknown },
     });
   }
-  // A request that is tried again at another node names the same a second time.
+  // A request that is tried again comes here a second time with the same names.
   const all = [...new Set([...(c.get("warnings") ?? []), ...notes])];
   c.set("warnings", all);
-  // Where the answer is not JSON, the header is all there is.
+  // An answer that is not JSON has its warnings only in this header.
   const header = all.join(", ");
   if (c.env?.outgoing) c.env.outgoing.setHeader("X-Warnings", header);
   else c.header("X-Warnings", header);
 }
 
-/** Whether the request asks for it in a `Prefer` header. */
+/** Whether the request has this preference in its `Prefer` header. */
 export function prefers(c: Context<AppEnv>, preference: string): boolean {
   const given = c.req.header("prefer")?.split(/[,;]/) ?? [];
   return given.some((one) => one.trim().toLowerCase() === preference);
@@ -51,7 +51,7 @@ function knownNames(route: RouteName, part: Part): ReadonlySet<string> {
   return names;
 }
 
-/** A name of any content as one that a header can carry. */
+/** Encodes a name so that a header can carry it. */
 function shown(name: string): string {
   return encodeURIComponent(name.slice(0, 64).replace(/[\ud800-\udfff]/g, "?"));
 }

@@ -11,7 +11,7 @@ import { LIMITS } from "../limits.js";
 import { readText } from "../request/body.js";
 import type { Handlers, RouteDeps } from "./route.js";
 
-/** Names a connection in requests and answers. */
+/** The header that names the connection in requests and answers. */
 const CONNECTION = "Acp-Connection-Id";
 const SESSION = "Acp-Session-Id";
 
@@ -80,14 +80,14 @@ export function acpRoutes({ deps, streams, onClose }: RouteDeps) {
 
 // --- internal ---
 
-/** A message about a session says so in its header too, where a proxy can see it. */
+/** Throws `session_mismatch` unless the header names the session of the message. A proxy reads the session there. */
 function requireSession(c: Context<AppEnv>, named: string | null | undefined): void {
   const header = c.req.header(SESSION);
   if (typeof named !== "string" || header === named) return;
   throw new HttpError(400, "session_mismatch", `${SESSION} must name the session of the message`);
 }
 
-/** The key of a request as its message carries it: a prompt with it is run once, over any connection. */
+/** Puts the `Idempotency-Key` of a request into its message, so that a prompt runs once even if it comes over two connections. */
 function keyed(text: string, message: ReturnType<typeof frameOf>, key: string | undefined): string {
   if (key === undefined || message.kind !== "request" || sessionOf(message) === null) return text;
   if (typeof message.id === "number" && !Number.isSafeInteger(message.id)) return text;
@@ -103,7 +103,7 @@ function keyed(text: string, message: ReturnType<typeof frameOf>, key: string | 
 
 type Upgrade = NonNullable<AppEnv["Bindings"]["upgrade"]>;
 
-/** Browsers cannot send a token in a header, so it comes among the protocols; one that was offered has to be chosen. */
+/** Accepts a WebSocket. A browser sends its token among the offered protocols and expects one of the others to be chosen. */
 async function acceptSocket(
   c: Context<AppEnv>,
   incoming: IncomingMessage,

@@ -1,4 +1,7 @@
-/** The run API: one prompt, answered when it is done, at once, or as it goes. Nobody is there to approve, so what needs it is denied. */
+/**
+ * The run API: one prompt, answered when it is done, at once, or as a stream. Nobody is there to approve, so calls that need an approval are
+ * denied.
+ */
 
 import { createUpgrade, foldConversation, type TurnView } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, lostNotice, type SessionEvent } from "@chimera/acp-schema/events";
@@ -49,7 +52,7 @@ export function agentRunRoutes({ deps, openSession, creations, streams }: RouteD
       return (await openSession.make({ cwd: deps.defaultCwd, prompted: true, request }, begin)).id;
     });
     const session = await sessions.load(id);
-    // The process that made it died before it was prompted.
+    // The process that made the session died before it sent the prompt.
     if (!isNew && session.conversation.turns.length === 0) await begin(session);
     return session;
   };
@@ -77,7 +80,7 @@ export function agentRunRoutes({ deps, openSession, creations, streams }: RouteD
     "POST /runs/{run_id}/cancel": async (c) => {
       const id = pathPart(c, "run_id");
       await requireRun(id);
-      // Loaded, because a turn that runs in another process is not ended here.
+      // Load the session: a turn that runs in another process cannot be cancelled here.
       const session = await sessions.load(id);
       if (await session.cancel()) await Promise.race([session.idle(), settled(LIMITS.farewellMs)]);
       return c.json(await readRun(id));
@@ -85,7 +88,7 @@ export function agentRunRoutes({ deps, openSession, creations, streams }: RouteD
 
     "GET /runs/{run_id}/events": async (c) => {
       const id = pathPart(c, "run_id");
-      // Before its first prompt a session is not a run.
+      // Throws for a session without a prompt: it is not a run.
       await readRun(id);
       return streamArray(c, deps.log, { head: '{"events":[', members: eventsOf(id, deps), tail: "]}" });
     },
@@ -98,7 +101,7 @@ function settled(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
-/** A turn as a run. @param program the agent where nobody chose another */
+/** A turn as a run. @param program the name of the default agent */
 function runOf(id: string, program: string, turn: TurnView): Run {
   const { output = "", error = null } = turn.result ?? {};
   return {
@@ -113,19 +116,19 @@ function runOf(id: string, program: string, turn: TurnView): Run {
   };
 }
 
-/** Turns of a session as runs, of which the last is the one that is read, and the events that they went through. */
+/** Folds the records of a session into its run, which is its last turn, and into the events of that run. */
 function createRunFold(id: string, program: string) {
   const upgrade = createUpgrade();
   const conversation = foldConversation({ keep: "state" });
   return {
-    /** The last turn so far; null before the first prompt. */
+    /** The last turn so far. Null before the first prompt. */
     get run() {
       const last = conversation.turns.at(-1);
       return last ? runOf(id, program, last) : null;
     },
-    /** Takes the next entry. Returns what a client of the run is shown of it, if anything. */
+    /** Takes the next entry. Returns the event for clients, or null if the entry makes none. */
     apply(entry: LogEntry<SessionEvent>) {
-      // The run API has an event for whatever it does not name.
+      // The run API has the event `generic` for everything that it does not name.
       if (isLost(entry)) return { type: "generic", generic: lostNotice(entry) };
       if (!RUN_TYPES.has(entry.type)) return null;
       const record = upgrade(entry.event);
@@ -139,7 +142,7 @@ function createRunFold(id: string, program: string) {
   };
 }
 
-/** The events that the turns of a session went through, each as JSON. */
+/** The events of all turns of a session, each as JSON. */
 async function* eventsOf(id: string, { name, sessions }: Pick<AppDeps, "name" | "sessions">): AsyncGenerator<string> {
   const fold = createRunFold(id, name);
   for await (const entry of sessions.logs.read(id)) {
@@ -148,7 +151,7 @@ async function* eventsOf(id: string, { name, sessions }: Pick<AppDeps, "name" | 
   }
 }
 
-/** A new run as it goes: its events as they happen, until its turn has ended or the peer has gone. */
+/** Streams the events of a new run until its turn has ended or the peer has gone. */
 function streamRun(
   c: Context<AppEnv>,
   id: string,
@@ -163,7 +166,7 @@ function streamRun(
     let text = "";
     for (const entry of batch) {
       const event = fold.apply(entry);
-      // The reader of a stream knows that it made the run.
+      // The reader of the stream made the run itself.
       if (event && event.type !== "run_created") text += `data: ${JSON.stringify(event)}\n\n`;
     }
     if (text !== "") await sink.write(Buffer.from(text));
@@ -183,7 +186,7 @@ const EVENTS = {
   cancelled: "run_cancelled",
 } as const;
 
-/** Record types that a run is made of; the rest need not even be decoded. */
+/** The record types that a run is made of. Records of other types are not decoded. */
 const RUN_TYPES: ReadonlySet<string> = new Set([
   "config_changed",
   "user_message",

@@ -1,4 +1,4 @@
-/** Slash commands: those of a session, and custom ones, listed and rendered into a prompt of an existing session. */
+/** Slash commands: lists those of a session and the custom ones, and sends a custom one as a prompt. */
 import type { CommandsReply, InvokeCommandReply, SessionCommandsReply } from "@chimera/acp-schema/http";
 import { type CustomCommand, renderCommand } from "@chimera/session/commands";
 import { keyOf } from "../creations.js";
@@ -38,7 +38,7 @@ export function commandRoutes({ deps, openSession }: RouteDeps) {
       const name = pathPart(c, "name");
       const { session_id, args = [], kwargs = {} } = await readBody(c, "POST /commands/{name}/invoke", FIELD_CODES);
       const session = await openSession(session_id);
-      // Names are looked up among the files found, never made into a path.
+      // The name is compared with the files that were found. It never becomes part of a path.
       const command = (await discover()).find((candidate) => candidate.name === name);
       if (!command) throw new HttpError(404, "command_not_found", "there is no such command", { fields: { name } });
       const rendered = render(command, args, kwargs);
@@ -53,14 +53,14 @@ export function commandRoutes({ deps, openSession }: RouteDeps) {
 
 type Word = string | number | boolean;
 
-/** Too many arguments, or too long a prompt, are the caller's mistake (400); other errors are the server's. */
+/** Renders a command. Throws 400 for too many arguments or too long a prompt, and 500 for any other error. */
 function render(command: CustomCommand, args: readonly Word[], kwargs: Readonly<Record<string, Word>>): string {
   try {
     const named = new Map(Object.entries(kwargs).map(([name, value]) => [name, String(value)]));
     return renderCommand(command, { positional: args.map(String), named });
   } catch (cause) {
-    const isTheirs = cause instanceof RangeError;
-    const detail = isTheirs ? cause.message : "the command could not be rendered";
-    throw new HttpError(isTheirs ? 400 : 500, "command_invoke_failed", detail, { cause, fields: { detail } });
+    const isCallersFault = cause instanceof RangeError;
+    const detail = isCallersFault ? cause.message : "the command could not be rendered";
+    throw new HttpError(isCallersFault ? 400 : 500, "command_invoke_failed", detail, { cause, fields: { detail } });
   }
 }

@@ -1,4 +1,4 @@
-/** The event streams of both families, and the one for many sessions. */
+/** The event streams of one session, in both families, and the stream of several sessions. */
 import { endsTurn, isLost } from "@chimera/acp-schema/events";
 import { parseCursor } from "@chimera/event-store";
 import { foldLog, isSessionError } from "@chimera/session";
@@ -10,10 +10,10 @@ import { canonical, envelope, type Family } from "../stream/projection.js";
 import { createRowWatch } from "../stream/rows.js";
 import { type Handlers, nameOf, pathPart, type RouteDeps } from "./route.js";
 
-/** Any process may read a log, also while another one has the session or its files. */
+/** Errors of loading after which a stream opens all the same: any process may read a log while another one has the session. */
 const READ_ANYWAY: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
 
-/** Records at the end of a log among which those of a turn that was cut off are, beside settings and prompts that waited for it. */
+/** Records at the end of a log that are searched for a turn without an end. Settings and waiting prompts may come after that turn. */
 const TAIL = 256;
 
 export function eventRoutes({ deps, openSession, streams }: RouteDeps) {
@@ -43,15 +43,15 @@ export function eventRoutes({ deps, openSession, streams }: RouteDeps) {
     );
   };
 
-  /** The number of the record before a turn; 0 for one that is not there yet, or whose prompt is lost. */
+  /** The number of the record before a turn. 0 if the turn does not exist yet or if its prompt is lost. */
   const beforeTurn = async (id: string, turn: number): Promise<number> => {
     const { turns } = sessions.find(id)?.conversation ?? (await foldLog(sessions.logs, id, { keep: "state" }));
     return (turns[turn]?.seq ?? 1) - 1;
   };
 
   /**
-   * Throws `session_not_found`. A turn that a crash cut off gets its last record when its session is loaded; one held elsewhere is read
-   * as it is.
+   * Loads the session if a crash cut off its last turn, because loading writes the missing last record. If another process has the session,
+   * its log is read as it is. Throws `session_not_found`.
    */
   const requireEnded = async (id: string): Promise<void> => {
     if (sessions.find(id)) return;
@@ -59,7 +59,7 @@ export function eventRoutes({ deps, openSession, streams }: RouteDeps) {
     if (await isCutOff(id)) await sessions.load(id).catch(() => {});
   };
 
-  /** By the end of the log: a summary is written a moment after its records, and a crash may come between. */
+  /** Whether the last turn has no end, by the summary or else by the log: a crash may come between a record and its summary. */
   const isCutOff = async (id: string): Promise<boolean> => {
     const { logs } = sessions;
     const summary = await logs.readSummary(id).catch(() => null);

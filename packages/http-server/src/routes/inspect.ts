@@ -1,4 +1,4 @@
-/** What a client looks at in a session besides its records: files, changes per turn, who is attached; and search over all of them. */
+/** Shows the files of a session, the changes of each turn and the attached clients, and searches all sessions. */
 
 import { constants, type Dirent } from "node:fs";
 import { lstat, open, opendir, realpath } from "node:fs/promises";
@@ -59,9 +59,10 @@ export function inspectRoutes({ deps, openSession, streams, clock }: RouteDeps) 
 // --- internal ---
 
 /**
- * A file or a directory below a session's directory, as a client may look at it: bounded, and never out of it through a link.
+ * Reads a file or a directory below a session's directory, up to a limit. Throws `invalid_path` if the path leads out of that directory,
+ * also through a link, or if it is neither a file nor a directory; `file_not_found`.
  *
- * @param path below `cwd`. Throws `invalid_path` for one that leads out of it or is neither, `file_not_found`.
+ * @param path relative to `cwd`
  */
 async function lookAt(cwd: string, path: string): Promise<FilesReply> {
   if (path.includes("\0")) throw outside();
@@ -98,7 +99,7 @@ async function namesIn(directory: string): Promise<Shown<"directory">> {
 }
 
 async function beginningOf(root: string, path: string): Promise<Shown<"file">> {
-  // What was a file a moment ago may be a link or a pipe by now: neither is followed nor waited for.
+  // The file may have been replaced by a link or a pipe: do not follow it, and do not wait for it.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(missing);
   try {
     if (process.platform === "linux") requireBelow(root, await realpath(`/proc/self/fd/${file.fd}`).catch(missing));
@@ -119,7 +120,7 @@ async function beginningOf(root: string, path: string): Promise<Shown<"file">> {
   }
 }
 
-/** Null for bytes that are not text. A character that was cut at the end is left out. */
+/** The bytes as text. Null if they are not text. A character that is cut at the end is left out. */
 function textIn(bytes: Buffer, isCut: boolean): string | null {
   if (bytes.includes(0)) return null;
   try {

@@ -1,4 +1,4 @@
-/** Who calls; how a page signs in, and who is signed in. */
+/** Shows the caller to itself, signs pages in and out, and lists the pages that are signed in. */
 import type { MeReply, PageCodeReply, PageTokenReply, PageTokensReply } from "@chimera/acp-schema/http";
 import { amounts } from "../amounts.js";
 import type { Caller } from "../deps.js";
@@ -34,7 +34,7 @@ export function pageRoutes({ deps, pageTokens, refuse }: RouteDeps) {
 
     "POST /page/tokens": async (c) => {
       const { code } = await readBody(c, "POST /page/tokens");
-      // A browser is started with the code on its command line, which other users can read: it is for this user alone.
+      // The code stands on the command line of the browser, which other users of the machine can read. So only this user may exchange it.
       const socket = c.env?.incoming?.socket;
       const isOwn = !deps.isOwnUser || !socket || (await deps.isOwnUser(socket));
       const signedIn = isOwn ? pageTokens.exchange(code, nameOf(c)) : null;

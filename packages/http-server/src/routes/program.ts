@@ -1,4 +1,4 @@
-/** What the server says about itself: model, providers, tools, the agents a run may name, and its own description. */
+/** Describes the server: model, providers, tools, agents, metrics and its OpenAPI document. */
 import type {
   AgentManifest,
   AgentsReply,
@@ -44,7 +44,7 @@ export async function requireManifest(deps: AppDeps, name: string): Promise<Agen
 
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The program's name stands for its default agent. */
+/** The agents. The first is the default agent, which has the name of the program. */
 async function listManifests(deps: AppDeps): Promise<AgentManifest[]> {
   const { name, agentDescription: description = `${name} with its default agent` } = deps;
   const agents = (await deps.agents?.(deps.defaultCwd)) ?? [];
@@ -57,7 +57,7 @@ async function listManifests(deps: AppDeps): Promise<AgentManifest[]> {
   }));
 }
 
-/** The OpenAPI document, made with the schemas that validate requests, and loaded when somebody asks for it. */
+/** The OpenAPI document, which is loaded at the first request for it. */
 async function describeApi(program: { readonly title: string; readonly version: string }) {
   const { default: api } = await import("@chimera/acp-schema/openapi.json", { with: { type: "json" } });
   return { ...api, info: { ...api.info, ...program } };

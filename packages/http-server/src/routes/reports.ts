@@ -1,10 +1,10 @@
-/** Past sessions rendered, sent somewhere, listed and added up. */
+/** Transcripts, shares, the list of runs and their cost. */
 import type { RunsCostReply, RunsReply, ShareReply } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
-import { readQuery, requirePlace } from "../request/query.js";
+import { readQuery, requirePageEnd } from "../request/query.js";
 import { streamText } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
 import { type Handlers, pathPart, type RouteDeps } from "./route.js";
@@ -18,7 +18,7 @@ const SHARE_FIELDS = {
 
 export function reportRoutes({ deps, clock }: RouteDeps) {
   const { sessions } = deps;
-  /** Tokens that could turn up in a session by value; those of sessions are known by digest only. */
+  /** Tokens to remove from transcripts. The tokens of sessions are known only by digest, so they cannot be searched for. */
   const secrets = deps.authToken === undefined ? [] : [deps.authToken];
   const runs = { list: sessions.listAll };
   const query = (
@@ -27,7 +27,7 @@ export function reportRoutes({ deps, clock }: RouteDeps) {
     parseLimit: (text?: string) => number | null,
   ) => {
     const { since = null, model = null, limit, after } = readQuery(c, route);
-    requirePlace(after);
+    requirePageEnd(after);
     return { now: clock(), since, model, limit: parseLimit(limit), ...(after !== undefined && { after }) };
   };
 
@@ -55,7 +55,7 @@ export function reportRoutes({ deps, clock }: RouteDeps) {
           format,
           root: deps.sharesDirectory ?? "",
           url: url ?? deps.shareUrl ?? null,
-          // The operator may name any host; callers may not reach into the server's network.
+          // The operator's address may be any host. A caller's address may not be in the server's own network.
           trusted: url === undefined,
           secrets,
           signal: c.req.raw.signal,

@@ -1,4 +1,4 @@
-/** What a route is written with. */
+/** The types and helpers that route handlers share. */
 import type { RouteName } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
 import type { PageTokens } from "../auth/page-tokens.js";
@@ -12,10 +12,10 @@ import type { Streams } from "../stream/streams.js";
 
 export type Handler = (c: Context<AppEnv>) => Response | Promise<Response>;
 
-/** A resource's routes, by the names the schema package gives them. */
+/** Handlers by the name of their route in `@chimera/acp-schema`. */
 export type Handlers = { readonly [K in RouteName]?: Handler };
 
-/** What the routes of an app share. */
+/** The state that the routes of an app share. */
 export interface RouteDeps {
   readonly deps: AppDeps;
   readonly openSession: OpenSession;
@@ -26,12 +26,12 @@ export interface RouteDeps {
   readonly refuse: Refuse;
   readonly metrics: Metrics;
   readonly streams: Streams;
-  /** Called when the app ends, and waited for. */
+  /** Registers a function that the app calls and awaits when it closes. */
   readonly onClose: (close: () => Promise<void>) => void;
   readonly clock: () => number;
 }
 
-/** A part of the path that the route's pattern names. */
+/** A named part of the path. */
 export function pathPart(
   c: Context<AppEnv>,
   name: "id" | "pid" | "qid" | "snap" | "name" | "run_id" | "token_id",
@@ -39,12 +39,12 @@ export function pathPart(
   return c.req.param(name) ?? "";
 }
 
-/** What the caller's program calls itself. */
+/** The name of the caller's program, from its `User-Agent`. */
 export function nameOf(c: Context<AppEnv>): string | null {
   return c.req.header("user-agent")?.slice(0, 100) ?? null;
 }
 
-/** Whether the caller has the token of the session in the path, and no more. */
+/** Whether the caller has only the token of a session. */
 export function isGuest(c: Context<AppEnv>): boolean {
   return c.get("caller").kind === "session";
 }

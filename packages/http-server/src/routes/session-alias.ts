@@ -55,7 +55,7 @@ export function sessionAliasRoutes({ deps, openSession, createSession, creations
 // --- internal ---
 
 function placeOf({ id, cwd, createdAt }: Pick<Session, "id" | "cwd" | "createdAt">) {
-  // As it is stored.
+  // In whole seconds, as it is stored.
   const created = Math.floor(createdAt / 1000) * 1000;
   return {
     session_id: id,

@@ -1,4 +1,4 @@
-/** Sessions: listed, made, read whole, set, named, forked, given new tokens and deleted. */
+/** Lists, makes, reads, changes, forks and deletes sessions, and renews their tokens. */
 import type {
   CreateRunningSessionReply,
   DeleteSessionReply,
@@ -11,7 +11,7 @@ import { foldLog, type OwnedSession, SessionError } from "@chimera/session";
 import { keyOf, requestOf } from "../creations.js";
 import { HttpError } from "../http-error.js";
 import { promptFrom, readBody } from "../request/body.js";
-import { readQuery, requirePlace } from "../request/query.js";
+import { readQuery, requirePageEnd } from "../request/query.js";
 import { prefers } from "../request/unknown.js";
 import { pageOfSessions } from "../session-list.js";
 import { settingsChange, settingsOf } from "../settings-change.js";
@@ -26,13 +26,13 @@ export function sessionRoutes(shared: RouteDeps) {
 
 // --- internal ---
 
-/** The list, and sessions that join it with a first prompt. */
+/** The list, and making a session with its first prompt. */
 function listRoutes({ deps, openSession, createSession, creations, tokens, clock }: RouteDeps) {
   const { sessions } = deps;
   return {
     "GET /sessions": async (c) => {
       const { state = "all", limit, after, since, model } = readQuery(c, "GET /sessions");
-      requirePlace(after);
+      requirePageEnd(after);
       const asked = await withReports(({ parseLimit, parseSince }) => ({
         limit: limit === undefined ? undefined : parseLimit(limit),
         since: parseSince(since, clock()),
@@ -64,7 +64,7 @@ function listRoutes({ deps, openSession, createSession, creations, tokens, clock
         return session.id;
       });
       const session = await openSession(id);
-      // The process that made it died before it was prompted.
+      // The process that made the session died before it sent the prompt.
       if (!isNew && session.conversation.turns.length === 0) await begin(session);
       // A caller that repeats the request did not get the first answer, so it gets a new token.
       const session_token = token ?? (await tokens.issue(session, c.get("caller")));
@@ -87,7 +87,7 @@ function oneRoutes({ deps, openSession, tokens }: RouteDeps) {
       const id = pathPart(c, "id");
       const session = sessions.find(id);
       session?.touch();
-      // Read before the log: when the session is idle here, the log that is read next has its last record.
+      // Read the state before the log: if it is idle, the log has the last record.
       const isLive = !session && sessions.live().some((one) => one.id === id);
       const isElsewhere = isLive || (!session && (await deps.peers?.isElsewhere(id)) === true);
       const { logs } = sessions;
@@ -105,7 +105,7 @@ function oneRoutes({ deps, openSession, tokens }: RouteDeps) {
 
     "PATCH /sessions/{id}": async (c) => {
       const named = await readBody(c, "PATCH /sessions/{id}");
-      // What a session may do is for the operator to say.
+      // The permissions of a session are changed by the operator, not by the holder of its token.
       if (isGuest(c) && Object.keys(named).some((name) => name !== "title")) {
         throw new HttpError(403, "admin_only", "with this session's token only its title can be changed");
       }
@@ -137,7 +137,7 @@ function lifeRoutes({ deps, openSession, creations, tokens, streams }: RouteDeps
     const session = await openSession.read(session_id).catch(() => null);
     const records = await sessions.logs.lastSeq(session_id);
     const snapshots = (await session?.snapshots?.list())?.length ?? 0;
-    // What was torn down cannot be opened, and has no snapshots.
+    // A session that was torn down cannot be loaded and has no snapshots, but it has its log.
     const { turns } = session?.conversation ?? (await foldLog(sessions.logs, session_id, { keep: "state" }));
     return { session_id, deleted, records, turns: turns.length, snapshots };
   };

@@ -1,4 +1,4 @@
-/** Turns: prompts, ending them, and answers to what they ask. The first answer wins, whatever transport it comes from. */
+/** Sends prompts, cancels turns, and answers their questions. The first answer counts, over any transport. */
 import { DECISION_OF } from "@chimera/acp-schema/conversation";
 import type {
   MessageReply,
@@ -19,7 +19,7 @@ import { promptFrom, readBody } from "../request/body.js";
 import { type Handler, type Handlers, isGuest, pathPart, type RouteDeps } from "./route.js";
 
 export function turnRoutes({ openSession }: RouteDeps) {
-  /** Sends a prompt: its text, then its pictures and files, under the key that its sender may repeat it with. */
+  /** Sends a prompt with the caller's `Idempotency-Key`. */
   const send = async (c: Context<AppEnv>, prompt: PromptInput) => {
     const session = await openSession(pathPart(c, "id"));
     const input = { ...prompt, key: keyOf(c), isGuest: isGuest(c) };
@@ -28,11 +28,11 @@ export function turnRoutes({ openSession }: RouteDeps) {
     return { session_id: session.id, status, message_id: messageId };
   };
   const cancel: Handler = async (c) => {
-    // Opened, because a turn that runs in another process is not ended here.
+    // Load the session: a turn that runs in another process cannot be cancelled here.
     await (await openSession(pathPart(c, "id"))).cancel();
     return c.body(null, 204);
   };
-  /** Returns the decision that counts: a choice replaces the one that was sent with it. */
+  /** Answers a permission request. Returns the decision that counts: a choice replaces the decision that was sent with it. */
   const answer = async (id: string, permissionId: string, { decision, choice, shown, reason }: PermissionBody) => {
     const session = await openSession(id);
     const { options, choices } = session.openPermissions.get(permissionId) ?? {};
@@ -66,7 +66,7 @@ export function turnRoutes({ openSession }: RouteDeps) {
     "POST /sessions/{id}/permissions/{pid}": async (c) => {
       const body = await readBody(c, "POST /sessions/{id}/permissions/{pid}", { decision: "invalid_decision" });
       const { decision, choice } = body;
-      // What is remembered counts in every session of the workspace.
+      // A remembered answer holds for every session of the workspace, so the token of one session is not enough.
       if (isGuest(c) && (decision === "always" || decision === "never" || choice !== undefined))
         throw new HttpError(403, "admin_only", `${choice ?? decision} needs the master token: answer allow or deny`);
       const counted = await answer(pathPart(c, "id"), pathPart(c, "pid"), body);

@@ -1,4 +1,4 @@
-/** Undo, redo and the snapshots they work from. */
+/** Undo, redo, and the snapshots that they use. */
 import type { RewindReply, SnapshotDiffReply, SnapshotsReply } from "@chimera/acp-schema/http";
 import { isSnapshotError } from "@chimera/snapshot-store";
 import { HttpError } from "../http-error.js";

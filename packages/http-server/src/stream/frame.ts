@@ -4,7 +4,7 @@ import type { LogEntry } from "@chimera/event-store";
 
 export type Batch = readonly LogEntry<SessionEvent>[];
 
-/** One record of a stream. A field never holds a line end, so no text of anybody can end a record or begin another. */
+/** Formats one event of a stream. Fields contain no line ends, so that no text can end an event or begin another. */
 export function frame(id: number | string | null, event: string, data: string): string {
   return `${id === null ? "" : `id: ${id}\n`}event: ${oneLine(event)}\ndata: ${oneLine(data)}\n\n`;
 }
@@ -14,7 +14,7 @@ export type Encoder = ReturnType<typeof createEncoder>;
 export function createEncoder(project: (entry: LogEntry<SessionEvent>) => string) {
   const encoded = new WeakMap<Batch, Buffer>();
   return {
-    /** Encoded once however many streams are given this batch, as all are that keep up. */
+    /** Encodes a batch once for all streams that keep up: they are given the same batch. */
     shared(batch: Batch) {
       const known = encoded.get(batch);
       if (known) return known;
@@ -24,7 +24,7 @@ export function createEncoder(project: (entry: LogEntry<SessionEvent>) => string
       encoded.set(batch, bytes);
       return bytes;
     },
-    /** Encoded into the memory when it has room, else into more of it. */
+    /** Encodes a batch into this memory, or into new memory if it does not fit. */
     into(memory: Buffer, batch: Batch) {
       const frames = batch.map(project);
       const size = frames.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
@@ -38,7 +38,7 @@ export function createEncoder(project: (entry: LogEntry<SessionEvent>) => string
 
 // --- internal ---
 
-/** Lines that this program writes hold no line end; a log that was edited or made elsewhere may. */
+/** Replaces line ends. This program writes none into a record, but a log may have been edited or made elsewhere. */
 function oneLine(text: string): string {
   return text.includes("\n") || text.includes("\r") ? text.replace(/[\r\n]+/g, " ") : text;
 }

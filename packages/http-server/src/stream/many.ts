@@ -1,4 +1,4 @@
-/** One stream for several sessions, and for changes of the list: a browser has few connections, and a page shows many sessions. */
+/** One stream for several sessions and for changes of the list, because a browser opens few connections and a page shows many sessions. */
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { SessionRow } from "@chimera/acp-schema/http";
 import type { LogEntry } from "@chimera/event-store";
@@ -14,7 +14,7 @@ import type { Sink } from "./sink.js";
 /** Session id -> the number of the last record that the reader has. */
 export type Cursors = ReadonlyMap<string, number>;
 
-/** `asked` are ids, or `id:seq`. `resumed`, the last event id of this stream, overrides them. Throws `invalid_query`. */
+/** `asked` are ids, or `id:seq`. The numbers in `resumed`, the last event id of this stream, override theirs. Throws `invalid_query`. */
 export function parseCursors(asked: readonly string[], resumed: string | undefined): Cursors {
   const cursors = new Map<string, number>();
   for (const one of asked) cursors.set(...parseCursor(one));
@@ -28,23 +28,23 @@ export function parseCursors(asked: readonly string[], resumed: string | undefin
 
 export interface ManyRequest {
   readonly cursors: Cursors;
-  /** Says which rows of the list change; null where nobody asked for them. */
+  /** Reports changed rows of the list. Null if the client did not ask for them. */
   readonly rows: RowWatch | null;
   readonly sink: Sink;
-  /** Ends it at once. */
+  /** Aborting it ends the stream at once. */
   readonly stop: AbortController;
 }
 
 export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, rows, sink, stop }: ManyRequest): void {
   const { signal } = stop;
-  const turns = createTurns();
+  const writes = createWriteQueue();
   const reached = new Map(cursors);
   const fail = (error: unknown) => {
     log?.("stream failed", { error: String(error) });
     stop.abort();
   };
   const write = (text: string) => sink.write(Buffer.from(text));
-  /** The id comes with the last record: it names every session, and a reader passes over what it has. */
+  /** Only the last record of a batch has an id, which names the cursor of every session. A reader skips records that it has already. */
   const writeRecords = (id: string, batch: Batch): void | Promise<void> => {
     reached.set(id, endOf(batch));
     const texts = batch.map((entry) => `{"session_id":${JSON.stringify(id)},"record":${lineOf(entry)}}`);
@@ -59,23 +59,23 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
     try {
       for await (const entry of sessions.logs.read(id, { from, to })) batch.push(entry);
     } catch (error) {
-      // It was deleted meanwhile.
+      // The session was deleted meanwhile.
       if (!(await sessions.logs.has(id))) return;
       throw error;
     }
     await writeRecords(id, batch);
   };
   const deliver = (id: string, batch: Batch): void | Promise<void> => {
-    if (!turns.areTaken()) return turns.take(() => writeRecords(id, batch));
+    if (!writes.isBusy()) return writes.run(() => writeRecords(id, batch));
     const to = endOf(batch);
-    return turns.take(() => writeAgain(id, to));
+    return writes.run(() => writeAgain(id, to));
   };
   const followed = [...cursors].map(([id, from]) => {
     const subscription = sessions.logs.follow(id, { from }, (batch) => deliver(id, batch));
     subscription.ended.catch(fail);
     return subscription;
   });
-  /** Rows that changed: each is sent once, as it is when it is its turn. */
+  /** Changed rows that are not sent yet. A row that changes again meanwhile is sent once, in its newest form. */
   const due = new Map<string, () => SessionRow | null>();
   const writeRow = (id: string): void | Promise<void> => {
     const row = due.get(id);
@@ -85,7 +85,7 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
   const unwatch = rows?.((id, row) => {
     const isDue = due.has(id);
     due.set(id, row);
-    if (!isDue) void turns.take(() => writeRow(id));
+    if (!isDue) void writes.run(() => writeRow(id));
   });
   const end = () => {
     for (const subscription of followed) subscription.close();
@@ -95,8 +95,8 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
   };
   signal.addEventListener("abort", end);
   if (signal.aborted) end();
-  // A reader sees at once that it is connected.
-  else void turns.take(() => write(": connected\n\n"));
+  // This shows the reader at once that it is connected.
+  else void writes.run(() => write(": connected\n\n"));
 }
 
 // --- internal ---
@@ -107,11 +107,11 @@ function endOf(batch: Batch): number {
 }
 
 /** Writes run one after the other, so that two never mix while a slow peer reads. */
-function createTurns() {
+function createWriteQueue() {
   let last: Promise<void> | undefined;
   return {
-    areTaken: () => last !== undefined,
-    take(work: () => void | Promise<void>): void | Promise<void> {
+    isBusy: () => last !== undefined,
+    run(work: () => void | Promise<void>): void | Promise<void> {
       const mine = last ? last.then(work) : work();
       if (!mine) return;
       const settled = mine.finally(() => {

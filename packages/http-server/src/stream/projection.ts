@@ -1,4 +1,4 @@
-/** The two families of event stream: what an entry looks like in each. Pure, one frame per entry, the same ids in both. */
+/** The form of an entry in the two families of event streams. Both have one frame for each entry, with the same ids. */
 import {
   endsTurn,
   isLost,
@@ -16,17 +16,17 @@ import { createEncoder, type Encoder, frame } from "./frame.js";
 
 export interface Family {
   readonly encoder: Encoder;
-  /** Closes with `event: end` once a turn's last record has passed and nothing is left to run; otherwise it stays open. */
+  /** True if a stream closes with `event: end` when a turn has ended and no other turn waits. Otherwise it stays open. */
   readonly ends: boolean;
 }
 
-/** A record's line as it is in the log, but for what only the provider may see; a notice in the place of lost ones. */
+/** A record's line from the log, without fields that only the provider may see. For lost records: a notice. */
 export function lineOf(entry: LogEntry<SessionEvent>): string {
   if (isLost(entry)) return JSON.stringify(lostNotice(entry));
   return hasHidden(entry.type) ? JSON.stringify(asShown(entry.event)) : entry.line;
 }
 
-/** `/sessions/{id}/events`: records as they are in the log. A notice has no id, because a reader resumes by records. */
+/** `/sessions/{id}/events`: records as they are in the log. A notice has no id, because a reader resumes after a record. */
 export const canonical: Family = {
   encoder: createEncoder((entry) =>
     isLost(entry) ? frame(null, "notice", lineOf(entry)) : frame(entry.seq, entry.type, lineOf(entry)),
@@ -48,9 +48,9 @@ export interface Outcome {
 }
 
 /**
- * Whether the turn that ended last in a batch was a success; null when none ended in it. A turn's last record may be among those
- * that are lost, and a stream that waited for it would never end: a loaded session remembers how its last turn ended, and of a log
- * that nobody has loaded it is not known.
+ * Whether the last turn that ended in a batch was a success. Null if no turn ended in it. Lost records count as the end of a turn, because
+ * a stream that waits for a lost record would never end. A loaded session knows how its last turn ended; without one, the turn counts as
+ * failed.
  */
 export function outcomeOf(batch: readonly LogEntry<SessionEvent>[], session: Session | undefined): Outcome | null {
   const last = batch.findLast((entry) => isLost(entry) || endsTurn(entry.type));

@@ -1,33 +1,33 @@
-/** The rows of the list as they change, for every stream that shows it: one watch, however many streams there are. */
+/** Reports changed rows of the list to every stream that shows it. All streams share one watch. */
 import { isLost } from "@chimera/acp-schema/events";
 import type { SessionRow } from "@chimera/acp-schema/http";
 import { changesSummary, type OwnedSession, type Sessions } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 import { liveRow, storedRow } from "../session-list.js";
 
-/** Takes the id of a session and its row as it is when that is sent; null when the session is gone. */
-export type TakeRow = (id: string, row: () => SessionRow | null) => void;
+/** Called with the id of a session whose row changed. `row` makes the row when it is sent: null if the session is gone. */
+export type OnRow = (id: string, row: () => SessionRow | null) => void;
 
 export type RowWatch = ReturnType<typeof createRowWatch>;
 
 /**
- * At once where this process changes a session, and within seconds where another one does: those are found by looking at the head of the
- * list, because whatever changes moves there.
+ * Reports a change by this process at once, and a change by another process within seconds. The latter are found by comparing the first rows
+ * of the list, because a session that changes moves to its beginning.
  *
- * @param held the sessions that any node holds, where several share a store
+ * @param held the sessions that any node of a shared store holds
  */
 export function createRowWatch(sessions: Sessions, held?: () => Promise<ReadonlySet<string>>) {
-  const takers = new Set<TakeRow>();
+  const listeners = new Set<OnRow>();
   let end: (() => void) | null = null;
-  const take: TakeRow = (id, row) => {
-    for (const taker of takers) taker(id, row);
+  const report: OnRow = (id, row) => {
+    for (const listener of listeners) listener(id, row);
   };
-  return (taker: TakeRow): (() => void) => {
-    takers.add(taker);
-    end ??= begin(sessions, take, held);
+  return (listener: OnRow): (() => void) => {
+    listeners.add(listener);
+    end ??= begin(sessions, report, held);
     return () => {
-      takers.delete(taker);
-      if (takers.size > 0) return;
+      listeners.delete(listener);
+      if (listeners.size > 0) return;
       end?.();
       end = null;
     };
@@ -36,26 +36,26 @@ export function createRowWatch(sessions: Sessions, held?: () => Promise<Readonly
 
 // --- internal ---
 
-function begin(sessions: Sessions, take: TakeRow, held?: () => Promise<ReadonlySet<string>>): () => void {
-  const ends = new Set([watchLoaded(sessions, take), lookForOthers(sessions, take, held)]);
-  ends.add(sessions.onRemove((id) => take(id, () => null)));
+function begin(sessions: Sessions, report: OnRow, held?: () => Promise<ReadonlySet<string>>): () => void {
+  const ends = new Set([watchLoaded(sessions, report), watchOthers(sessions, report, held)]);
+  ends.add(sessions.onRemove((id) => report(id, () => null)));
   return () => {
     for (const end of ends) end();
   };
 }
 
-/** Whenever a record changes the row of a session in memory, and when a session is loaded or unloaded. */
-function watchLoaded(sessions: Sessions, take: TakeRow): () => void {
+/** Reports the row of a loaded session when a record changes it, and when the session is loaded or unloaded. */
+function watchLoaded(sessions: Sessions, report: OnRow): () => void {
   const ends = new Set<() => void>();
   let isOver = false;
   const watch = (session: OwnedSession) => {
     const { id, lastSeq } = session;
-    const changed = () => take(id, () => liveRow(session));
+    const changed = () => report(id, () => liveRow(session));
     const { ended, close } = sessions.logs.follow(id, { from: lastSeq, sleeps: "let go" }, (batch) => {
       if (batch.some((entry) => isLost(entry) || changesSummary(entry.event))) changed();
     });
     ends.add(close);
-    // A log that cannot be read changes no row.
+    // A log that cannot be read does not change a row.
     ended.catch(() => {});
     void session.ended.then(async () => {
       ends.delete(close);
@@ -63,7 +63,7 @@ function watchLoaded(sessions: Sessions, take: TakeRow): () => void {
       const summary = await sessions.logs.readSummary(id).catch(() => null);
       if (!summary || summary.closed) return;
       const row = await storedRow(sessions, { id, summary, touched: session.touchedAt }, false);
-      if (!isOver && !sessions.find(id)) take(id, () => row);
+      if (!isOver && !sessions.find(id)) report(id, () => row);
     });
     return changed;
   };
@@ -75,12 +75,12 @@ function watchLoaded(sessions: Sessions, take: TakeRow): () => void {
   };
 }
 
-/** Looks again and again at those of the sessions touched last that are not in memory here, and takes the rows that differ. */
-function lookForOthers(sessions: Sessions, take: TakeRow, held?: () => Promise<ReadonlySet<string>>): () => void {
+/** Reads the first rows of the list again and again, and reports those that differ and whose session is not loaded here. */
+function watchOthers(sessions: Sessions, report: OnRow, held?: () => Promise<ReadonlySet<string>>): () => void {
   let seen: ReadonlyMap<string, string> | null = null;
   let isOver = false;
   let timer: NodeJS.Timeout | undefined;
-  const look = async (): Promise<void> => {
+  const compare = async (): Promise<void> => {
     const here = new Set(sessions.live().map(({ id }) => id));
     const [{ sessions: listed }, others] = await Promise.all([
       sessions.list({ limit: LIMITS.watchedRows + here.size }),
@@ -92,10 +92,10 @@ function lookForOthers(sessions: Sessions, take: TakeRow, held?: () => Promise<R
       const row = await storedRow(sessions, one, others?.has(one.id) === true);
       const text = JSON.stringify(row);
       found.set(one.id, text);
-      // What the first look finds, the list says: a client reads it when its stream begins.
-      if (seen && seen.get(one.id) !== text && !isOver && !sessions.find(one.id)) take(one.id, () => row);
+      // The first comparison reports nothing: a client reads the list itself when its stream begins.
+      if (seen && seen.get(one.id) !== text && !isOver && !sessions.find(one.id)) report(one.id, () => row);
     }
-    for (const id of seen?.keys() ?? []) if (!found.has(id) && (await isGone(id))) take(id, () => null);
+    for (const id of seen?.keys() ?? []) if (!found.has(id) && (await isGone(id))) report(id, () => null);
     seen = found;
   };
   const isGone = async (id: string): Promise<boolean> => {
@@ -103,15 +103,15 @@ function lookForOthers(sessions: Sessions, take: TakeRow, held?: () => Promise<R
     const summary = await sessions.logs.readSummary(id);
     return (summary === null || summary.closed === true) && !isOver;
   };
-  const lookAgain = async (): Promise<void> => {
+  const compareAgain = async (): Promise<void> => {
     const began = performance.now();
-    // A store that cannot be read now may be readable at the next look.
-    await look().catch(() => {});
+    // A store that cannot be read now may be readable the next time.
+    await compare().catch(() => {});
     if (isOver) return;
-    // A look takes longer the more sessions there are; all of them together take a fiftieth of the time at most.
-    timer = setTimeout(lookAgain, Math.max(LIMITS.listLookMs, 50 * (performance.now() - began))).unref();
+    // With many sessions a comparison takes longer, so the pause grows with it: comparing takes at most a fiftieth of the time.
+    timer = setTimeout(compareAgain, Math.max(LIMITS.listLookMs, 50 * (performance.now() - began))).unref();
   };
-  void lookAgain();
+  void compareAgain();
   return () => {
     isOver = true;
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** Where an event stream is written: straight to Node's response where there is one, else into a web stream. */
+/** The output of an event stream: Node's response under Node, else a web stream. */
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
@@ -8,12 +8,12 @@ import { allowedOrigin, SECURITY_HEADERS } from "../guard/headers.js";
 import { LIMITS } from "../limits.js";
 
 export interface Sink {
-  /** A promise only when the peer is behind: it resolves when the peer has taken enough to go on, or is gone. */
+  /** Returns a promise only if the peer is slow: it resolves when the peer has taken enough, or has gone. */
   write(bytes: Buffer): void | Promise<void>;
-  /** Resolves when the memory may be used again: the peer has taken what is in it, or is gone. */
+  /** Writes memory of the caller. Resolves when the caller may use the memory again: the peer has taken it all, or has gone. */
   writeLent(memory: Buffer): Promise<void>;
   end(): void;
-  /** Resolves when the peer has gone, or was dropped because it took nothing for too long. */
+  /** Resolves when the peer has gone, or when it was dropped because it took nothing for too long. */
   readonly gone: Promise<void>;
   readonly response: Response;
 }
@@ -24,12 +24,12 @@ export const STREAM_HEADERS = {
   "X-Accel-Buffering": "no",
 } as const;
 
-/** Begins the answer to a request, and keeps it alive for proxies that end a connection without traffic. */
+/** Begins an event stream. Writes comments while it is quiet, because proxies close a connection without traffic. */
 export function openSink(c: Context<AppEnv>): Sink {
   const headers = { ...SECURITY_HEADERS, ...allowedOrigin(c.req.header("origin")) };
   const outgoing = c.env?.outgoing;
   const sink = outgoing ? nodeSink(outgoing, headers) : webSink(headers);
-  // What is written in pieces must not be interrupted.
+  // A comment must not come between the pieces of an unfinished write.
   let unfinished = 0;
   const counted = <W extends void | Promise<void>>(written: W): W => {
     if (written instanceof Promise) {
@@ -51,13 +51,13 @@ export function openSink(c: Context<AppEnv>): Sink {
   };
 }
 
-/** Aborts when the peer has gone, or when the token that it came with has ended; the writer of the stream may abort it too. */
+/** Aborts when the peer has gone or the caller's token has ended. The writer of the stream may abort it too. */
 export function stopOf(c: Context<AppEnv>, { gone }: Pick<Sink, "gone">): AbortController {
   const stop = new AbortController();
   const cut = () => stop.abort();
   const { life } = c.get("caller");
   life.addEventListener("abort", cut, { once: true, signal: stop.signal });
-  // The token may have ended since the request was let in.
+  // The token may have ended since the request was authorized.
   if (life.aborted) cut();
   void gone.then(cut);
   return stop;
@@ -68,20 +68,20 @@ export function stopOf(c: Context<AppEnv>, { gone }: Pick<Sink, "gone">): AbortC
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
 function nodeSink(answer: ServerResponse, headers: Readonly<Record<string, string>>): Sink {
-  // Over HTTP/2 an answer is a stream of its connection, and a header about the connection is an error.
+  // Over HTTP/2 a header about the connection is an error.
   const { stream } = answer as { stream?: Writable };
-  // Over HTTP/1.1 its end is the end of the connection: the body needs no chunks, and no peer uses it for another request.
+  // Over HTTP/1.1 the stream ends with its connection, so the body needs no chunked encoding.
   if (!stream) answer.useChunkedEncodingByDefault = false;
   answer.writeHead(200, { ...STREAM_HEADERS, ...(!stream && { Connection: "keep-alive" }), ...headers });
   const outgoing: Writable = stream ?? answer;
-  // The headers leave with what is delivered in this turn of the loop, so that a peer that sees them is a reader already.
+  // The headers are sent together with the first records: a peer that sees the headers has then been added as a reader.
   outgoing.cork();
   answer.flushHeaders();
   setImmediate(() => outgoing.uncork());
-  // A write after the peer went away emits an error; it is ignored, because `close` says the same.
+  // A write after the peer has gone emits an error. It is ignored, because `close` follows.
   outgoing.on("error", () => {});
 
-  /** Resolves when the peer has read on or left. A peer that does neither is dropped. */
+  /** Resolves when the peer has read more or has gone. Drops a peer that does neither for too long. */
   const progress = (listen: (done: () => void) => void) =>
     new Promise<void>((resolve) => {
       const stalled = setTimeout(() => outgoing.destroy(), LIMITS.stallMs);
@@ -93,7 +93,7 @@ function nodeSink(answer: ServerResponse, headers: Readonly<Record<string, strin
       outgoing.once("close", done);
       listen(done);
     });
-  /** Piece by piece, so that a slow peer shows progress and a stalled one holds little. */
+  /** Writes in pieces, so that a slow peer shows progress and a stalled peer holds little memory. */
   const writeFrom = (bytes: Buffer, start: number): void | Promise<void> => {
     for (let at = start; at < bytes.length && !outgoing.destroyed; at += LIMITS.streamChunkBytes) {
       const taken = outgoing.write(bytes.subarray(at, at + LIMITS.streamChunkBytes));
@@ -106,7 +106,7 @@ function nodeSink(answer: ServerResponse, headers: Readonly<Record<string, strin
 
   return {
     response: RESPONSE_ALREADY_SENT,
-    // A peer may have left before anybody listened for it.
+    // The peer may have gone before this listener.
     gone: outgoing.destroyed ? Promise.resolve() : new Promise((resolve) => outgoing.once("close", resolve)),
     write: (bytes) => writeFrom(bytes, 0),
     async writeLent(memory) {
@@ -145,7 +145,7 @@ function webSink(headers: Readonly<Record<string, string>>): Sink {
     response: new Response(readable, { headers: { ...STREAM_HEADERS, ...headers } }),
     gone,
     write,
-    // The reader of the other end keeps the bytes it gets, so it gets a copy.
+    // The reader of the web stream keeps the bytes, so it gets a copy.
     writeLent: async (memory) => write(Buffer.from(memory)),
     end: () => void writer.close().catch(leave),
   };

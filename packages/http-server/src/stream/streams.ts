@@ -1,4 +1,4 @@
-/** Event streams of sessions: replay from a cursor, then live, from the log; each ends by one of a few causes, cleanly. */
+/** Event streams of sessions, read from the log: first a replay from a cursor, then live records. */
 import { endsTurn, isLost } from "@chimera/acp-schema/events";
 import type { AttachedClient, OwnedSession, Sessions } from "@chimera/session";
 import type { Context } from "hono";
@@ -10,29 +10,29 @@ import { type Family, type Outcome, outcomeOf } from "./projection.js";
 import { openSink, type Sink, STREAM_HEADERS, stopOf } from "./sink.js";
 
 export interface StreamRequest {
-  /** Those that the reader may see. */
+  /** The sessions that the reader may see. */
   readonly sessions: Sessions;
   readonly id: string;
   readonly family: Family;
   readonly from: number | "live";
   readonly until: Until;
-  /** What the reader calls itself. */
+  /** The name of the reader's program. */
   readonly name: string | null;
   readonly sink: Sink;
-  /** Ends it at once. */
+  /** Aborting it ends the stream at once. */
   readonly stop: AbortController;
 }
 
-/** When a stream ends: nothing runs any more, the next turn has ended, or not by itself. */
+/** When a stream ends: when all turns have ended, when the next turn has ended, or never by itself. */
 type Until = "end" | "turn" | "never";
 
 export type Streams = ReturnType<typeof createStreams>;
 
 export function createStreams(log: AppDeps["log"]) {
   const open = createOpenStreams();
-  /** Those who read a session, by itself or among others in one stream. */
+  /** The readers of each session, also those of streams of several sessions. */
   const readers = new Map<string, Set<AttachedClient>>();
-  /** Counts the reader of one stream among the clients of each of its sessions; the returned function ends that. */
+  /** Lists the reader of a stream among the clients of these sessions, until the returned function is called. */
   const attend = (ids: readonly string[], name: string | null) => {
     const client = { transport: "stream", name, approves: false, since: Date.now() };
     const leaves = ids.map((id) => addTo(readers, id, client));
@@ -41,9 +41,9 @@ export function createStreams(log: AppDeps["log"]) {
     };
   };
   return {
-    ...createPlaces(),
+    ...createLongAnswers(),
     attend,
-    /** Who reads a session. */
+    /** The readers of a session. */
     clients: (id: string): AttachedClient[] => [...(readers.get(id) ?? [])],
     /** Ends every stream of a session at once. */
     cut: open.cut,
@@ -86,7 +86,7 @@ export function createStreams(log: AppDeps["log"]) {
         return behind.then(() => passed(live));
       });
       void subscription.ended
-        // The peer sees its stream end, and may come back; the reason goes to the log.
+        // The peer only sees that its stream ends, and may open it again. The reason goes to the log.
         .catch((error: unknown) => log?.("stream failed", { session: id, error: String(error) }))
         .finally(() => {
           clearTimeout(leaving);
@@ -100,25 +100,25 @@ export function createStreams(log: AppDeps["log"]) {
 // --- internal ---
 
 interface OpenStream {
-  /** The live session it was opened on; null when it only reads a log. */
+  /** The session, if it was loaded when the stream began. */
   readonly session: OwnedSession | null;
-  /** Ends it at once. */
+  /** Ends the stream at once. */
   cut(): void;
-  /** Ends it when what is in the log has been delivered, within a moment. */
+  /** Ends the stream when all records are delivered, or after a short time limit. */
   leave(): void;
 }
 
-/** The streams of single sessions, which end with their session. */
+/** The streams of one session each. They end with their session. */
 function createOpenStreams() {
   const open = new Map<string, Set<OpenStream>>();
   const watched = new WeakSet<OwnedSession>();
   const of = (id: string) => [...(open.get(id) ?? [])];
-  /** One watch per session, however many streams come and go. */
+  /** Watches each session once for all its streams. */
   const watch = (session: OwnedSession) => {
     if (watched.has(session)) return;
     watched.add(session);
     void session.ended.then(() => {
-      // Another process has taken the session over, and readers continue with what it writes.
+      // The session was released for another process. The streams stay open and deliver the records that it writes.
       if (session.isLetGo) return;
       for (const stream of of(session.id)) if (stream.session === session) stream.leave();
     });
@@ -134,7 +134,7 @@ function createOpenStreams() {
   };
 }
 
-/** Adds to the set under a key; the returned function takes it out again, and with the last one the set. */
+/** Adds to the set under a key. The returned function removes it again, and the set when it is empty. */
 function addTo<T>(sets: Map<string, Set<T>>, key: string, one: T): () => void {
   const set = sets.get(key) ?? new Set<T>();
   sets.set(key, set.add(one));
@@ -160,17 +160,17 @@ function createDelivery({ encoder }: Family, sink: Sink) {
   };
 }
 
-/** What a stream's reader waits for. */
+/** Decides when a stream has delivered what its reader waits for. */
 function createGoal({ sessions, id, until }: Pick<StreamRequest, "sessions" | "id" | "until">) {
   let outcome: Outcome | null = null;
-  /** Prompts that were seen and have not ended, of a session that is not loaded here: another process may run its turns. */
+  /** Delivered prompts whose turn has not ended. Used if the session is not loaded here, because another process may run its turns. */
   let unended = 0;
   const isBusy = () => {
     const session = sessions.find(id);
     return session ? session.state !== "idle" : unended > 0;
   };
   return {
-    /** Takes the next records, and returns those that are shown: a stream of one turn shows none after its last. */
+    /** Takes the next records. Returns those to show: a stream of one turn ends with the last record of the turn. */
     take(records: Batch): Batch {
       const batch = until === "turn" ? upToTurnEnd(records) : records;
       const here = sessions.find(id);
@@ -178,7 +178,7 @@ function createGoal({ sessions, id, until }: Pick<StreamRequest, "sessions" | "i
       if (until === "end" && !here) unended = countUnended(batch, unended);
       return batch;
     },
-    /** How the last turn ended, once the reader has all that it waits for; null until then. */
+    /** How the last turn ended. Null until the reader has all that it waits for. */
     reached(atHead: boolean): Outcome | null {
       if (until === "never" || (until === "end" && (!atHead || isBusy()))) return null;
       return outcome;
@@ -186,38 +186,38 @@ function createGoal({ sessions, id, until }: Pick<StreamRequest, "sessions" | "i
   };
 }
 
-/** The places of answers that last: bounded for the process, and for each caller. */
-function createPlaces() {
-  let lasting = 0;
+/** Limits the long answers (streams, awaited runs) of the process and of each caller. */
+function createLongAnswers() {
+  let count = 0;
   /**
-   * Takes a place among the answers that last, and among those of the caller; the returned function gives both back. Throws 503
-   * `too_many_streams`, and `limit_reached`.
+   * Counts a long answer until the returned function is called. Throws 503 `too_many_streams`, and `limit_reached` at a limit of the
+   * caller.
    */
   const enter = async ({ quota, logs, find }: Sessions, caller: Caller): Promise<() => void> => {
-    // The holder of a session's token uses the limits of the session's owner.
+    // The holder of a session's token counts against the limits of the session's owner.
     const id = caller.kind === "session" ? caller.session : null;
     const owner = id === null ? undefined : (find(id) ?? (await logs.readSummary(id).catch(() => null)))?.owner;
-    if (lasting >= LIMITS.streams)
+    if (count >= LIMITS.streams)
       throw new HttpError(
         503,
         "too_many_streams",
         `${LIMITS.streams} event streams are open, which is the most: close some, or try again in a moment`,
       );
     const leave = quota.requireStream(owner ?? undefined);
-    lasting++;
+    count++;
     let hasLeft = false;
     return () => {
       if (hasLeft) return;
       hasLeft = true;
-      lasting--;
+      count--;
       leave();
     };
   };
   return {
     enter,
     /**
-     * Begins an answer that lasts, in a place that it gives back when its peer has gone, and lets `write` fill it until `stop` aborts.
-     * HEAD is answered with the headers alone. Throws what `enter` throws.
+     * Begins an event stream, which `write` fills until `stop` aborts. It counts as a long answer until its peer has gone. HEAD gets the
+     * headers alone. Throws what `enter` throws.
      */
     async begin(
       c: Context<AppEnv>,
@@ -231,12 +231,12 @@ function createPlaces() {
       write(sink, stopOf(c, sink));
       return sink.response;
     },
-    /** How many answers last now. */
-    count: () => lasting,
+    /** The number of long answers in progress. */
+    count: () => count,
   };
 }
 
-/** Cuts a batch after the last record of a turn, where the stream ends. */
+/** The batch up to the first record that ends a turn. */
 function upToTurnEnd(batch: Batch): Batch {
   const end = batch.findIndex((entry) => !isLost(entry) && endsTurn(entry.type));
   return end < 0 ? batch : batch.slice(0, end + 1);
@@ -247,7 +247,7 @@ function countUnended(batch: Batch, before: number): number {
   for (const entry of batch) {
     if (entry.type === "user_message") count += 1;
     else if (endsTurn(entry.type)) count = Math.max(0, count - 1);
-    // What is lost may have been the end of any turn.
+    // The lost records may have ended any turn.
     else if (isLost(entry)) count = 0;
   }
   return count;

@@ -1,10 +1,10 @@
-/** Long answers sent as they are made: however long the log, no answer is built whole in memory. */
+/** Sends long answers while they are made, so that no answer is whole in memory, however long its log is. */
 import type { Context } from "hono";
 import type { AppDeps, AppEnv } from "../deps.js";
 import { logFailure } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 
-/** Joins pieces into chunks worth sending. If one cannot be made, the answer is cut short: its status is out. */
+/** Sends pieces of text in larger chunks. If making a piece fails, the answer is cut short, because its status has been sent. */
 export function streamText(
   c: Context<AppEnv>,
   log: AppDeps["log"],
@@ -12,7 +12,7 @@ export function streamText(
   headers: Readonly<Record<string, string>>,
 ): Response {
   c.set("streamed", true);
-  // Nobody reads the body, and nothing says so: the reader of the log would wait forever.
+  // Nobody reads the body of a HEAD answer, so the reader of the log would wait forever.
   if (c.req.method === "HEAD") return c.body(null, 200, { ...headers });
   const source = pieces[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
@@ -40,7 +40,7 @@ export function streamText(
   return c.body(body, 200, { ...headers });
 }
 
-/** A JSON answer with one long array in it. `head` ends where the array's content begins; `tail` closes it. */
+/** Sends a JSON answer that contains a long array. `head` is the text before the members of the array, `tail` the text after them. */
 export function streamArray(
   c: Context<AppEnv>,
   log: AppDeps["log"],
@@ -61,7 +61,7 @@ export function streamArray(
 
 // --- internal ---
 
-/** Empty when there is no more. */
+/** The next chunk. Empty at the end. */
 async function nextChunk(source: AsyncIterator<string>): Promise<string> {
   let text = "";
   while (text.length < LIMITS.streamChunkBytes) {
