@@ -1,6 +1,6 @@
 /**
- * `@chimera/session/anywhere`: the sessions of all nodes that share a store, as one connection uses them. The log of a session that another
- * node has is read here; what is asked of it is done there, once.
+ * `@chimera/session/anywhere`: the sessions of all nodes of a shared store, for one connection. The log of another node's session is read
+ * here. Commands to such a session are sent to its node, which runs them once.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
@@ -16,17 +16,17 @@ import type { Settings } from "./settings.js";
 
 export { createCallAnswerer } from "./calls.js";
 
-/** Has the node that holds the session do this; null when this one may. Both are text. */
+/** Sends a request to the node that holds the session and returns its reply. Null if no other node holds it. Both are text. */
 export type AskNode = (sessionId: string, request: string) => Promise<string | null>;
 
 export interface SessionsAnywhere extends ReachableSessions {
-  /** The connection has gone: no log of another node's session is read for it any more. */
+  /** Stops reading the logs of other nodes' sessions. Call it when the connection has closed. */
   leave(): void;
 }
 
 export interface AnywhereOptions {
   readonly ask: AskNode;
-  /** Who calls; `sessions` are already theirs. @defaultValue the program's own user */
+  /** The person who calls. `sessions` must be limited to this person already. @defaultValue the program's own user */
   readonly person?: Person | undefined;
 }
 
@@ -37,11 +37,11 @@ export interface AnywhereOptions {
  */
 export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOptions): SessionsAnywhere {
   const askNode = (call: Call) => askHolder(ask, { ...call, ...(person && { person }) });
-  /** Done by the node that has the session, or here when none has it. */
+  /** Runs a call at the node that has the session, or here if no other node has it. */
   const send = (call: Call): Promise<CallDone> =>
     whileMoving(async () => {
       const there = await askNode(call).catch((error: unknown) => {
-        // A prompt with a key is run once, however often it is sent.
+        // A prompt with a key runs only once, so it may be sent again here.
         if (!isKeyed(call) || !isSessionError(error) || error.code !== "outcome_unknown") throw error;
         return null;
       });
@@ -63,7 +63,7 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
         return away.watch(id, made);
       }
     });
-  /** Has the session as it was after this record, so that what readers ask it is not older than what they read. */
+  /** Waits until the session includes this record, so that its answers are not older than the records that a reader has seen. */
   const reach = async (id: string, seq: number): Promise<void> => {
     if (sessions.find(id)) return;
     const session = away.find(id) ?? (await away.watch(id, await madeWith(id)));
@@ -106,7 +106,7 @@ export function sessionsAnywhere(sessions: Sessions, { ask, person }: AnywhereOp
 }
 
 /**
- * What the node answers that has the session; null: no other node has it, or it just changes hands.
+ * Asks the node that has the session. Null if no other node has it, or if it is moving from one node to another right now.
  *
  * @example
  * const done = await askHolder(inbox.ask, { session: id, method: "cancel", args: [] });
@@ -122,11 +122,11 @@ export async function askHolder(ask: AskNode, call: SessionCall): Promise<CallDo
   throw thrownBy(outcome.error, call.session);
 }
 
-/** With these errors the other node did nothing: it found that it does not have the session any more. */
+/** The errors of a node that no longer has the session. The node did nothing. */
 export const MOVED: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
 
 /**
- * Tries again while a session changes hands: neither here nor at another node anything was done.
+ * Tries again while a session moves from one node to another. Each failed attempt has done nothing, neither here nor there.
  *
  * @example
  * const session = await whileMoving(() => sessions.load(id));
@@ -144,7 +144,7 @@ export async function whileMoving<T>(attempt: () => Promise<T>): Promise<T> {
 
 // --- internal ---
 
-/** How often a session that changes hands is looked for again, and after how long. */
+/** How often to try again for a session that is moving, and after how long. */
 const ATTEMPTS = 40;
 const AGAIN_MS = 50;
 
@@ -177,7 +177,7 @@ function createAway(sessions: Sessions, send: (call: Call) => Promise<CallDone>)
       opened.catch(() => forget(id, opened));
       return opened;
     },
-    /** Follows none any more, from now on. */
+    /** Stops following all sessions, also those that are being opened. */
     leave(): void {
       isGone = true;
       for (const session of followed.values()) session.leave();
@@ -185,7 +185,7 @@ function createAway(sessions: Sessions, send: (call: Call) => Promise<CallDone>)
   };
 }
 
-/** What a client lends to a session that another node has is of use once the session runs here. */
+/** Attaches a client to another node's session as soon as that session is loaded here, where it can use what the client lends. */
 function attachLater(sessions: Sessions, id: string, client: SessionClient): { detach(): void } {
   let attached: { detach(): void } | null = null;
   const stop = sessions.onLoad((session) => {

@@ -1,10 +1,10 @@
-/** The clients connected to sessions: they answer permissions, lend files, terminals and MCP servers. Kept while a session is unloaded. */
+/** The clients of sessions: they answer permission requests, and lend files, terminals and MCP servers. */
 import type { SessionClient } from "./session.js";
 
 /** The clients of one session. */
 export type Attachments = ReturnType<typeof createAttachments>;
 
-/** The clients of sessions by id: an editor stays attached to a session that is unloaded. */
+/** The clients of every session, by the session's id. A client stays attached while its session is unloaded. */
 export function createClients() {
   const byId = new Map<string, Attachments>();
   const of = (id: string): Attachments => {
@@ -18,17 +18,17 @@ export function createClients() {
   return {
     of,
     known: (id: string) => byId.get(id),
-    /** @param isKept whether the session is in memory: then it keeps its own. */
-    attach(id: string, client: SessionClient, isKept: () => boolean) {
+    /** @param isLoaded whether the session is loaded: then its list is kept even if it is empty */
+    attach(id: string, client: SessionClient, isLoaded: () => boolean) {
       const { detach } = of(id).attach(client);
       return {
         detach() {
           detach();
-          if (!isKept()) sweep(id);
+          if (!isLoaded()) sweep(id);
         },
       };
     },
-    /** Forgets a session without clients. */
+    /** Forgets a session that has no clients. */
     sweep,
   };
 }
@@ -36,12 +36,12 @@ export function createClients() {
 // --- internal ---
 
 function createAttachments() {
-  /** Each with the time it came. */
+  /** Each client with the time at which it attached. */
   const since = new Map<SessionClient, number>();
   let deserted: (() => void) | null = null;
   const approvers = () => [...since.keys()].filter((client) => client.approves).length;
   return {
-    /** How many can be asked for permissions. */
+    /** How many clients can be asked for permissions. */
     approvers,
     attach(client: SessionClient) {
       since.set(client, Date.now());
@@ -58,7 +58,7 @@ function createAttachments() {
         .map(([{ transport = "program", name = null, approves }, at]) => ({ transport, name, approves, since: at })),
     /** Effects of the newest connected client that offers any. */
     newestEffects: () => [...since.keys()].findLast((client) => client.effects && !client.effects.gone)?.effects,
-    /** The servers that the newest client with any has handed over. */
+    /** The MCP servers of the newest client that lends any. */
     mcpServers: () => [...since.keys()].findLast((client) => client.mcpServers)?.mcpServers?.() ?? [],
     /** Whether a client is really connected, and not only a placeholder attached. */
     get isAttended() {
@@ -67,11 +67,11 @@ function createAttachments() {
     get isEmpty() {
       return since.size === 0;
     },
-    /** Tells every client of turns that the log did not take. */
+    /** Reports turns whose prompt could not be written to the log. */
     turnsLost(error: unknown, busy: ReadonlySet<number>) {
       for (const client of since.keys()) client.onTurnsLost?.(error, busy);
     },
-    /** Called when the last client that approves has left; null when nothing waits for that. */
+    /** Sets the function to call when the last client that approves has left. Null removes it. */
     onDeserted(listener: (() => void) | null) {
       deserted = listener;
     },

@@ -1,4 +1,4 @@
-/** A session that another node has: what it is comes from its log, and what it does is done there. */
+/** A session of another node. Its state comes from its log; its methods run at that node. */
 import { modeOf } from "@chimera/acp-schema/conversation";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import { readSummary } from "@chimera/acp-schema/summary";
@@ -11,16 +11,16 @@ import { type Settings, settingsOf } from "./settings.js";
 import { rememberedBirth } from "./stored.js";
 import { summarize } from "./summary.js";
 
-/** Has a method of the session done where it is. */
+/** Runs a method of the session at the node that has it. */
 export type SendCall = (method: string, args: readonly unknown[]) => Promise<CallDone>;
 
 export interface AwaySession extends Session {
-  /** Its log is not followed any more: by `leave`, because it was deleted, or because it cannot be read. */
+  /** Resolves when its log is no longer followed: after `leave`, or because the log was deleted or cannot be read. */
   readonly ended: Promise<void>;
   leave(): void;
 }
 
-/** @param madeWith what it was made with, as the node says that has it; null where none has it, and what is stored has to say it. */
+/** @param madeWith the settings it was made with, from the node that has it. Null if no node has it: then the stored summary is used. */
 export async function watchAway(
   { logs, prefix, defaults }: Pick<Sessions, "logs" | "prefix" | "defaults">,
   id: string,
@@ -35,7 +35,7 @@ export async function watchAway(
   const { openPermissions, openQuestions } = conversation;
   const settings = () => settingsOf(made, conversation.settings);
   const isBusy = () => conversation.turns.some((turn) => turn && !turn.ended);
-  /** What a caller reads of the session after its command is not older than what the command did. */
+  /** Runs a method at the other node, and waits until the log that is followed here includes its records. */
   const command: <T>(...call: Parameters<SendCall>) => Promise<T> = async (method, args) => {
     const { value, seq = 0 } = await send(method, args);
     await log.reached(seq);
@@ -82,7 +82,7 @@ export async function watchAway(
       return { ...(await command<Accepted>("prompt", [input])), durable: Promise.resolve() };
     },
     ...plainCalls(command),
-    // What is read from the store is durable.
+    // Every record that could be read from the store is durable.
     durable: log.reached,
     idle: () => until(() => !isBusy()),
     ended: log.ended,
@@ -92,7 +92,7 @@ export async function watchAway(
 
 // --- internal ---
 
-/** The fold of a log that goes on. */
+/** Folds a log, and keeps folding what is added to it. */
 async function followFold(logs: Sessions["logs"], id: string, createdAt: number) {
   let lastSeq = 0;
   const conversation = await foldLog(logs, id, {
@@ -102,9 +102,9 @@ async function followFold(logs: Sessions["logs"], id: string, createdAt: number)
   });
   let touchedAt = Date.parse(conversation.facts.endedAt ?? "") || createdAt;
   let isOver = false;
-  const readers = new Set<() => void>();
-  const lookAgain = () => {
-    for (const look of readers) look();
+  const waiting = new Set<() => void>();
+  const checkAll = () => {
+    for (const check of waiting) check();
   };
   const subscription = logs.follow(id, { from: lastSeq }, (batch: readonly LogEntry<SessionEvent>[]) => {
     for (const entry of batch) {
@@ -112,24 +112,24 @@ async function followFold(logs: Sessions["logs"], id: string, createdAt: number)
       lastSeq = isLost(entry) ? entry.last : entry.seq;
       if (!isLost(entry)) touchedAt = Date.parse(entry.event.ts);
     }
-    lookAgain();
+    checkAll();
   });
   const ended = subscription.ended
     .catch(() => {})
     .then(() => {
       isOver = true;
-      lookAgain();
+      checkAll();
     });
-  /** Resolves when the log says so, or comes no further. */
-  const until = (isSo: () => boolean): Promise<void> =>
+  /** Resolves when the condition holds, or when the log is no longer followed. */
+  const until = (isReached: () => boolean): Promise<void> =>
     new Promise((resolve) => {
-      const look = (): void => {
-        if (!isSo() && !isOver) return;
-        readers.delete(look);
+      const check = (): void => {
+        if (!isReached() && !isOver) return;
+        waiting.delete(check);
         resolve();
       };
-      readers.add(look);
-      look();
+      waiting.add(check);
+      check();
     });
   return {
     conversation,
@@ -142,7 +142,7 @@ async function followFold(logs: Sessions["logs"], id: string, createdAt: number)
     },
     until,
     reached: (seq: number) => until(() => lastSeq >= seq),
-    /** Resolves when the log is not followed any more. */
+    /** Resolves when the log is no longer followed. */
     ended,
     leave: () => subscription.close(),
   };

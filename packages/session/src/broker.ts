@@ -1,7 +1,7 @@
 /**
- * One broker for all transports and for everything that people are asked: a question is a record that every attached client sees, the
- * first answer counts, and without anybody to answer there is none. Which questions have their answer is in the conversation; here are
- * only the promises that wait for one.
+ * The broker of a session asks people questions, over all transports. A question is a record that every attached client sees, and the first
+ * answer counts. If nobody can answer, the question gets its default answer. The conversation knows which questions are answered; the
+ * broker keeps only the promises that wait.
  */
 import type { AgentEvent, ResolvedBy } from "@chimera/acp-schema/events";
 import { startTimer } from "@chimera/acp-schema/timer";
@@ -10,16 +10,16 @@ import { SessionError } from "./errors.js";
 import type { Attribution, Journal } from "./journal.js";
 import type { TurnRun } from "./turn-run.js";
 
-/** A kind of question: how it and its answers stand on record. */
+/** A kind of question, with the records of the question and of its answer. */
 export interface Kind<Asked, Reply, Answer extends object> {
   readonly name: "permission" | "question";
   readonly idPrefix: string;
-  /** The answer that it has when nobody gives one. */
+  /** The answer if nobody answers. */
   readonly none: Reply;
-  /** Seconds to wait where the session waits for `seconds`; 0 sets no limit. */
+  /** How long to wait, in seconds, given the session's own limit. 0 sets no limit. */
   waits(seconds: number): number;
   record(id: string, asked: Asked): AgentEvent & { readonly metadata: { readonly shown?: string | undefined } };
-  /** Throws `invalid_setting` where the question has no such answer. */
+  /** Throws `invalid_setting` if the question has no such answer. */
   settle(
     id: string,
     asked: Asked,
@@ -34,7 +34,7 @@ export function createBroker(deps: {
   readonly journal: Journal;
   readonly attachments: Attachments;
   readonly newId: () => string;
-  /** Seconds to wait for an answer; 0 leaves it to the kind of question. */
+  /** Seconds to wait for an answer. 0 leaves it to the kind of question. */
   readonly timeoutSeconds: number;
 }) {
   const { journal, attachments } = deps;
@@ -45,7 +45,7 @@ export function createBroker(deps: {
       ?.resolve(by)
       .catch(() => {});
   return {
-    /** @param turn that asks: once it is over, nobody is asked, since nobody would end the question. */
+    /** @param turn the turn that asks. After its end nobody is asked, because nothing would end the question. */
     ask: <A, R, W extends object>(kind: Kind<A, R, W>, asked: A, place: Attribution, turn: Pick<TurnRun, "isOver">) =>
       new Promise<W>((settle) => {
         const id = `${kind.idPrefix}-${deps.newId()}`;
@@ -54,7 +54,7 @@ export function createBroker(deps: {
         let shown: string | undefined;
         try {
           const question = kind.record(id, asked);
-          // A question that nobody can see is answered with no; the turn stops with the log's own error.
+          // A question that could not be recorded gets the default answer. The turn stops with the error of the log.
           journal.accept(question, place).catch(() => giveUp(id, "rule"));
           shown = question.metadata.shown;
         } catch {
@@ -71,7 +71,7 @@ export function createBroker(deps: {
             await journal.accept(record, origin === undefined ? place : { ...place, origin });
             settle({ ...answer, ...(origin !== undefined && { person: origin }) });
           } catch (error) {
-            // Only an answer that is in the log counts: without its record, nothing may run.
+            // Only an answer that is in the log counts. Without its record the tool call must not run.
             unanswered("rule");
             throw error;
           }
@@ -80,8 +80,8 @@ export function createBroker(deps: {
         if (attachments.approvers() === 0) giveUp(id, "rule");
       }),
     /**
-     * Throws `permission_not_found` or `question_not_found`, `already_resolved`, or `not_as_shown` where `shown` is given and is not the
-     * digest of the question. Resolves when the answer is durable and has reached the one who asked.
+     * Throws `permission_not_found` or `question_not_found`, `already_resolved`, or `not_as_shown` if `shown` is not the digest of the
+     * question. Resolves when the answer is durable and has been given to the turn that asked.
      */
     async answer<A, R, W extends object>(
       { name }: Kind<A, R, W>,
@@ -95,10 +95,10 @@ export function createBroker(deps: {
           ? new SessionError("already_resolved", `${name} ${id} was answered already`)
           : new SessionError(`${name}_not_found`, `there is no unanswered ${name} ${id}`);
       if (shown !== undefined && shown !== asked.shown)
-        throw new SessionError("not_as_shown", `${name} ${id} asks for something else than was shown: read it again`);
+        throw new SessionError("not_as_shown", `${name} ${id} is not the one that was shown: read it again`);
       return asked.resolve("client", { reply }, origin);
     },
-    /** Leaves everything that waits without an answer. */
+    /** Gives every waiting question its default answer. */
     release(by: Exclude<ResolvedBy, "client">) {
       for (const id of [...waiting.keys()]) giveUp(id, by);
     },

@@ -1,4 +1,4 @@
-/** What one node asks of a session that another has: a method of the session by its name, and its outcome. */
+/** Calls between nodes: one node calls a method of a session that another node has, by the method's name. */
 import { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
 import { SIGNED, sessionsFor } from "./people.js";
 import type { Person } from "./person.js";
@@ -8,7 +8,7 @@ import type { Sessions } from "./sessions.js";
 export interface SessionCall {
   readonly session: string;
   readonly method: string;
-  /** Each in an object, because JSON has no word for one that is left out. */
+  /** Each argument is wrapped in an object, because JSON has no `undefined`. */
   readonly args: readonly { readonly value?: unknown }[];
   readonly person?: Person;
 }
@@ -17,7 +17,7 @@ export type CallOutcome = CallDone | { readonly error: Failure };
 
 export interface CallDone {
   readonly value: unknown;
-  /** The last record of the session when it was done; absent where the session is not loaded any more. */
+  /** The number of the session's last record after the call. Absent if the session is no longer loaded. */
   readonly seq?: number;
 }
 
@@ -27,7 +27,7 @@ interface Failure {
   readonly message: string;
 }
 
-/** The methods that are called there as they are called here. */
+/** The methods that are sent to the other node with their arguments as they are. */
 export function plainCalls(
   send: (method: string, args: readonly unknown[]) => Promise<unknown>,
 ): Pick<Session, (typeof PLAIN)[number]> {
@@ -35,7 +35,7 @@ export function plainCalls(
   return Object.fromEntries(calls);
 }
 
-/** Does what a call says. Throws what opening the session and the method itself throw. */
+/** Runs a call. Throws the errors of loading the session and of the method. */
 export async function perform(
   sessions: Sessions,
   { session: id, method, args }: Omit<SessionCall, "person">,
@@ -52,9 +52,10 @@ export async function perform(
 }
 
 /**
- * Does what other nodes ask of the sessions of this one. The other node let the caller in; what they may do is looked at again here.
+ * Makes the function that runs the calls of other nodes to sessions of this one. The other node has authenticated the caller; the caller's
+ * rights are checked again here.
  *
- * @param more methods besides those of a session, by their names.
+ * @param more further methods, by their names
  * @example
  * const answer = createCallAnswerer(sessions);
  * await answer({ session: id, method: "setTitle", args: [{ value: "A title" }] }); // {"value":null,"seq":3}
@@ -64,7 +65,7 @@ export function createCallAnswerer(
   more: Readonly<Record<string, (arg: unknown) => Promise<unknown>>> = {},
 ): (call: SessionCall) => Promise<string> {
   const attended = new WeakSet<OwnedSession>();
-  /** The sender of a prompt answers from another node, so a question is not denied because nobody is connected here. */
+  /** Keeps the session's questions open: the sender of the prompt may answer from another node, though no client is connected here. */
   const attend = (id: string): void => {
     const session = sessions.find(id);
     if (!session || attended.has(session)) return;
@@ -85,7 +86,7 @@ export function createCallAnswerer(
   };
 }
 
-/** What the other node threw. */
+/** The error that the other node threw, made again here. */
 export function thrownBy({ code, name, message }: Failure, sessionId: string): Error {
   return code === undefined
     ? Object.assign(new Error(message), { name })
@@ -96,7 +97,7 @@ export function thrownBy({ code, name, message }: Failure, sessionId: string): E
 
 type Row = (sessions: Sessions, id: string, args: readonly unknown[]) => Promise<unknown>;
 
-/** Methods that a session does as they are called. */
+/** Methods whose arguments and result go over the wire as they are. */
 const PLAIN = [...SIGNED, "cancel", "notify", "undo", "redo"] as const satisfies readonly (keyof OwnedSession)[];
 
 const CALLS: Readonly<Record<string, Row>> = {

@@ -14,13 +14,13 @@ export interface CustomCommand {
   readonly description: string;
   readonly args: readonly CommandArg[];
   readonly body: string;
-  /** The absolute path it came from, shown to people: a cloned project may shadow a command of theirs. */
+  /** The absolute path of its file. People see it, because a cloned project may replace one of their own commands. */
   readonly source: string;
 }
 
 /**
- * The command files of a workspace. Later directories win: the project's over the user's, `.chimera` over `.opencode`, plural over
- * singular. What another program keeps in `.claude` counts where nothing else has its name.
+ * Finds the command files of a workspace. If two have the same name, the project's wins over the user's, then `.chimera` over `.opencode`
+ * over `.claude`, then the plural directory over the singular.
  *
  * @example
  * const commands = await discoverCommands({ home: homedir(), cwd });
@@ -29,11 +29,11 @@ export async function discoverCommands(places: {
   readonly home: string;
   readonly cwd: string;
 }): Promise<CustomCommand[]> {
-  // The user may link to files anywhere; a project came from somewhere, and what it links to must be its own.
+  // The user may link to files anywhere. A project may come from a stranger, so its links must stay inside it.
   const scopes = [{ root: places.home }, { root: places.cwd, within: places.cwd }];
   const folders = scopes.flatMap(({ root, within }) => FOLDERS.map((folder) => ({ folder: root + folder, within })));
   const found = new Map<string, CustomCommand>();
-  // Read side by side: this stands between a prompt and its first word.
+  // Read in parallel: every prompt waits for this.
   for (const commands of await Promise.all(folders.map(({ folder, within }) => readFolder(folder, within)))) {
     for (const command of commands) found.set(command.name, command);
   }
@@ -41,7 +41,7 @@ export async function discoverCommands(places: {
 }
 
 /**
- * Text of a command file -> command; null for an empty one. Front matter that cannot be read makes the whole text the body.
+ * Text of a command file -> command. Null for an empty file. If the front matter cannot be read, the whole text is the body.
  *
  * @example
  * const command = await parseCommand("Review $1 with care.", "/home/me/.chimera/commands/review.md");
@@ -64,8 +64,8 @@ export interface CommandArguments {
 }
 
 /**
- * Template + arguments -> prompt, in one pass: no argument is looked at again, no shell runs, no file is read. Throws RangeError when
- * there are too many arguments or the result would be too large.
+ * Template + arguments -> prompt, in one pass: placeholders in arguments are not replaced, no shell runs, no file is read. Throws RangeError
+ * if there are too many arguments or the result would be too large.
  *
  * @example
  * if (command) session.prompt({ text: renderCommand(command, splitArguments("src/page.ts")) });
@@ -78,7 +78,7 @@ export function renderCommand(command: CustomCommand, { positional, named }: Com
   for (const [index, value] of positional.entries()) values.set(String(index + 1), value);
   const keys = new Map([...named].map(([key, value]) => [key.toLowerCase(), value]));
   keys.delete("");
-  // The longest name wins, $target2 before $target, and a number is read whole: $10 is never $1 and a zero.
+  // The longest name wins, $target2 over $target. A number is read as a whole: $10 is not $1 followed by a zero.
   const names = ["ARGUMENTS", ...keys.keys()].sort((a, b) => b.length - a.length).map(escapeRegExp);
   let size = command.body.length;
   return command.body.replace(new RegExp(`\\$(${names.join("|")}|\\d+)`, "gi"), (placeholder, name: string) => {
@@ -113,7 +113,7 @@ export function splitArguments(text: string): CommandArguments {
 /** A larger file is not a prompt. */
 const MAX_BYTES = 256 * 1024;
 const MAX_FILES = 500;
-/** As they are added to a directory: joining ten paths would take longer than looking for them. */
+/** Suffixes that are added to a directory as strings: joining ten paths would take longer than looking for them. */
 const FOLDERS = [
   "/.claude/commands",
   "/.opencode/command",
@@ -127,7 +127,7 @@ async function readFolder(folder: string, within: string | undefined): Promise<C
   if (!existsSync(folder)) return [];
   const names = await readdir(folder).catch(() => []);
   const files = names
-    // Hidden ones are drafts and locks of editors.
+    // Hidden files are drafts and locks of editors.
     .filter((name) => name.endsWith(".md") && !name.startsWith("."))
     .sort()
     .slice(0, MAX_FILES);
@@ -143,12 +143,12 @@ async function readCommand(path: string, root: string | undefined): Promise<Cust
     const found = await stat(real);
     return found.isFile() && found.size <= MAX_BYTES ? await parseCommand(await readFile(real, "utf8"), path) : null;
   } catch {
-    // A file that vanished or cannot be read hides only itself.
+    // A file that vanished or cannot be read is left out. The others count.
     return null;
   }
 }
 
-/** Written as loops, because a regular expression anchored at the end retries at every run of line breaks before it. */
+/** Loops, because a regular expression with an anchor at the end would retry at every earlier run of line breaks. */
 function withoutOuterBreaks(text: string): string {
   let start = 0;
   let end = text.length;

@@ -1,7 +1,7 @@
-/** Stands for all owners together: no person has an empty name. */
+/** The key for all owners together. No person has an empty name. */
 export const ALL = "";
 
-/** Amounts by owner, and of all together. */
+/** Amounts of each owner, and of all owners together. */
 export function createCounts() {
   const amounts = new Map<string, number>();
   return {

@@ -1,4 +1,4 @@
-/** One session as its users see it: what it is now, what a client may do, and what the program that holds it may do besides. */
+/** Makes one session: its readable state, the commands of clients, and the methods of the program that holds it. */
 import { type ChangedSettings, modeOf } from "@chimera/acp-schema/conversation";
 import { isStoreError } from "@chimera/event-store";
 import type { Direction } from "@chimera/snapshot-store";
@@ -22,7 +22,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSess
   const session: OwnedSession = Object.assign(
     view,
     commandsOf(parts, view, () => session),
-    lifeOf(parts),
+    ownerMethodsOf(parts),
   );
   void journal.interrupted(new Error("the process ended before the turn did"));
   try {
@@ -37,7 +37,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSess
 
 // --- internal ---
 
-/** How a session stands with its clients and its log. */
+/** The state that only the program that holds the session sees. */
 type Standing = "idleMs" | "attended" | "isReadOnly" | "isLetGo" | "origin";
 
 function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, Standing> {
@@ -76,7 +76,7 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, Standing> {
       return parts.attachments.isAttended;
     },
     get state() {
-      // A turn whose last record is out has ended for everybody, though it is still being made durable.
+      // A turn has ended for its readers once they have its last record, though that may not be durable yet.
       const { turns } = journal.conversation;
       if ([...queue.busy()].every((turn) => turns[turn]?.ended)) return "idle";
       return queue.current?.cancelled ? "cancelled" : "running";
@@ -113,7 +113,7 @@ type Commands = Omit<Session, keyof ReadableSession> & Pick<OwnedSession, "promp
 function commandsOf(parts: Parts, view: ReadableSession, session: () => Session): Commands {
   const { writer, journal, queue, broker, activity, change } = parts;
   const requireOpen = () => {
-    if (parts.life.closing || writer.isLetGo)
+    if (parts.end.closing || writer.isLetGo)
       throw new SessionError("session_closed", `session ${view.id} is closed; load it again`);
   };
   const promptDeps = promptDepsOf(parts, session);
@@ -174,7 +174,7 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
     redo: (options) => rewindAlone("redo", options),
     async durable(seq) {
       await writer.durable(seq).catch((error) => {
-        // A log that was closed has written all it was given.
+        // A closed log has written everything.
         if (!isStoreError(error) || error.code !== "closed") throw namedError(error, view.id);
       });
     },
@@ -186,9 +186,9 @@ async function applySettings(parts: Parts, changes: readonly SettingChange[], or
   const events = changeEvents(changes, parts.settings());
   if (events.length === 0) return;
   const durable = parts.change(events, origin);
-  // A title is not a setting: it says what was talked about.
+  // A title is not a setting: it describes the conversation.
   for (const event of events) if (event.type !== "title_changed") parts.onSetting(event, parts.writer.id);
-  // Lists of other processes are made of summaries.
+  // Other processes see the title and sharing in their lists, which are made of summaries.
   const isListed = changes.some((change) => "title" in change || "shared" in change);
   await Promise.all([durable, isListed && parts.saveSummary()]);
 }
@@ -228,7 +228,7 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
       onClientLost: () =>
         warn("the editor that answered for unsaved files is gone: files are read from and written to the disk now"),
       watch: {
-        // Last, because what comes before it takes time: a process that has lost its session touches nothing.
+        // Checked last, right before the write: a process that has lost the session meanwhile must not change a file.
         async willWrite(path) {
           await snapshots?.willWrite(path);
           writer.requireHeld();
@@ -249,10 +249,10 @@ const UNCOVERED = {
   quota: "it has more files, or larger ones, than are kept",
 } as const;
 
-type Life = Omit<OwnedSession, keyof Session | Standing>;
+type OwnerMethods = Omit<OwnedSession, keyof Session | Standing>;
 
-function lifeOf(parts: Parts): Life {
-  const { activity, life } = parts;
+function ownerMethodsOf(parts: Parts): OwnerMethods {
+  const { activity, end } = parts;
   let announceEnd = () => {};
   const ended = new Promise<void>((resolve) => {
     announceEnd = resolve;
@@ -264,7 +264,7 @@ function lifeOf(parts: Parts): Life {
     async letGo() {
       const { lastSeq } = parts.writer;
       await parts.saveSummary();
-      // A prompt may have come meanwhile, or a record that the summary does not know.
+      // Meanwhile a prompt may have come, or a record that is not in the summary.
       if (parts.queue.busy().size > 0 || parts.writer.lastSeq > lastSeq) return false;
       await parts.writer.letGo();
       return true;
@@ -277,8 +277,8 @@ function lifeOf(parts: Parts): Life {
     },
     ended,
     close(by, { reset } = { reset: false }) {
-      life.closing ??= shut(parts, by, reset).finally(announceEnd);
-      return life.closing;
+      end.closing ??= shut(parts, by, reset).finally(announceEnd);
+      return end.closing;
     },
   };
 }
@@ -292,7 +292,7 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
   if (writer.isLetGo) return parts.attachments.onDeserted(null);
   try {
     journal.endInterrupted(new Set());
-    // What a failed turn left may have ended them already, or the log never took them.
+    // Leave out prompts that `endInterrupted` has just ended, and those that never reached the log.
     const left = dropped.filter((turn) => journal.conversation.turns[turn]?.ended === false);
     for (const turn of left) journal.recorder.write(NEVER_RAN, { turn });
     endLeftovers(journal);
@@ -300,17 +300,17 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
       journal.recorder.write({ type: "settings_reset", metadata: {} }, { turn: null });
     await parts.saveSummary();
   } catch (error) {
-    // The next load records the end of what could not be ended here.
+    // The next load records the ends that could not be recorded here.
     parts.onError(error, writer.id);
   } finally {
-    parts.life.isClosed = true;
-    // Clients stay attached, and must not keep an unloaded session in memory.
+    parts.end.isClosed = true;
+    // Clients stay attached. Their listener would keep the unloaded session in memory.
     parts.attachments.onDeserted(null);
     await writer.close();
   }
 }
 
-/** Jobs end with their session, and questions with the turn that asked. After a crash this is where the log hears of it. */
+/** Records the end of jobs, which end with their session, and of questions, which end with their turn. Needed above all after a crash. */
 function endLeftovers({ conversation, recorder }: Journal): void {
   const jobs = [...conversation.openJobs.keys()].map(
     (job_id) => ({ type: "job_ended", metadata: { job_id, exit_code: null, by: "session" } }) as const,
@@ -319,7 +319,7 @@ function endLeftovers({ conversation, recorder }: Journal): void {
   if (ended.length > 0) recorder.writeAll(ended, { turn: null });
 }
 
-/** Flags or options differ from how the session was made. */
+/** Whether flags or options were changed since the session was made. */
 function isChanged({ options, model: _model, agent: _agent, ...flags }: ChangedSettings): boolean {
   return Object.keys(options).length > 0 || Object.keys(flags).length > 0;
 }

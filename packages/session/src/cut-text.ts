@@ -1,6 +1,6 @@
-/** Clients and models cut texts by UTF-16 units, so also between the halves of a surrogate pair. */
+/** Clients and models cut texts by UTF-16 units, so they may also cut a surrogate pair in two. */
 
-/** Whether the text ends inside a character, between the halves of a pair. */
+/** Whether the text ends with the first half of a surrogate pair. */
 export function isCut(text: string): boolean {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last < 0xdc00;

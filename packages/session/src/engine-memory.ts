@@ -1,12 +1,12 @@
-/** What an engine keeps and says in a session, during turns and between them, also while the log of the session is let go. */
+/** The state that an engine keeps in a session, and the events that it sends between turns, also while the session's log is let go. */
 import type { EngineMemory } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { SessionError } from "./errors.js";
 import { limits } from "./limits.js";
 import type { Parts } from "./session-parts.js";
 
-export function createEngineMemory({ journal, queue, life, writer, wake }: Parts): EngineMemory {
-  /** What the engine said since the log was let go: recorded once that is taken up. */
+export function createEngineMemory({ journal, queue, end, writer, wake }: Parts): EngineMemory {
+  /** Events since the log was let go. They are recorded when it is taken up again. */
   let unwritten: AgentEvent[] = [];
   const takeUp = async (): Promise<void> => {
     await wake();
@@ -18,7 +18,7 @@ export function createEngineMemory({ journal, queue, life, writer, wake }: Parts
       await takeUp();
       unwritten.forEach(write);
     } catch {
-      // The session went on elsewhere, without this engine; or the log cannot be written, which is reported already.
+      // Another process has the session, without this engine; or the log cannot be written, which is reported already.
     }
     unwritten = [];
   };
@@ -32,8 +32,8 @@ export function createEngineMemory({ journal, queue, life, writer, wake }: Parts
       await journal.accept({ type: "agent_session", metadata: { state } }, { turn: queue.current?.turn ?? null });
     },
     emit(event) {
-      // What still runs in a session that closes is ended on record by the session.
-      if (life.closing) return;
+      // A session that closes records the end of running jobs itself.
+      if (end.closing) return;
       if (!writer.isLetGo) return write(event);
       if (unwritten.length < limits.unwrittenEvents && unwritten.push(event) === 1) void writeLater();
     },

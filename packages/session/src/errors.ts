@@ -1,4 +1,4 @@
-/** Everything this package throws. Transports map the code to their own numbers. */
+/** The errors of this package. Transports map the codes to their own numbers. */
 import { describeHolder, type Holder, isStoreError, type StoreErrorCode } from "@chimera/event-store";
 import type { SnapshotError, SnapshotErrorCode } from "@chimera/snapshot-store";
 
@@ -35,9 +35,9 @@ const BRAND = Symbol.for("@chimera/session/error");
 export class SessionError extends Error {
   readonly [BRAND] = true;
   readonly code: SessionErrorCode;
-  /** The session it is about, where the caller may not know. */
+  /** The session of the error, if it is known. */
   readonly sessionId?: string;
-  /** With `session_claimed`: who has the session, when that could be read. */
+  /** With `session_claimed`: the process that has the session, if that could be read. */
   readonly holder?: Pick<Holder, "program" | "pid" | "host" | "since">;
 
   constructor(code: SessionErrorCode, message: string, options: { cause?: unknown; sessionId?: string } = {}) {
@@ -68,9 +68,9 @@ export function isSessionError(error: unknown): error is SessionError {
 }
 
 /**
- * What stores of logs and snapshots throw, as the session's own error, which names no file; others pass through.
+ * Translates errors of the log and snapshot stores into a `SessionError`, whose message names no file. Returns other errors as they are.
  *
- * @param hint what a person may do about it.
+ * @param hint what a person may do about it
  *
  * @example
  * await store.open(id).catch((error) => { throw namedError(error, id); });
@@ -85,8 +85,8 @@ export function namedError(error: unknown, sessionId?: string, hint?: string): u
 }
 
 /**
- * The session that could not be opened because another node has it; null for every other error. One that came later does not count, since
- * something may have been done by then.
+ * The session that could not be opened because another node has it. Null for every other error, also for one after the session was opened,
+ * because something may have been done by then.
  *
  * @example
  * const id = heldElsewhere(error); // "otter-20260425T120300-aaaa1111"
@@ -101,12 +101,12 @@ export function heldElsewhere(error: unknown): string | null {
 type StoreFailure = Error & { readonly holder?: Holder };
 type Row = readonly [SessionErrorCode, ((error: StoreFailure, id?: string) => string)?];
 
-/** Not `isSnapshotError` of the package, which is loaded with the first turn. */
+/** Does not import `isSnapshotError`, because its package is loaded only with the first turn. */
 function isSnapshotError(error: unknown): error is SnapshotError {
   return error instanceof Error && error.name === "SnapshotError";
 }
 
-/** What the system called the failure. */
+/** The error code of the system, for the message. */
 function reasonOf({ cause }: StoreFailure): string {
   const code = (cause as NodeJS.ErrnoException | undefined)?.code;
   return typeof code === "string" ? ` (${code})` : "";

@@ -1,4 +1,4 @@
-/** Sessions with the log of another one up to the end of a turn. Loaded with the first of them: no start needs it. */
+/** Forks sessions. Loaded with the first fork, because a start does not need it. */
 import { foldConversation } from "@chimera/acp-schema/conversation";
 import { type AgentEvent, endsTurn, isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import { SessionError } from "./errors.js";
@@ -10,7 +10,7 @@ import type { CreateOptions, ForkOptions } from "./sessions.js";
 import { changesBetween, madeWith, settingsOf } from "./settings.js";
 import { readStored } from "./stored.js";
 
-/** Runs in the parent's lane. */
+/** Makes a session whose log begins with the parent's log up to the end of a turn. Runs in the parent's lane. */
 export async function fork(house: House, id: string, { turn, owner, request }: ForkOptions): Promise<OwnedSession> {
   const { parent, bounds = {}, cut } = await readParent(house, id, turn);
   const { conversation, at } = cut;
@@ -26,14 +26,14 @@ export async function fork(house: House, id: string, { turn, owner, request }: F
   const admitted = (await house.deps.admit?.(wanted)) ?? wanted;
   const settings = { ...parent.settings, ...admitted.settings };
   const { maxSteps, maxCostUsd, allowedTools } = settings;
-  // Made with the settings of its parent, so that closing the child resets it to no more than closing the parent would.
+  // The child is made with the parent's bounds, so that closing it does not reset it to wider settings than closing the parent would.
   const made = madeWith(house.start(admitted.cwd), { ...bounds, maxSteps, maxCostUsd, allowedTools });
-  // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything, whenever it is cut off.
+  // Later changes of the parent's settings hold in the child too: a fork at an earlier turn must not widen anything.
   const events: (AgentEvent & { readonly origin?: string })[] = [
     { type: "forked", metadata: { from: id, at } },
     ...cut.later,
     ...changesBetween(settingsOf(made, conversation.settings), settings),
-    // Being allowed to read the parent does not allow reading the child.
+    // People who may read the parent may not read the child.
     ...(conversation.facts.isShared ? [{ type: "sharing_changed", metadata: { shared: false } } as const] : []),
   ];
   const added = events.map((event) => bodyOf(event, { turn: null, origin: event.origin }));
@@ -46,7 +46,7 @@ export async function fork(house: House, id: string, { turn, owner, request }: F
   try {
     await child.durable(child.lastSeq);
   } catch (error) {
-    // Nobody learns its id, so it goes again; a disk that failed may not take this either.
+    // The caller never learns the child's id, so delete it. On a failed disk that may fail too.
     await house.sessions?.delete(child.id).catch((left) => house.deps.onError?.(left, child.id));
     throw error;
   }
@@ -55,7 +55,7 @@ export async function fork(house: House, id: string, { turn, owner, request }: F
 
 // --- internal ---
 
-/** The parent as it is now, and what its log says up to the end of the turn. The log is read once. */
+/** Reads the parent's current state, and its log up to the end of the turn, in one pass. */
 async function readParent(house: House, id: string, turn: number | undefined) {
   const cut = createCut(turn);
   const here = house.loaded.find(id);
@@ -72,29 +72,29 @@ async function readParent(house: House, id: string, turn: number | undefined) {
   return { parent: here, bounds: here.summary().bounds, cut };
 }
 
-/** Settings are not among them: the child gets all of its parent's. */
+/** Records after the last turn that a fork repeats. Settings are not among them, because the child gets all of its parent's settings anyway. */
 const LATER: ReadonlySet<string> = new Set(["undo", "redo", "cleared", "title_changed"]);
 
-/** Folds a log up to the end of a turn: of the one that is named, or else of the last. */
+/** Folds a log up to the end of this turn, or of the last turn. */
 function createCut(turn: number | undefined) {
   const conversation = foldConversation();
-  /** What came since the last end: it counts when another end follows. */
+  /** The records since the last end of a turn. They join the fork only if another end follows. */
   let since: (SessionRecord | Lost)[] = [];
   let end = 0;
   let isDone = false;
   return {
     conversation,
-    /** The number of the record that ends the turn; 0 when there is none. */
+    /** The number of the record that ends the turn. 0 if there is none. */
     get at() {
       return turn === undefined || isDone ? end : 0;
     },
-    /** What was done to the whole conversation since that end. It holds in the child, unless the child ends at a turn of the past. */
+    /** Changes of the whole conversation after the last turn. The child gets them too, unless it ends at an earlier turn. */
     get later() {
       const isLater = (entry: SessionRecord | Lost): entry is SessionRecord =>
         !isLost(entry) && entry.turn === null && LATER.has(entry.type);
       return turn === undefined ? since.filter(isLater) : [];
     },
-    /** Nothing that follows counts. */
+    /** The end of the turn was found: the rest of the log is not needed. */
     get isDone() {
       return isDone;
     },

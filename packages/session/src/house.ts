@@ -1,4 +1,4 @@
-/** What every operation on sessions needs: the loaded sessions, the store, the start settings, and how a session is made from its birth. */
+/** The state that all operations on sessions share: loaded sessions, stores, start settings and quotas. */
 import { randomBytes } from "node:crypto";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
@@ -21,23 +21,23 @@ import { plainFiles } from "./workspace.js";
 
 type Store = EventStore<SessionEvent, Summary>;
 
-/** What every operation on sessions needs. */
+/** The state that all operations on sessions share. */
 export interface House {
   readonly deps: SessionsDeps;
   readonly loaded: Loaded;
   readonly store: Store;
   readonly ephemeral: Store;
   readonly defaults: Settings;
-  /** What a session in this directory starts with now. */
+  /** The settings with which a session in this directory starts now. */
   readonly start: (cwd: string) => Settings;
   readonly clock: () => number;
   readonly quota: Quota;
   snapshotsOf(store: Store, birth: SessionBirth): SessionSnapshots | null;
-  /** Makes a session from its birth and keeps it loaded. @param snapshots of a stored session, already settled */
+  /** Makes a session from its birth and keeps it loaded. @param snapshots those of a stored session, already settled */
   open(store: Store, birth: SessionBirth, snapshots?: SessionSnapshots | null): OwnedSession;
-  /** Set when the process is about to end: see `requireWork`. */
+  /** True when the process is about to end: no new turns and sessions. */
   isDraining: boolean;
-  /** Throws `draining`. */
+  /** Throws `draining` when the process is about to end. */
   requireWork(): void;
   /** Set by `createSessions`, for commands. */
   sessions: Sessions | null;
@@ -55,7 +55,7 @@ export function createHouse(deps: SessionsDeps): House {
     monotonic,
     onError,
     async release({ id, persistent }) {
-      // A log that lives in memory goes with its session.
+      // A log in memory ends with its session.
       if (!persistent) await ephemeral.delete(id);
       deps.snapshots?.release(id);
       house.quota.forget(id);
@@ -138,12 +138,12 @@ function quotaOf(
   });
 }
 
-/** Another process that takes the log over loads the session, so it is unloaded here. */
+/** Unloads the session here when another process takes over its log. */
 function unloadWhenLost(session: OwnedSession, lost: AbortSignal, loaded: Loaded, onError: OnError): void {
   const { id } = session;
   const leave = async () => (loaded.find(id) === session ? loaded.unload(id, "lost") : undefined);
   const onLost = () => void loaded.inLane(id, leave).catch((error) => onError(error, id));
-  // It may have been lost while its log was read.
+  // The log may have been lost while it was read.
   if (lost.aborted) onLost();
   else lost.addEventListener("abort", onLost, { once: true });
 }

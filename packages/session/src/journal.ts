@@ -1,7 +1,6 @@
 /**
- * How a session writes its log. Text that arrives in one tick becomes one record, and the conversation is always the fold of what the
- * log took: when a write fails, nothing more is written until the log was read again, and what the failure left unfinished is ended by
- * the first write that succeeds.
+ * Writes the log of a session. Text that arrives in one tick becomes one record. The conversation is always the fold of the log: after a
+ * failed write, nothing is written until the log was read again, and the first write that succeeds ends the turns that were cut short.
  */
 import type { Conversation } from "@chimera/acp-schema/conversation";
 import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
@@ -18,13 +17,13 @@ import type { WorkQueue } from "./work-queue.js";
 export interface Journal {
   readonly conversation: Conversation;
   readonly recorder: Recorder;
-  /** Throws the session's own error from a failed write until the log was read again: the conversation is not what the log says. */
+  /** Throws the session's own error after a failed write, until the log was read again: the conversation may differ from the log. */
   requireSound(): void;
-  /** Writes what a client asked for, all of it or nothing; resolves when it is durable. Throws the session's own errors. */
+  /** Writes what a client asked for, in one write, all or nothing. Resolves when it is durable. Throws the session's own errors. */
   accept(events: AgentEvent | readonly AgentEvent[], attribution: Attribution): Promise<void>;
-  /** Ends the turns that were cut short, but for the busy ones. Throws the session's own error while it cannot. */
+  /** Records the end of turns that were cut short, except the busy ones. Throws the session's own error if the log cannot be written. */
   endInterrupted(busy: ReadonlySet<number>): void;
-  /** Remembers that turns were cut short, and why; after an error of the store, resolves when the log was read again. */
+  /** Remembers that turns were cut short, and why. After an error of the store, resolves when the log was read again. */
   interrupted(cause: unknown): Promise<void>;
 }
 
@@ -43,7 +42,7 @@ export interface JournalDeps {
 export function createJournal(deps: JournalDeps): Journal {
   const { writer, queue } = deps;
   let conversation = deps.conversation;
-  /** Why there are turns that nobody works on; null when there are none. */
+  /** Why turns were cut short. Null if there are none. */
   let cause: string | null = null;
   const fault = createFault({
     onFault(error) {
@@ -65,7 +64,7 @@ export function createJournal(deps: JournalDeps): Journal {
   const recorder = createRecorder({
     writer,
     coalesce: deps.coalesce,
-    onFault: fault.meet,
+    onFault: fault.report,
     guard: fault.guard,
     onRecords(records) {
       for (const record of records) conversation.apply(record);
@@ -75,13 +74,13 @@ export function createJournal(deps: JournalDeps): Journal {
   /** A caller that does not wait for this promise still learns of a failed write, through the fault. */
   const durable = (seq?: number): Promise<void> => {
     const waiting = writer.durable(seq).catch((error) => {
-      fault.meet(error);
+      fault.report(error);
       throw namedError(error, writer.id);
     });
     waiting.catch(() => {});
     return waiting;
   };
-  const named = <T>(write: () => T): T => namedBy(writer.id, write);
+  const named = <T>(write: () => T): T => withNamedErrors(writer.id, write);
   return {
     get conversation() {
       return conversation;
@@ -94,25 +93,25 @@ export function createJournal(deps: JournalDeps): Journal {
       const { lastSeq } = writer;
       named(() => endTurns(conversation, recorder, cause ?? "", busy));
       cause = null;
-      // Most sessions that are made or loaded have no such turn: the disk is not asked for them.
+      // Most sessions had no such turn, and then nothing was written and the disk has nothing to do.
       if (writer.lastSeq > lastSeq) void durable();
     },
     async interrupted(error) {
       cause = messageOf(error);
-      fault.meet(error);
+      fault.report(error);
       await fault.healed();
     },
   };
 }
 
 export interface Recorder {
-  /** Appends, keeping the order of calls; text may wait for the end of the tick. */
+  /** Appends in the order of the calls. Text may wait for the end of the tick. */
   add(event: AgentEvent, attribution: Attribution): void;
-  /** Appends at once, after whatever text waits, and returns the record. */
+  /** Appends at once, after the text that waits, and returns the record. */
   write(event: AgentEvent, attribution: Attribution): Entry<SessionEvent>;
   /** Appends several in one write: all of them reach the log, or none. Returns the last record. */
   writeAll(events: readonly AgentEvent[], attribution: Attribution): Entry<SessionEvent> | undefined;
-  /** Forgets text that waits and what calls have streamed: the log did not take what came before. */
+  /** Forgets the text that waits and how much calls have streamed, after a failed write. */
   reset(): void;
 }
 
@@ -122,7 +121,7 @@ export interface Attribution {
   readonly origin?: string | undefined;
 }
 
-/** What is recorded of an event. */
+/** The body of the record of an event. */
 export function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Attribution): SessionEvent {
   const body = { type, turn, metadata } as SessionEvent;
   if (origin !== undefined) body.origin = origin;
@@ -131,12 +130,12 @@ export function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Attribu
 
 // --- internal ---
 
-/** What a failed write leads to: nothing is written until the log was read again, which every attempt to write tries. */
+/** The state after a failed write: nothing is written until the log was read again. Every attempt to write tries to read it. */
 function createFault(deps: {
   readonly onFault: (error: unknown) => void;
   /** Reads the log again. */
   readonly reread: () => Promise<void>;
-  /** The log was read, and may be written. */
+  /** Called when the log was read and may be written again. */
   readonly onSound: (error: unknown) => void;
 }) {
   let fault: { readonly error: unknown } | null = null;
@@ -148,21 +147,21 @@ function createFault(deps: {
   };
   const heal = (error: unknown): void => {
     healing ??= reread(error)
-      // A log that cannot be read either: the next write tries again.
+      // The log cannot be read either. The next write tries again.
       .catch(() => {})
       .finally(() => {
         healing = null;
       });
   };
   return {
-    /** To be called with what a write failed with. */
-    meet(error: unknown): void {
+    /** Call this with the error of a failed write. */
+    report(error: unknown): void {
       if (fault || !isFault(error)) return;
       fault = { error };
       deps.onFault(error);
       heal(error);
     },
-    /** Throws while nothing may be written. */
+    /** Throws the error of the failed write until the log was read again. */
     guard(): void {
       if (!fault) return;
       heal(fault.error);
@@ -172,7 +171,7 @@ function createFault(deps: {
   };
 }
 
-/** Each turn ends in one write; those in `busy` run or wait. */
+/** Records the end of every turn without one, except those in `busy`, which run or wait. One write for each turn. */
 function endTurns(conversation: Conversation, recorder: Recorder, reason: string, busy: ReadonlySet<number>): void {
   for (const turn of conversation.turns) {
     // A prompt that could not be written leaves a gap in the numbers of turns.
@@ -181,7 +180,7 @@ function endTurns(conversation: Conversation, recorder: Recorder, reason: string
   }
 }
 
-function namedBy<T>(id: string, write: () => T): T {
+function withNamedErrors<T>(id: string, write: () => T): T {
   try {
     return write();
   } catch (error) {
@@ -189,7 +188,7 @@ function namedBy<T>(id: string, write: () => T): T {
   }
 }
 
-/** A malformed event is its author's mistake; it must not put the session into its fault state. */
+/** Whether an error is a failure of the log. A malformed event is a mistake of its sender, and must not stop other writes. */
 function isFault(error: unknown): boolean {
   return isStoreError(error) && error.code !== "invalid_event" && error.code !== "too_large";
 }
@@ -203,7 +202,7 @@ type DeltaBody = Extract<SessionEvent, { type: "text_delta" | "thought_delta" }>
 /** Text deltas that wait for the end of their tick. */
 function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coalesce: boolean) {
   let waiting: DeltaBody[] = [];
-  /** The first half of a character at the end of the text so far: the other half may come with the next piece, in a later tick. */
+  /** The first half of a surrogate pair at the end of the text. The other half may come with the next piece, in a later tick. */
   let half: DeltaBody | null = null;
   let scheduled = false;
   const writeWaiting = (): void => {
@@ -231,7 +230,7 @@ function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coal
     try {
       writeWaiting();
     } catch {
-      // Reported already; the turn's next record meets the same error.
+      // Reported already. The next record of the turn throws the same error.
     }
   };
   return {
@@ -261,7 +260,7 @@ function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coal
   };
 }
 
-/** How much each running call has streamed. Output beyond the bound is counted, not logged. */
+/** Counts the output that each running call has streamed. Output beyond the limit is not logged. */
 function createProgress() {
   const streamed = new Map<string, { bytes: number; dropped: number }>();
   return {
@@ -273,7 +272,7 @@ function createProgress() {
       seen[isOver ? "dropped" : "bytes"] += size;
       return isOver;
     },
-    /** The call has its result; returns how many bytes were not logged. */
+    /** Forgets a call that has its result. Returns how many of its bytes were not logged. */
     end(callId: string): number {
       const dropped = streamed.get(callId)?.dropped ?? 0;
       streamed.delete(callId);
@@ -289,11 +288,11 @@ function boundsTurn(type: string): boolean {
 
 function createRecorder(deps: {
   readonly writer: LogWriter<SessionEvent>;
-  /** Called with what the log took, in order. */
+  /** Called with the records that were appended, in order. */
   readonly onRecords: (records: readonly SessionEvent[]) => void;
-  /** Throws while nothing may be written. */
+  /** Throws after a failed write, until the log was read again. */
   readonly guard: () => void;
-  /** Called when the log did not take a record, before the error is thrown. */
+  /** Called with the error of a failed append, before it is thrown. */
   readonly onFault: (error: unknown) => void;
   /** Joins the gathered deltas into as few records as they fit in. */
   readonly coalesce: boolean;
@@ -307,7 +306,7 @@ function createRecorder(deps: {
       deps.onFault(error);
       throw error;
     }
-    // Not every `entry.event`: it would be put together for each delta, and the fold reads only when turns begin and end.
+    // `entry.event` is made only for these types: it costs time for each delta, and the fold needs times only where turns begin and end.
     deps.onRecords(entries.map((entry) => (boundsTurn(entry.type) ? entry.event : entry.body)));
     return entries;
   };

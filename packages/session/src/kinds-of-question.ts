@@ -1,4 +1,4 @@
-/** What people are asked: whether a call may run, and what an engine wants to know. */
+/** The two kinds of question to people: may a call run, and a free question of an engine. */
 import { createHash } from "node:crypto";
 import type { Answer, AskRequest, Question as PlainQuestion, QuestionAnswer } from "@chimera/acp-schema/agent";
 import { DECISION_OF } from "@chimera/acp-schema/conversation";
@@ -37,7 +37,7 @@ export const QUESTION: Kind<PlainQuestion, string | null, QuestionAnswer> = {
   }),
 };
 
-/** What people are asked: a request with what it shows worked out. */
+/** A permission request whose content is complete: no function has to be called for it. */
 export interface Question extends Omit<AskRequest, "content"> {
   readonly content?: readonly ToolContent[];
 }
@@ -57,13 +57,13 @@ function decisionOf(
   return { decision: DECISION_OF[chosen.kind], choice, ...why };
 }
 
-/** Characters of one text; clients of every protocol can show that many. */
+/** Characters of one text. Clients of every protocol can show this many. */
 const MAX_TEXT = 32 * 1024;
 const HEAD = 24 * 1024;
-/** Characters of a file before and after; a larger change is shown by the arguments of the call. */
+/** Characters of a file before and after a change. A larger change is shown by the arguments of the call. */
 const MAX_DIFF = 128 * 1024;
 
-/** What a permission request shows: all of what is asked for, or how much of it is left out. Made once, so that every client shows the same. */
+/** The record of a permission request, with the content to show, or a note how much is left out. Every client shows this same content. */
 function questionOf(id: string, request: Question): Metadata<"permission_request"> {
   const { call_id, tool, args, risk, options = ["allow", "always", "deny", "never"], choices } = request;
   const given = (request.content ?? [])
@@ -94,7 +94,7 @@ function folded(item: ToolContent): ToolContent {
   return item.type === "text" ? { type: "text", text: fold(visible(item.text)) } : item;
 }
 
-/** A command line first and by itself; every other argument by its name. */
+/** The arguments of a call as text: a command line first, without a name, then every other argument after its name. */
 function inWords({ command, ...rest }: Record<string, unknown>): string {
   const named = typeof command === "string" ? rest : { ...(command !== undefined && { command }), ...rest };
   const lines = Object.entries(named).map(([name, value]) => {

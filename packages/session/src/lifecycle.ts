@@ -1,4 +1,4 @@
-/** Sessions from their making to their end: made, loaded, closed, torn down, deleted. */
+/** Makes, loads, closes, tears down and deletes sessions. */
 import type { Lost, SessionRecord } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { isSessionError, namedError, notFound } from "./errors.js";
@@ -15,7 +15,7 @@ import { changesBetween, narrower, stricterBounds } from "./settings.js";
 import { readStored, refusal, rememberedBirth, summaryOf } from "./stored.js";
 
 /**
- * The sessions of a program: made, loaded, forked and ended here.
+ * Makes the `Sessions` of a program.
  * Throws `invalid_setting` for a time that is not a finite number of seconds of at least 0.
  *
  * @example
@@ -54,14 +54,14 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const present = loaded.find(id);
       present?.touch();
       if (present) return present;
-      return loaded.bringIn(id, async () => loaded.find(id) ?? bring(house, id));
+      return loaded.bringIn(id, async () => loaded.find(id) ?? load(house, id));
     },
     read: async (id) => loaded.find(id) ?? readStored(house, id),
     async loadVisible(id) {
       const collected = createCollected();
       await house.quota.ready();
       const session =
-        loaded.find(id) ?? (await loaded.bringIn(id, async () => loaded.find(id) ?? bring(house, id, collected.take)));
+        loaded.find(id) ?? (await loaded.bringIn(id, async () => loaded.find(id) ?? load(house, id, collected.take)));
       session.touch();
       return { session, head: session.lastSeq, visible: collected.visible(sessions.logs, session) };
     },
@@ -85,7 +85,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     settle: (id) =>
       loaded.bringIn(id, async () => {
         if (loaded.find(id)) return;
-        await bring(house, id);
+        await load(house, id);
         await loaded.unload(id, "shutdown");
       }),
   };
@@ -95,23 +95,23 @@ export function createSessions(deps: SessionsDeps): Sessions {
 
 // --- internal ---
 
-/** Loads a stored session; `take` gets each entry of its log. */
-async function bring(house: House, id: string, take?: (entry: SessionRecord | Lost) => void): Promise<OwnedSession> {
+/** Loads a stored session. `take` gets each entry of its log. */
+async function load(house: House, id: string, take?: (entry: SessionRecord | Lost) => void): Promise<OwnedSession> {
   const { store, deps } = house;
   const naming = refusal(house, id);
   const summary = await summaryOf(house, id);
   const writer = createLogHold(await store.open(id).catch(naming));
   const rested = house.loaded.resting(id);
   if (rested?.takeUp(writer)) {
-    house.loaded.rouse(rested);
+    house.loaded.takenUp(rested);
     return rested;
   }
   try {
-    // Another process has written to it since, so what is known here is out of date.
+    // Another process has written to the log since, so the session in memory is out of date.
     if (rested) await house.loaded.unload(id, "lost");
     const conversation = await foldLog(store, id, take ? { take } : {});
     if (conversation.facts.isTornDown) {
-      // A process that tore it down died before the summary said so.
+      // The process that tore the session down died before it wrote the summary.
       await endTearDown(house, summary);
       throw notFound(id);
     }
@@ -124,7 +124,7 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
     const snapshots = house.snapshotsOf(store, birth);
     await settleFiles(snapshots, deps.onRecovered);
     const session = house.open(store, birth, snapshots);
-    // A restart, or another program, must not widen what this one was started with, nor what a person narrowed.
+    // After a restart, the settings must be no wider than those of this program, and no wider than a person made them.
     const kept = asEvicted ? session.settings : narrower(session.settings, start, deps.orders ?? {});
     for (const event of changesBetween(session.settings, kept)) session.record(event).catch(() => {});
     return session;
@@ -136,20 +136,20 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
 }
 
 /**
- * Runs in the session's lane. One that is not in memory still has the settings that its clients gave it, and what a crash left of it. One that
- * cannot be loaded for one of the given reasons stays as it is.
+ * Closes a session. Runs in its lane. A session that is not in memory is loaded first, because closing also resets its settings and ends
+ * what a crash left unfinished. If it cannot be loaded for one of the given reasons, it stays as it is.
  */
 async function close(house: House, id: string, ...unless: readonly string[]): Promise<void> {
   if (!house.loaded.find(id)) {
-    await bring(house, id).catch((error) => {
-      // What is not there needs no closing.
+    await load(house, id).catch((error) => {
+      // A session that does not exist need not be closed.
       if (!isSessionError(error) || !["session_not_found", ...unless].includes(error.code)) throw error;
     });
   }
   await house.loaded.unload(id, "close");
 }
 
-/** Ends sessions for good, and calls back the listeners. */
+/** Tears sessions down or deletes them, and calls the listeners. */
 function createRemovals(house: House): Pick<Sessions, "tearDown" | "delete" | "onRemove"> {
   const { deps, loaded, store, quota } = house;
   const listeners = new Set<Parameters<Sessions["onRemove"]>[0]>();
@@ -171,7 +171,7 @@ function createRemovals(house: House): Pick<Sessions, "tearDown" | "delete" | "o
   };
 }
 
-/** Ends a session for good, with its log and its snapshots. Runs in the session's lane. */
+/** Deletes a session with its log and its snapshots. Runs in the session's lane. */
 async function remove({ deps, loaded, ephemeral, store }: House, id: string): Promise<void> {
   await loaded.unload(id, "close");
   await ephemeral.delete(id);
@@ -180,7 +180,7 @@ async function remove({ deps, loaded, ephemeral, store }: House, id: string): Pr
   await deps.snapshots?.clear(id);
 }
 
-/** Ends a session for good; its log stays as a record of what happened. Runs in the session's lane. */
+/** Ends a session for good but keeps its log. Runs in the session's lane. */
 async function tearDown(house: House, id: string): Promise<void> {
   const { deps, loaded, ephemeral, store: stored } = house;
   const isPersistent = loaded.find(id)?.persistent ?? true;
@@ -188,12 +188,12 @@ async function tearDown(house: House, id: string): Promise<void> {
   const known = await store.readSummary(id).catch(() => null);
   if (!known || known.closed) throw notFound(id);
   await close(house, id, "forbidden_directory");
-  // A log in memory went with its session.
+  // A log in memory was deleted when its session closed.
   if (!isPersistent) return deps.snapshots?.clear(id);
   const last = (await store.readSummary(id)) ?? known;
   if (last.closed) throw notFound(id);
   if (deps.snapshots) await recoverRestores(store, deps.snapshots, deps.onRecovered, { session: id });
-  // Held meanwhile: another process that has it open still needs its snapshots.
+  // Hold the log meanwhile. This fails if another process has the session, which still needs its snapshots.
   const writer = await store.open(id);
   try {
     writer.append([bodyOf({ type: "torn_down", metadata: {} }, { turn: null })]);
@@ -204,7 +204,7 @@ async function tearDown(house: House, id: string): Promise<void> {
   }
 }
 
-/** What follows from the record that a session is torn down. */
+/** The steps of a tear-down after its record: the summary, then the snapshots. */
 async function endTearDown({ deps, store }: House, summary: Summary): Promise<void> {
   await store.writeSummary(summary.session_id, { ...summary, closed: true });
   await deps.snapshots?.clear(summary.session_id);

@@ -1,4 +1,4 @@
-/** The sessions in memory, the clients of each, and one lane per id: loading, unloading, forking and deleting a session take turns. */
+/** The sessions in memory, their clients, and one lane per session: its loading, unloading, forking and deletion run one after the other. */
 
 import { createClients } from "./attachments.js";
 import { SessionError } from "./errors.js";
@@ -9,32 +9,32 @@ export type Loaded = ReturnType<typeof createLoaded>;
 
 export interface Watcher {
   loaded(): void;
-  /** Other processes may write the log now. @param lastSeq the number of its last record */
+  /** Other processes may write the log from now on. @param lastSeq the number of its last record */
   letGo(lastSeq: number): void;
-  /** @param lastSeq the number of its last record; null when another process took the session over and goes on writing. */
+  /** @param lastSeq the number of its last record. Null if another process took the session over and may write more. */
   unloaded(lastSeq: number | null): void;
 }
 
-/** What it was made with, and where its log ended. */
+/** An evicted session: the settings it was made with, and where its log ended. */
 export type Evicted = Pick<OwnedSession, "made"> & { readonly end: string };
 
-/** `lost`: another process has it now. */
+/** Why a session is unloaded. `lost`: another process has it now. */
 export type Unloading = "close" | "eviction" | "shutdown" | "lost";
 
 interface LoadedDeps {
-  /** Seconds; 0 keeps sessions loaded. */
+  /** Seconds of idleness after which a session is evicted. 0 keeps sessions loaded. */
   readonly ttl: number;
-  /** Seconds of idleness after which the log of a session is let go; 0 keeps it. */
+  /** Seconds of idleness after which the log of a session is let go. 0 keeps it. */
   readonly hold: number;
   readonly monotonic: () => number;
-  /** Lets go of what was kept for a session that has closed. */
+  /** Frees everything that was kept for a session that has closed. */
   readonly release: (session: OwnedSession) => Promise<void>;
   readonly onError: (error: unknown, sessionId: string) => void;
 }
 
 export function createLoaded(deps: LoadedDeps) {
-  const shelves = createShelves();
-  const { held, resting, find } = shelves;
+  const inMemory = createInMemory();
+  const { held, resting, find } = inMemory;
   const evicted = new Map<string, Evicted>();
   const clients = createClients();
   const listeners = new Set<(session: OwnedSession) => void>();
@@ -46,7 +46,7 @@ export function createLoaded(deps: LoadedDeps) {
     const session = find(id);
     evicted.delete(id);
     if (!session) return;
-    shelves.remove(id);
+    inMemory.remove(id);
     try {
       await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
       if (how === "eviction") remember(evicted, id, { end: endOf(session), made: session.made });
@@ -56,69 +56,69 @@ export function createLoaded(deps: LoadedDeps) {
       await deps.release(session);
     }
   };
-  const hold = createHold(deps, shelves, watchers, inLane);
+  const hold = createHold(deps, inMemory, watchers, inLane);
 
   return {
     find: (id: string) => held.get(id),
-    all: shelves.all,
-    /** The session of this id whose log was let go, in the state it had then. */
+    all: inMemory.all,
+    /** The session of this id if its log was let go, in the state that it had then. */
     resting: (id: string) => resting.get(id),
-    /** Its log is held again. */
-    rouse: hold.take,
-    /** Runs work when nothing else of the same id is under way. */
+    /** Counts a session as held again after its log was taken up. */
+    takenUp: hold.add,
+    /** Runs work in the lane of a session: after the work on the same session that was given before. */
     inLane,
-    /** The same for work that takes a session into memory. Throws `draining` once the process shuts down. */
+    /** Like `inLane`, for work that takes a session into memory. Throws `draining` when the process shuts down. */
     async bringIn<T>(id: string, work: () => Promise<T>): Promise<T> {
       if (isShutDown) throw new SessionError("draining", "the server is about to end and opens no session");
       return inLane(id, work);
     },
-    /** Takes a session out of memory; the log stays. Called in its lane. Resolves when its log is released. */
+    /** Takes a session out of memory. Runs in its lane. Resolves when its log is released. */
     unload,
     /** The clients of a session, loaded or not. */
     attachments: clients.of,
-    /** Adds a client to a session, for as long as it stays, loaded or not. */
+    /** Attaches a client to a session, loaded or not, until `detach`. */
     attach: (id: string, client: SessionClient) => clients.attach(id, client, () => find(id) !== undefined),
     /** The clients that are really connected, without placeholders. */
     clients: (id: string) => clients.known(id)?.list() ?? [],
-    /** What a session had that this process evicted: while nobody writes more, it comes back exactly as it was. */
+    /** A session that this process evicted. If nobody has written to its log since, it gets exactly these settings when it is loaded again. */
     evicted: (id: string) => evicted.get(id),
     onLoad(listener: (session: OwnedSession) => void) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    /** Calls back when the session of this id is loaded or was unloaded; the function returned ends that. */
+    /** Calls the watcher when the session of this id is loaded, let go or unloaded, until the returned function is called. */
     watch: watchers.watch,
     add(session: OwnedSession) {
       evicted.delete(session.id);
-      hold.take(session);
+      hold.add(session);
       for (const listener of listeners) listener(session);
     },
     /** Unloads sessions that have been idle for the time to live. */
-    evictIdle: createEviction(deps, shelves, inLane, unload),
-    /** Takes in no session any more, and unloads those that are there or just come. */
+    evictIdle: createEviction(deps, inMemory, inLane, unload),
+    /** Unloads all sessions, also those that are being loaded. From now on none is loaded. */
     async shutdown() {
       isShutDown = true;
       await lanes.settled();
       hold.stop();
-      await Promise.allSettled(shelves.all().map(({ id }) => inLane(id, () => unload(id, "shutdown"))));
+      await Promise.allSettled(inMemory.all().map(({ id }) => inLane(id, () => unload(id, "shutdown"))));
     },
   };
 }
 
-/** Where a log ends: not the same for another log of as many records. */
+/** Where a log ends, to compare: it also differs between two logs with the same number of records. */
 export function endOf({ lastSeq, origin }: Pick<OwnedSession, "lastSeq" | "origin">): string {
   return `${lastSeq} ${origin()}`;
 }
 
 // --- internal ---
 
-const LEAST_LOOK_MS = 20;
+const MIN_CHECK_MS = 20;
 
-type Shelves = ReturnType<typeof createShelves>;
+type InMemory = ReturnType<typeof createInMemory>;
 type Lane = ReturnType<typeof createLanes>["inLane"];
 
-/** The sessions in memory: those whose log this process holds, and those whose log it let go. */
-function createShelves() {
+/** The sessions in memory: `held` are those whose log this process holds, `resting` those whose log it let go. */
+function createInMemory() {
   const held = new Map<string, OwnedSession>();
   const resting = new Map<string, OwnedSession>();
   return {
@@ -133,21 +133,21 @@ function createShelves() {
   };
 }
 
-/** Lets go of the logs of idle sessions, and takes them up again. */
+/** Keeps track of the logs that this process holds, and lets go of those of idle sessions. */
 function createHold(
   { hold, onError }: LoadedDeps,
-  { held, resting }: Shelves,
+  { held, resting }: InMemory,
   watchers: ReturnType<typeof createWatchers>,
   inLane: Lane,
 ) {
   const holdMs = hold * 1000;
-  let nextLook: NodeJS.Timeout | null = null;
-  /** The log of this session is held from now on. */
-  const take = (session: OwnedSession): void => {
+  let timer: NodeJS.Timeout | null = null;
+  /** Counts the session's log as held from now on. */
+  const add = (session: OwnedSession): void => {
     resting.delete(session.id);
     held.set(session.id, session);
     for (const watcher of watchers.of(session.id)) watcher.loaded();
-    lookLater();
+    checkLater();
   };
   const isDue = (session: OwnedSession): boolean => mayRest(session) && session.idleMs >= holdMs;
   /** Runs in the lane of the session. */
@@ -156,49 +156,52 @@ function createHold(
     if (held.get(id) !== session || !isDue(session)) return;
     held.delete(id);
     resting.set(id, session);
-    if (!(await session.letGo())) return take(session);
+    if (!(await session.letGo())) return add(session);
     for (const watcher of watchers.of(id)) watcher.letGo(session.lastSeq);
   };
-  /** One timer, for the session that is due first. */
-  const lookLater = (): void => {
-    if (holdMs === 0 || nextLook !== null || held.size === 0) return;
+  /** Sets the one timer, for the session that is due first. */
+  const checkLater = (): void => {
+    if (holdMs === 0 || timer !== null || held.size === 0) return;
     const waits = [...held.values()].map((one) => (mayRest(one) ? holdMs - one.idleMs : holdMs));
-    const look = () => {
-      nextLook = null;
+    const check = () => {
+      timer = null;
       for (const one of [...held.values()].filter(isDue))
         inLane(one.id, () => letGo(one)).catch((error) => onError(error, one.id));
-      lookLater();
+      checkLater();
     };
-    nextLook = setTimeout(look, Math.max(LEAST_LOOK_MS, Math.min(...waits))).unref();
+    timer = setTimeout(check, Math.max(MIN_CHECK_MS, Math.min(...waits))).unref();
   };
-  return { take, stop: () => clearTimeout(nextLook ?? undefined) };
+  return { add, stop: () => clearTimeout(timer ?? undefined) };
 }
 
-/** Returns what unloads the sessions that have been idle for the time to live. */
+/** Makes the function that unloads the sessions that have been idle for the time to live. */
 function createEviction(
   { ttl, monotonic, onError }: LoadedDeps,
-  { find, all }: Shelves,
+  { find, all }: InMemory,
   inLane: Lane,
   unload: (id: string, how: Unloading) => Promise<void>,
 ) {
-  let nextLook = 0;
+  let nextCheck = 0;
   const isDue = ({ idleMs, state, attended }: OwnedSession): boolean =>
     idleMs >= ttl * 1000 && (state === "idle" || !attended);
-  /** Runs in the lane of the session, which may have been used while that was waited for. */
+  /** Runs in the lane of the session. Checks again: the session may have been used while this waited for the lane. */
   const evict = async (session: OwnedSession): Promise<void> => {
     if (find(session.id) === session && isDue(session)) await unload(session.id, "eviction");
   };
   return (): void => {
     const now = monotonic();
-    if (!ttl || now < nextLook) return;
-    // Every operation asks; looking at each session every time would cost more the more there are.
-    nextLook = now + Math.min(1000, ttl * 100);
+    if (!ttl || now < nextCheck) return;
+    // Every operation calls this, and checking every session each time would be slow with many sessions.
+    nextCheck = now + Math.min(1000, ttl * 100);
     for (const session of all().filter(isDue))
       inLane(session.id, () => evict(session)).catch((error) => onError(error, session.id));
   };
 }
 
-/** Not a session without prompts: it is in no list, so no other process can ask for it. Not one that runs or waits: it needs its log. */
+/**
+ * Whether the log of a session may be let go. Not if the session has no prompt: it is in no list, so no other process can ask for it. Not if
+ * it runs or waits, because then it needs its log.
+ */
 function mayRest({
   persistent,
   state,
@@ -241,7 +244,7 @@ function createWatchers() {
   };
 }
 
-/** Keeps the newest ids only. */
+/** Remembers an evicted session, and forgets the oldest beyond the limit. */
 function remember(ids: Map<string, Evicted>, id: string, last: Evicted): void {
   ids.set(id, last);
   const [oldest] = ids.keys();

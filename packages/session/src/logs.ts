@@ -1,4 +1,4 @@
-/** Reading logs by session id: loaded, stored or held by another process, every log is read the same way. */
+/** Reads logs by session id, in the same way whether the session is loaded, stored or held by another process. */
 import { type Conversation, createJoin, foldConversation, type JoinedRecord } from "@chimera/acp-schema/conversation";
 import { isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
@@ -9,19 +9,19 @@ import type { ReadableSession } from "./session.js";
 type Store = EventStore<SessionEvent, Summary>;
 
 export interface SessionLogs extends Pick<Store, "read" | "has" | "lastSeq" | "readSummary"> {
-  /** Replays from a cursor, then delivers what is added to the log. */
+  /** Replays from a cursor, then delivers new records. */
   follow(id: string, options: FollowOptions, reader: Reader<SessionEvent>): Subscription;
 }
 
 export interface FollowOptions extends SubscribeOptions {
   /**
-   * Does not watch the log while the session is `unloaded`, or also while it is `let go`: for a reader to whom it matters only what this
+   * Does not watch the log while the session is `unloaded`, or also while it is `let go`. For readers that need only the records that this
    * process writes. @defaultValue it always watches
    */
   readonly sleeps?: "unloaded" | "let go" | undefined;
 }
 
-/** @param memory holds the logs of sessions that are not persistent. */
+/** @param memory the store of sessions that are not persistent */
 export function createLogs(store: Store, memory: Store, loaded: Pick<Loaded, "find" | "watch">): SessionLogs {
   const of = (id: string) => (loaded.find(id)?.persistent === false ? memory : store);
   return {
@@ -35,7 +35,7 @@ export function createLogs(store: Store, memory: Store, loaded: Pick<Loaded, "fi
 }
 
 /**
- * Folds a log as far as it goes, or up to the record that `until` names; `take` gets each entry that is folded.
+ * Folds a log to its end, or up to the first record for which `until` is true. `take` gets each entry that is folded.
  *
  * @example
  * const { turns } = await foldLog(sessions.logs, session.id, { keep: "state" });
@@ -59,7 +59,7 @@ export async function foldLog(
   return conversation;
 }
 
-/** The records of a log as it was folded, joined as people read them: `session/load` then needs no second reading. */
+/** Collects the records of a log while it is folded, with their deltas joined, so that `session/load` need not read the log twice. */
 export function createCollected() {
   let join = createJoin();
   let items: (JoinedRecord | Lost)[] = [];
@@ -73,12 +73,12 @@ export function createCollected() {
       items.push(...complete);
       for (const item of complete) if (!isLost(item)) chars += sizeOf(item.metadata);
       if (chars <= MOST_CHARS) return;
-      // Too much to hold: it is read again when it is shown.
+      // Too much for memory: forget it, and read the log again when the conversation is shown.
       join = createJoin();
       items = [];
       seq = 0;
     },
-    /** The visible conversation up to the last record of now; what was not collected is read. */
+    /** The visible conversation up to the last record. Reads the records that were not collected. */
     visible(logs: SessionLogs, { id, conversation, lastSeq }: ReadableSession) {
       const hidden = conversation.hidden();
       const isVisible = (item: SessionRecord | Lost) => isLost(item) || item.turn === null || !hidden.has(item.turn);
@@ -94,7 +94,7 @@ export function createCollected() {
 
 // --- internal ---
 
-/** Follows a log while its session is loaded, sleeps while it is not, and watches one that another process took. */
+/** Follows a log while its session is loaded or another process has taken it over, and sleeps otherwise. */
 function followLoaded(
   store: Store,
   id: string,
@@ -104,13 +104,14 @@ function followLoaded(
 ): Subscription {
   let inner: Subscription | null = null;
   let cursor = from;
-  /** The last record of an unloaded session; null while it is loaded. */
+  /** The last record that this process wrote before it unloaded the session. Null while the session is loaded. */
   let last: number | null = null;
   let end: (failure?: unknown) => void = () => {};
   const ended = new Promise<void>((resolve, reject) => {
     end = (failure) => (failure === undefined ? resolve() : reject(failure));
   });
-  const rest = () => {
+  /** Sleeps once the reader has every record up to `last`. */
+  const sleep = () => {
     if (last === null || !inner || inner.cursor < last) return;
     cursor = inner.cursor;
     const sleeping = inner;
@@ -120,8 +121,8 @@ function followLoaded(
   const wake = () => {
     const awake = store.subscribe(id, { from: cursor, ...(signal && { signal }) }, async (batch, position) => {
       await reader(batch, position);
-      // The cursor moves when this returns.
-      if (last !== null) setImmediate(rest);
+      // The cursor moves only when this returns.
+      if (last !== null) setImmediate(sleep);
     });
     inner = awake;
     awake.ended.then(
@@ -137,11 +138,11 @@ function followLoaded(
     letGo(lastSeq) {
       if (sleeps !== "let go") return;
       last = lastSeq;
-      rest();
+      sleep();
     },
     unloaded(lastSeq) {
       last = lastSeq;
-      rest();
+      sleep();
     },
   });
   const leave = () => end();
@@ -166,7 +167,7 @@ function followLoaded(
 
 const MOST_CHARS = 32 * 1024 * 1024;
 
-/** The texts of a record, nearly all of its size; what else there is counts as a little. */
+/** About the size of a record in memory: its texts count by length, every other field as a little. */
 function sizeOf(metadata: object): number {
   let size = 64;
   for (const value of Object.values(metadata)) size += typeof value === "string" ? value.length : 64;

@@ -1,4 +1,4 @@
-/** Sessions that were not there before. */
+/** Makes new sessions. */
 import { type Conversation, foldConversation } from "@chimera/acp-schema/conversation";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
@@ -25,7 +25,7 @@ export function create(house: House, options: CreateOptions): Promise<OwnedSessi
 
 type Store = EventStore<SessionEvent, Summary>;
 
-/** The id of a session to be, and the time that is in it. */
+/** The id of a new session, and the time that is in it. */
 interface Name {
   readonly id: string;
   readonly createdAt: number;
@@ -36,7 +36,7 @@ export function newName({ deps, clock }: House): Name {
   return { id: makeSessionId(deps.prefix, createdAt), createdAt };
 }
 
-/** Makes a session that was not there before. */
+/** Makes a session, with a log that `open` makes. */
 export async function make(
   house: House,
   { id, createdAt }: Name,
@@ -46,7 +46,7 @@ export async function make(
 ): Promise<OwnedSession> {
   const { deps } = house;
   const { cwd, settings: made, parentId, persist = true } = options;
-  // A session that is made like another one names the directories that it has anyway.
+  // Leave out the directories that every session has: a copy of another session names them too.
   const directories = ownDirectories(deps, options.directories);
   deps.requirePlace?.([cwd, ...directories]);
   const store = persist ? house.store : house.ephemeral;

@@ -1,4 +1,4 @@
-/** What sessions used before this process started, computed from their logs and summaries, so that limits survive a restart. */
+/** Computes from logs and summaries what sessions used before this process started, so that limits survive a restart. */
 import { foldConversation } from "@chimera/acp-schema/conversation";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
@@ -7,13 +7,13 @@ import type { Measured, SessionCost } from "./spending.js";
 
 type Store = Pick<EventStore<SessionEvent, Summary>, "list" | "read">;
 
-/** Every session of this program that is stored, with its owner. */
+/** Every stored session of this program, with its owner. */
 export async function storedSessions(store: Store, prefix: string): Promise<Measured[]> {
   const { sessions } = await store.list({ prefixes: [prefix] });
   return sessions.map(({ id, summary }) => ({ id, owner: summary.owner }));
 }
 
-/** What each session has cost that was written to since a time. A log that cannot be read is reported and left out. */
+/** The cost of each session that was written to since the given time. A log that cannot be read is reported and left out. */
 export async function* spentSince(
   store: Store,
   prefix: string,
@@ -37,7 +37,7 @@ export async function* spentSince(
 
 const PAGE = 500;
 
-/** Records that a fork copied from its parent are not its own cost. */
+/** The cost of a session: in all, and since the given time. The records that a fork copied from its parent do not count as its cost. */
 async function costSince(store: Store, id: string, time: number): Promise<Pick<SessionCost, "usd" | "since">> {
   const conversation = foldConversation({ keep: "state" });
   let since = 0;
@@ -52,7 +52,7 @@ async function costSince(store: Store, id: string, time: number): Promise<Pick<S
   return { usd: conversation.facts.usage?.total_usd ?? 0, since };
 }
 
-/** In older logs the last record of a turn carries the cost. */
+/** The types of records with a cost. In older logs the last record of a turn has it. */
 const SAYS_COST: ReadonlySet<string> = new Set([
   "user_message",
   "turn_start",

@@ -1,4 +1,4 @@
-/** The sessions of a process as one person may see and use them. Every handler that works for a person gets these sessions only. */
+/** Limits the sessions of a process to those that one person may see and change. Every handler that works for a person gets only these. */
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { LogEntry, Subscription } from "@chimera/event-store";
 import { notFound, SessionError } from "./errors.js";
@@ -7,8 +7,8 @@ import type { OwnedSession, Session, SessionClient } from "./session.js";
 import type { Sessions } from "./sessions.js";
 
 /**
- * What the person makes has them as its owner, and what they do is recorded under their name. Throws `session_not_found` for what they
- * may not see, and `read_only` for what they may not change.
+ * The sessions that a person may see. The person owns the sessions that they make, and their name is on the records of what they do. Throws
+ * `session_not_found` for a session that they may not see, and `read_only` for one that they may not change.
  *
  * @example
  * const theirs = sessionsFor(sessions, { name: "ada", role: "viewer" });
@@ -91,13 +91,13 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
   };
 }
 
-/** Which argument of a method says who called it. */
+/** The position of the argument `origin`, which names the caller, in each method that has one. */
 const ORIGIN_AT = { answer: 2, answerQuestion: 2, set: 1, setTitle: 1, share: 1, clear: 0 } as const;
 type Signed = keyof typeof ORIGIN_AT;
 /** The methods of a session that record who called them. */
 export const SIGNED = Object.keys(ORIGIN_AT) as Signed[];
 
-/** The session as used by one client: a call that names no origin comes from this one. */
+/** The session as one client uses it: calls without an origin get this one. */
 export function withOrigin<S extends Session>(session: S, origin: string | undefined): S {
   const named = SIGNED.map((method) => {
     const at = ORIGIN_AT[method];
@@ -122,7 +122,7 @@ export function withOrigin<S extends Session>(session: S, origin: string | undef
 
 type Rights = ReturnType<typeof createRights>;
 
-/** What the person may do with each session. */
+/** Decides what the person may do with each session. */
 function createRights(sessions: Sessions, person: Person) {
   const ofLoaded = (session: OwnedSession) => accessOf(person, seen(session));
   /** Throws `session_not_found`. */
@@ -143,7 +143,7 @@ function createRights(sessions: Sessions, person: Person) {
   };
 }
 
-/** The logs that the person may read. A reader is left without more when its session is no longer shared with them. */
+/** The logs that the person may read. A reader's stream ends when its session is no longer shared with the person. */
 function logsFor({ logs, find }: Sessions, person: Person, { access }: Rights): Sessions["logs"] {
   return {
     async *read(id, range) {
@@ -175,7 +175,7 @@ function logsFor({ logs, find }: Sessions, person: Person, { access }: Rights): 
   };
 }
 
-/** A client of a person who may only read: it is not asked for permissions, and lends no files or terminal. */
+/** The client of a person who may only read. It is not asked for permissions, and lends nothing. */
 function asReader({ transport, name, absent = false }: SessionClient): SessionClient {
   return { ...(transport !== undefined && { transport }), name, absent, approves: false };
 }
@@ -189,7 +189,7 @@ function readOnly({ name, role }: Person): SessionError {
   return new SessionError("read_only", `${name} ${why}, and may only read`);
 }
 
-/** The session as used by one person: it checks what they may do, and records it under their name. */
+/** The session as one person uses it: checks their rights, and puts their name on records. */
 function asPerson(session: OwnedSession, person: Person, access: () => "write" | "read" | null): OwnedSession {
   const { name } = person;
   const theirs = withOrigin(session, name);
@@ -220,7 +220,7 @@ function endsSharing(entry: LogEntry<SessionEvent>): boolean {
   return !isLost(entry) && entry.event.type === "sharing_changed" && !entry.event.metadata.shared;
 }
 
-/** A subscription that begins once the person's right to read is confirmed. */
+/** A subscription that begins when `opening` resolves, after the person's right to read was checked. */
 function later(opening: Promise<Subscription>, from: number | "live"): Subscription {
   let inner: Subscription | null = null;
   let isClosed = false;

@@ -1,18 +1,18 @@
-/** Somebody who calls under a name, and what their role lets them do with a session. */
+/** People, and what their role allows them to do with a session. */
 import type { Summary } from "@chimera/acp-schema/summary";
 
 export const ROLES = ["viewer", "user", "admin"] as const;
 
-/** Somebody who calls under a name. viewer: reads every session. user: has sessions, and reads those that are shared. admin: may do all. */
+/** A caller with a name. viewer: reads every session. user: has sessions of their own, and reads shared ones. admin: may do everything. */
 export interface Person {
   readonly name: string;
   readonly role: (typeof ROLES)[number];
 }
 
-/** What others see of a session: who made it, and whether they may read it. */
+/** The facts that decide who may see a session. */
 export type Seen = Pick<Summary, "owner" | "shared">;
 
-/** What somebody may do with a session; null: it does not exist for them. */
+/** What a person may do with a session. Null: the session does not exist for them. */
 export function accessOf({ name, role }: Person, { owner, shared }: Seen): "write" | "read" | null {
   if (role === "admin" || (role === "user" && owner === name)) return "write";
   return role === "viewer" || shared ? "read" : null;

@@ -1,10 +1,10 @@
-/** The rules that calls are held to before a person is asked: the same for every engine, since they see only its description of a call. */
+/** Applies the rules to a call before a person is asked. The rules are the same for every engine: they see only its description of a call. */
 import type { Answer, AskRequest } from "@chimera/acp-schema/agent";
 import type { Decision, Metadata, PermissionChoice, ToolKind } from "@chimera/acp-schema/events";
 import type { AuditEntry, CallPlace, Policy, PolicyCall, Wider } from "@chimera/acp-schema/policy";
 import type { Question } from "./kinds-of-question.js";
 
-/** Without rules, reading is free and the session's mode alone allows and refuses the rest in advance. */
+/** The policy without rules: reading is allowed, and the session's mode decides everything else. */
 export const byMode: Policy = {
   decide({ tool: { kind } }, { settings }) {
     const isReading = READERS.has(kind);
@@ -19,16 +19,16 @@ export const byMode: Policy = {
 
 export interface Consulting {
   readonly policy: Policy;
-  /** As it stands at each call: a mode may change while a turn runs. */
+  /** Read anew for each call, because a mode may change while a turn runs. */
   readonly place: () => CallPlace;
-  /** Asks the people. */
+  /** Asks people. */
   readonly ask: (question: Question) => Promise<Answer>;
   /** Allows further edits in the workspace without asking. */
   readonly approveEdits: () => Promise<void>;
   readonly record: (violation: { type: "sandbox_violation"; metadata: Metadata<"sandbox_violation"> }) => void;
 }
 
-/** Asks the rules first, where the engine describes the call, and the people after them. Every decision on a described call is audited. */
+/** Decides a call: by the rules if the engine describes the call, else or if they do not decide, by asking people. Audits described calls. */
 export async function consult(broker: Consulting, request: AskRequest): Promise<Answer> {
   const { call } = request;
   try {
@@ -39,7 +39,7 @@ export async function consult(broker: Consulting, request: AskRequest): Promise<
       ? await noteUnasked(broker, request, broker.place())
       : await answerTo(broker, request, subject);
   } catch (error) {
-    // Rules that cannot be read, or an answer that cannot be kept, let nothing run.
+    // If the rules cannot be read or the answer cannot be stored, nothing may run.
     return { decision: "deny", by: "rule", why: error instanceof Error ? error.message : String(error) };
   }
 }
@@ -58,10 +58,10 @@ async function answerTo(
   const place = placeNow();
   const verdict = await policy.decide(call, place);
   const { agent } = request.call ?? {};
-  const taker = agent && (await policy.decide(call, { ...place, settings: { ...place.settings, agent } }));
-  // What binds the agent of a task holds besides what binds the session: the stricter word counts.
-  const isBound = taker && STRICTNESS.indexOf(taker.decision) > STRICTNESS.indexOf(verdict.decision);
-  const { decision: ruled, rule, why, risk, violation, wider = [] } = isBound ? taker : verdict;
+  const ofAgent = agent && (await policy.decide(call, { ...place, settings: { ...place.settings, agent } }));
+  // The rules of a task's agent hold in addition to those of the session: the stricter decision counts.
+  const isStricter = ofAgent && STRICTNESS.indexOf(ofAgent.decision) > STRICTNESS.indexOf(verdict.decision);
+  const { decision: ruled, rule, why, risk, violation, wider = [] } = isStricter ? ofAgent : verdict;
   const answer: Answer =
     ruled === "ask"
       ? await ask(await questionFor({ ...request, risk, ...choicesWith(wider, request) }))
@@ -76,11 +76,11 @@ async function answerTo(
   return answer;
 }
 
-/** The usual answers, and those that hold for more than this call. An engine's own answers stay as they are. */
+/** The usual choices and those that hold for more than this call. Empty if the engine has choices of its own. */
 function choicesWith(wider: readonly Wider[], request: AskRequest): { readonly choices?: readonly PermissionChoice[] } {
   if (wider.length === 0 || request.choices) return {};
   const more = wider.map((one) => ({ id: idOf(one), name: one.name, kind: "allow_always" as const }));
-  // No two edits are alike, so allowing this exact edit for good is useless.
+  // No two edits are equal, so "always allow this exact edit" is hardly useful and comes last.
   const isEdit = wider.some(({ scope }) => scope === "edits");
   const lasting = isEdit ? [...more, EXACT] : [EXACT, ...more];
   return { choices: [ONCE, ...lasting, ...REJECTIONS] };

@@ -1,6 +1,6 @@
 /**
- * The life of a prompt, in order: accept, wait, start, hear, settle, end. It is accepted when the log has it, waits for the turns before it,
- * starts with `turn_start`, is heard while its agent yields events, settles what is left over, and ends with one last record.
+ * The stages of a prompt, in order. It is accepted when the log has it. It waits for the turns before it. It starts with `turn_start`. Its
+ * agent runs and yields events. Unfinished questions and writes are settled. It ends with one last record.
  */
 import type { ContentBlock } from "@chimera/acp-schema";
 import type { Agent, EngineMemory, McpServer, Turn, TurnSettings } from "@chimera/acp-schema/agent";
@@ -17,12 +17,12 @@ import { type Consulting, consult } from "./policy.js";
 import type { Accepted, PromptInput, ResolvedCommand } from "./session.js";
 import type { Settings } from "./settings.js";
 import { titleFrom } from "./summary.js";
-import { type Heard, hear, resultsForOpenCalls, type TurnRun } from "./turn-run.js";
+import { type AgentOutcome, resultsForOpenCalls, runAgent, type TurnRun } from "./turn-run.js";
 import type { WorkQueue } from "./work-queue.js";
 import type { SessionWorkspace } from "./workspace.js";
 
 /**
- * Content blocks -> the text a model reads, and the blocks when they are more than text.
+ * Content blocks -> the text that a model reads, and the blocks too if one of them is not text.
  *
  * @example
  * session.prompt(promptOf([{ type: "text", text: "hello" }]));
@@ -44,23 +44,23 @@ export interface PromptDeps {
   readonly workspace: SessionWorkspace;
   readonly memory: EngineMemory;
   readonly settings: () => Settings;
-  /** Throws for a prompt that goes beyond what its sender may use. */
+  /** Throws for a prompt beyond a limit of its sender. */
   readonly admitPrompt: (input: PromptInput) => void;
   readonly approveEdits: () => Promise<void>;
   readonly mcpServers: () => readonly McpServer[];
-  /** Holds a turn to the limits of its project. */
+  /** Narrows the settings of a turn to the limits of its project. */
   readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
-  /** Undefined when the text is not a command. */
+  /** Finds the command of a prompt. Undefined if the text is not a command. */
   readonly resolve: (prompt: PromptInput) => Promise<ResolvedCommand | undefined>;
-  /** Resolves when the log holds what it was given so far, and its readers have it. */
+  /** Resolves when all records so far are written to the log and delivered to its readers. */
   readonly written: () => Promise<void>;
   readonly room: TurnRun["room"];
-  /** Resolves when everything in the log is durable, the turn's last record too. */
+  /** Resolves when all records so far are durable, also the last one of the turn. */
   readonly onEnded: () => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
-/** Puts a prompt into the log and its turn into the queue. Throws `queue_full` or the error that keeps the log from being written. */
+/** Writes a prompt to the log and queues its turn. Throws `queue_full`, or the error of the log if it cannot be written. */
 export function acceptPrompt(deps: PromptDeps, given: PromptInput): Accepted {
   const { queue, journal } = deps;
   const input = wellFormed(given);
@@ -119,7 +119,7 @@ function attribute(text: string): string {
   return text.replace(/["<>&\n]/g, encodeURIComponent);
 }
 
-/** A prompt whose sender did not hear that it was accepted, and sent it again: the log has it. Throws `key_reused` for another one. */
+/** The turn of a prompt that its sender has sent before, with the same key. Throws `key_reused` if it is a different prompt. */
 function acceptedBefore({ journal, queue, onEnded }: PromptDeps, { text, content, key }: PromptInput): Accepted | null {
   if (key === undefined) return null;
   const turn = journal.conversation.turns.slice(-limits.rememberedKeys).findLast((one) => one?.key === key);
@@ -156,7 +156,7 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
       record: run.record,
       approveEdits: deps.approveEdits,
     };
-    const heard = await hear(run, answering ?? boundAgent(deps), turn, {
+    const outcome = await runAgent(run, answering ?? boundAgent(deps), turn, {
       workspace: deps.workspace,
       signal,
       session: deps.memory,
@@ -164,16 +164,16 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
       question: (question) => deps.broker.ask(QUESTION, question, accepted.place, run),
       ask: (request) => consult(consulting, request),
     });
-    await endTurn(run, heard);
+    await endTurn(run, outcome);
   } catch (error) {
-    // The log failed before the turn was settled: what it did to files is kept all the same.
+    // The log failed before the turn was settled. Keep a snapshot of its changes to files all the same.
     await run.settle().catch(() => {});
     throw error;
   }
   await deps.onEnded();
 }
 
-/** Ends a turn that could not be carried to its last record; while the log cannot be written, the next write that succeeds does. */
+/** Ends a turn that failed before its last record. If the log cannot be written, the next write that succeeds ends it. */
 async function recover({ journal, queue, onError }: PromptDeps, error: unknown): Promise<void> {
   onError(error);
   await journal.interrupted(error);
@@ -192,7 +192,7 @@ function startTurn(
 ): TurnRun {
   const { recorder } = journal;
   if (keepsFiles) snapshots?.beginTurn(place.turn);
-  /** When the snapshot fails, the turn cannot be undone, but it ends as it would have. */
+  /** If the snapshot fails, the turn cannot be undone, but it ends as usual. */
   const keepSnapshot = async (): Promise<void> => {
     try {
       await workspace.written();
@@ -209,7 +209,7 @@ function startTurn(
       // Deliver the answer before doing the work that ends the turn.
       await written();
     } finally {
-      // Also when the log cannot be written, because the files have changed.
+      // Also if the log cannot be written, because the files have changed anyway.
       if (keepsFiles) await keepSnapshot();
     }
   };
@@ -234,7 +234,7 @@ function startTurn(
   };
 }
 
-async function endTurn(run: TurnRun, { ending, isEnded, stopReason, opening }: Heard): Promise<void> {
+async function endTurn(run: TurnRun, { ending, isEnded, stopReason, opening }: AgentOutcome): Promise<void> {
   const { conversation } = run;
   const reason = ending.type === "cancelled" ? "cancelled" : "the tool did not finish";
   const unfinished = resultsForOpenCalls(conversation, reason);
@@ -267,12 +267,12 @@ function turnOf(deps: PromptDeps, { prompt, place }: AcceptedPrompt, command: Re
   };
 }
 
-/** The agent, held to the limits of the project. A project whose limits cannot be read fails the turn. */
+/** The agent with its settings narrowed to the limits of the project. If these limits cannot be read, the turn fails. */
 function boundAgent({ agent, bound, workspace }: PromptDeps): Agent {
   return (turn, context) => agent({ ...turn, settings: bound(turn.settings, workspace.cwd) }, context);
 }
 
-/** A command that cannot be carried out is a turn that ends with the reason. */
+/** The command of a prompt, if it is one. If finding it fails, an agent that fails with the same error. */
 async function commandOf({ resolve }: PromptDeps, prompt: PromptInput): Promise<ResolvedCommand | undefined> {
   if (prompt.literal || !prompt.text.startsWith("/")) return undefined;
   try {

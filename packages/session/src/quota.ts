@@ -1,10 +1,10 @@
-/** How much one person may use, and all of them together. What is asked beyond it is refused before anything happens. */
+/** Limits on what one person uses, and on what all use together. A request beyond a limit is refused before anything is done. */
 import { ALL, createCounts } from "./counts.js";
 import { SessionError } from "./errors.js";
 import type { OwnedSession } from "./session.js";
 import { createSpending, type Measured, type SessionCost } from "./spending.js";
 
-/** Absent: no limit. */
+/** The limits by name. An absent one sets no limit. */
 export interface Limits {
   /** Sessions in memory. */
   readonly sessions?: number;
@@ -13,22 +13,22 @@ export interface Limits {
   readonly promptsPerMinute?: number;
   /** Dollars since midnight, UTC. */
   readonly usdPerDay?: number;
-  /** Answers that last: event streams, WebSockets, runs that are waited for. */
+  /** Long answers: event streams, WebSockets, awaited runs. */
   readonly streams?: number;
-  /** What their sessions take on disk. */
+  /** Bytes of their sessions on disk. */
   readonly diskBytes?: number;
 }
 
 export interface Quotas {
-  /** For each person; the program's own user is bound by `all` alone. */
+  /** For each person. The program's own user has only the limits in `all`. */
   readonly each?: Limits;
   readonly all?: Limits;
 }
 
-/** What a person, or all together, use now. Bytes are counted only where there is a limit on them. */
+/** What a person uses now, or all together. Bytes are counted only if there is a limit on them. */
 export type Use = Required<Omit<Limits, "diskBytes">> & Pick<Limits, "diskBytes">;
 
-/** How often a limit has refused something. */
+/** How often a limit has refused a request. */
 export interface Refusals {
   readonly limit: keyof Limits;
   readonly whose: keyof Quotas;
@@ -40,22 +40,22 @@ export type Quota = ReturnType<typeof createQuota>;
 export interface QuotaDeps {
   readonly loaded: () => readonly OwnedSession[];
   readonly clock: () => number;
-  /** What a session takes on disk; 0 for one that is gone. */
+  /** The bytes of a session on disk. 0 if it was deleted. */
   readonly diskBytes: (id: string) => Promise<number>;
-  /** Every session that is stored. */
+  /** All stored sessions. */
   readonly stored: () => Promise<readonly Measured[]>;
-  /** What sessions have cost that were written to since a time. */
+  /** The cost of each session that was written to since the given time. */
   readonly spentSince: (time: number, isKnown: (id: string) => boolean) => AsyncIterable<SessionCost>;
-  /** Where several processes share a store: how many sessions the others have in memory, by owner. */
+  /** If several processes share a store: how many sessions the others have in memory, by owner. */
   readonly elsewhere?: Elsewhere;
 }
 
-/** Undefined: the sessions of the program's own user. */
+/** An undefined owner stands for the program's own user. */
 export type Elsewhere = () => Promise<readonly (readonly [owner: string | undefined, sessions: number])[]>;
 
 export function createQuota(quotas: Quotas, deps: QuotaDeps) {
   const isShared = deps.elsewhere !== undefined;
-  /** Where other processes count too, without those that were let go: the process that takes one up counts it. */
+  /** The sessions that count here. In a shared store, a session whose log was let go does not count: the process that takes it up counts it. */
   const here = () => deps.loaded().filter(({ isLetGo }) => !isLetGo || !isShared);
   const prompts = createPrompts(deps.clock);
   const spending = createSpending({ ...deps, here, isShared });
@@ -89,12 +89,12 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps) {
     for (const [owner, sessions] of rows) others.add(owner, sessions);
   };
   return {
-    /** @param owner undefined: all together. */
+    /** @param owner undefined for all together */
     use,
-    /** Resolves when what others use, or used before this process began, is counted, as far as a limit asks for it. */
+    /** Resolves when the use by other processes, and the use before this process began, is counted, if there is a limit on it. */
     ready: createReady(countBefore, isShared ? countOthers : null),
     refusals,
-    /** Keeps a place for a session until the function returned is called. Throws `limit_reached`. @param parent the one that it copies */
+    /** Counts a session that is being made, until the returned function is called. Throws `limit_reached`. @param parent the session that it copies */
     requireSession(owner: string | undefined, id: string, parent?: string) {
       const bytes = isLimited("diskBytes") && parent !== undefined ? disk.of(parent) : 0;
       require(owner, { sessions: 1, diskBytes: bytes });
@@ -102,26 +102,26 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps) {
       if (bytes > 0) disk.expect({ id, owner }, bytes);
       return () => making.add(owner, -1);
     },
-    /** Keeps a place for a stream until the function returned is called. Throws `limit_reached`. */
+    /** Counts a stream until the returned function is called. Throws `limit_reached`. */
     requireStream(owner: string | undefined) {
       require(owner, { streams: 1 });
       streams.add(owner, 1);
       return () => streams.add(owner, -1);
     },
-    /** Throws what `requirePrompt` would throw for a prompt of any size, and counts nothing. */
+    /** Throws if `requirePrompt` would throw for a prompt of any size. Counts nothing. */
     requireTurn: (sender: string | undefined) => require(sender, TURN),
-    /** Throws `limit_reached`, `budget_spent`. Counts the prompt for its sender, and its size for the owner of the session. */
+    /** Counts a prompt for its sender, and its size for the owner of the session. Throws `limit_reached`, `budget_spent`. */
     requirePrompt(sender: string | undefined, session: Measured, size: () => number) {
       const diskBytes = isLimited("diskBytes") ? size() : 0;
       require(sender, { ...TURN, diskBytes });
       for (const [limits, whose] of limitsOf(sender)) if (limits.promptsPerMinute !== undefined) prompts.add(whose);
       if (diskBytes > 0) disk.expect(session, diskBytes);
     },
-    /** What a session takes on disk has changed. Resolves when it is counted. */
+    /** Measures the bytes of a session on disk again, after they changed. Resolves when they are counted. */
     measure: async (session: Measured) => (isLimited("diskBytes") ? disk.measure(session) : undefined),
-    /** A session has left the memory. Where other processes count too, one of them may go on with it. */
+    /** Forgets the cost of an unloaded session. Not in a shared store, where another process may continue with the session. */
     forget: (sessionId: string) => (isShared ? undefined : spending.forget(sessionId)),
-    /** A session of theirs has cost so much so far. */
+    /** Reports what a session of this owner has cost so far. */
     spent: spending.spent,
   };
 }
@@ -129,15 +129,15 @@ export function createQuota(quotas: Quotas, deps: QuotaDeps) {
 // --- internal ---
 
 const MINUTE_MS = 60_000;
-/** What every prompt takes. */
+/** What every prompt uses. */
 const TURN = { usdPerDay: 0, turns: 1, promptsPerMinute: 1 } as const;
-/** How old a count of what other processes use may be. */
+/** How old the count of other processes' use may be. */
 const AGAIN_MS = 1000;
 
-/** The limits, each held against what is used. */
+/** Compares the limits with the use. */
 function createBounds(quotas: Quotas, use: (owner?: string) => Use) {
   const refused = new Map<string, Refusals>();
-  /** The limits that count for this owner, each with whom it is for. */
+  /** The limits that hold for this owner, each with the owner whose use it limits (undefined: all). */
   const limitsOf = (owner: string | undefined): readonly (readonly [Limits, string | undefined])[] => [
     [quotas.all ?? {}, undefined],
     ...(owner === undefined ? [] : ([[quotas.each ?? {}, owner]] as const)),
@@ -169,13 +169,13 @@ function createBounds(quotas: Quotas, use: (owner?: string) => Use) {
   };
 }
 
-/** Counts once what was used before this process began and, now and then, what others use. */
+/** Counts the use before this process began, once, and the use by other processes again and again. */
 function createReady(countBefore: () => Promise<void>, countOthers: (() => Promise<void>) | null) {
   let before: Promise<void> | undefined;
   let counting: Promise<void> | null = null;
   let countedAt = Number.NEGATIVE_INFINITY;
   return async (): Promise<void> => {
-    // A count that failed is made again for the next one who asks: what is counted already adds nothing then.
+    // After a failed count, the next call counts again. What was counted already is not added twice.
     before ??= countBefore().catch((error) => {
       before = undefined;
       throw error;
@@ -183,7 +183,7 @@ function createReady(countBefore: () => Promise<void>, countOthers: (() => Promi
     await before;
     if (countOthers === null || performance.now() - countedAt < AGAIN_MS) return;
     counting ??= countOthers()
-      // While nobody can say, what was counted last holds.
+      // If it cannot be counted now, the last count stays.
       .catch(() => {})
       .finally(() => {
         countedAt = performance.now();
@@ -193,7 +193,7 @@ function createReady(countBefore: () => Promise<void>, countOthers: (() => Promi
   };
 }
 
-/** Prompts of the last minute, by owner. */
+/** Counts the prompts of the last minute, by owner. */
 function createPrompts(clock: () => number) {
   const times = new Map<string, number[]>();
   const recent = (key: string): number[] => {
@@ -209,7 +209,7 @@ function createPrompts(clock: () => number) {
   };
 }
 
-/** Bytes on disk: those that were measured, plus those that are known to come and were not measured yet. */
+/** Bytes on disk: the measured ones, and those that are expected and not measured yet. */
 function createDisk(diskBytes: QuotaDeps["diskBytes"]) {
   const bytes = createCounts();
   const sessions = new Map<string, { measured: number; expected: number; measuring: Promise<void> }>();
@@ -235,7 +235,7 @@ function createDisk(diskBytes: QuotaDeps["diskBytes"]) {
         row.expected -= expected;
         if (measured + row.expected === 0) sessions.delete(id);
       };
-      // One measurement at a time, also after one that failed: what is written meanwhile counts as expected until the next one.
+      // One measurement at a time, also after a failed one. Bytes that are written meanwhile stay expected until the next one.
       row.measuring = row.measuring.then(count, count);
       return row.measuring;
     },

@@ -1,19 +1,19 @@
 /**
- * What a process left unfinished when it died, repaired in one order whenever a session is loaded (`bring` of the lifecycle):
+ * Repairs what a process left unfinished when it died. Loading a session does it in this order (`load` in `lifecycle.ts`):
  *
  * 1. The store claims the log, cuts a torn tail and starts a segment of its own.
  * 2. The log is read and folded.
- * 3. `endTearDown`: where the log says that the session was torn down, its summary says so and its snapshots go. It is not loaded.
- * 4. `settleFiles`: a restore of files stands when the log has its record, and is taken back when it has none.
- * 5. Also `settleFiles`: what the open turn did to files becomes its snapshot, so that it can be undone.
- * 6. `endInterrupted` of the journal: questions are denied, calls fail, the open turn ends, prompts that never ran are cancelled.
- * 7. `endLeftovers` of the session: questions that no open turn waits for are denied, and jobs end.
- * 8. `narrower`: settings that go beyond what the program starts with are narrowed, on record.
- * 9. What that recorded becomes durable with the first acknowledgement, and the summary follows.
+ * 3. `endTearDown`: if the log says that the session was torn down, its summary is marked and its snapshots go. It is not loaded.
+ * 4. `settleFiles`: a restore of files stands if the log has its record. Otherwise it is taken back.
+ * 5. Also `settleFiles`: the changes of the unfinished turn to files become its snapshot, so that they can be undone.
+ * 6. `endInterrupted` of the journal: questions are denied, calls fail, the unfinished turn ends, prompts that never ran are cancelled.
+ * 7. `endLeftovers` of the session: questions outside an unfinished turn are denied, and jobs end.
+ * 8. `narrower`: settings that are wider than the program's start settings are narrowed, with a record.
+ * 9. The new records become durable with the first acknowledgement, and the summary follows.
  *
- * When the program starts, and before a session goes for good, `recoverRestores` does 1, 4 and 5 where a restore was interrupted, since
- * somebody uses the files whether or not anybody loads the session. A session is loaded before it is torn down, so that its log ends as one
- * that was closed. The journal also ends turns of a live session whose log could not be written.
+ * When the program starts, and before a session is deleted or torn down, `recoverRestores` does 1, 4 and 5 for sessions with an interrupted
+ * restore, because people use the files also if nobody loads the session. A session is loaded before it is torn down, so that its log ends
+ * like that of a closed session. The journal also ends turns of a live session after its log could not be written.
  */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
@@ -26,12 +26,12 @@ import type {
   UnfinishedRestore,
 } from "@chimera/snapshot-store";
 
-/** The snapshots of all sessions, whose code a program may load when they are first asked. */
+/** The snapshots of all sessions. `unfinished` may be asynchronous, so that a program can load their code when it is first needed. */
 export interface StoredSnapshots extends Pick<SnapshotStore, "session" | "reading" | "release" | "clear"> {
   unfinished(sessionId?: string): readonly UnfinishedRestore[] | Promise<readonly UnfinishedRestore[]>;
 }
 
-/** What undo and redo of files ask of the log of a session that this process holds. */
+/** The log of a session that this process holds, as undo and redo of files need it. */
 export function restoreLog(store: EventStore<SessionEvent, Summary>, writer: LogWriter<SessionEvent>): RestoreLog {
   return {
     requireHeld: () => writer.requireHeld(),
@@ -42,7 +42,7 @@ export function restoreLog(store: EventStore<SessionEvent, Summary>, writer: Log
   };
 }
 
-/** A session can be used without its snapshots, so what cannot be repaired is reported and not thrown. */
+/** Repairs the snapshots of a session. A failure is reported and not thrown, because the session can be used without its snapshots. */
 export async function settleFiles(
   snapshots: SessionSnapshots | null,
   onRecovered?: (report: RecoveryReport) => void,
@@ -51,13 +51,13 @@ export async function settleFiles(
   if (report) onRecovered?.(report);
 }
 
-/** No restore takes so long. */
+/** An unfinished restore that is older has been abandoned: no restore takes so long. */
 const ABANDONED_MS = 10 * 60 * 1000;
 
 /**
- * Repairs undos that a crash interrupted, also in sessions that nobody loads: once, before any is loaded, and before sessions go for good,
- * since afterwards nothing says whether their undo stands. `isOnlyStore` says that every session with snapshots here has its log in this
- * store: elsewhere a session without a log is left to the program that has it. `session` names the only one to look at.
+ * Repairs undos that a crash interrupted, also in sessions that nobody loads. A program calls this once, before it loads a session, and
+ * before it deletes one, because the log says whether an undo stands. `isOnlyStore`: every session with snapshots here has its log in this
+ * store; with false, a session without a log is left to the program that has it. `session`: look only at this one.
  *
  * @example
  * await recoverRestores(store, snapshots, ({ sessionId, result }) => console.error(sessionId, result));
@@ -78,9 +78,9 @@ export async function recoverRestores(
       await settle(restoreLog(store, writer)).finally(() => writer.close());
     } catch (error) {
       const code = isStoreError(error) ? error.code : null;
-      // Another process has the session open, and may be undoing right now.
+      // Another process has the session, and its undo may be in progress.
       if (code === "claimed") continue;
-      // A session without a log lived in the memory of a process, which may still be undoing.
+      // The log of this session was in the memory of a process. Its undo may be in progress, so wait until it is surely abandoned.
       if (code !== "not_found") onRecovered({ sessionId, result: "failed", message: String(error) });
       else if (isOnlyStore && Date.now() - touchedMs > ABANDONED_MS) await settle();
     }

@@ -1,4 +1,4 @@
-/** Undo and redo of turns: the conversation by a record, the files by the snapshots of the turns it names. */
+/** Undo and redo of turns: a record changes the conversation, and the snapshots of these turns restore the files. */
 import type { Conversation } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, FileOutcome } from "@chimera/acp-schema/events";
 import type { Direction, Restore, SessionSnapshots } from "@chimera/snapshot-store";
@@ -8,7 +8,7 @@ export interface RewindOptions {
   readonly steps?: number | undefined;
   /** Overwrite files that somebody else has changed since. */
   readonly force?: boolean | undefined;
-  /** Tell what would happen; change nothing. */
+  /** Report what would happen, and change nothing. */
   readonly dryRun?: boolean | undefined;
   readonly origin?: string | undefined;
 }
@@ -24,17 +24,17 @@ export interface RewindReport {
 
 export type Rewind = (direction: Direction, options?: RewindOptions) => Promise<RewindReport>;
 
-/** The session's queue sees to it that calls take turns. */
+/** Makes the function that undoes and redoes turns. The session's queue runs its calls one after the other. */
 export function createRewind(deps: {
   readonly conversation: () => Conversation;
   readonly snapshots: SessionSnapshots | null;
   readonly lastSeq: () => number;
-  /** Appends a record; resolves when it is durable. */
+  /** Appends a record. Resolves when it is durable. */
   readonly record: (event: AgentEvent, origin?: string) => Promise<void>;
   /** Whether the log holds a record of this type after the given number. */
   readonly recorded: (type: Direction, after: number) => Promise<boolean>;
 }): Rewind {
-  /** The record decides: files stay restored with it and go back without it. */
+  /** Writes the record of a restore. If that fails, takes the restored files back. */
   async function write(
     event: Extract<AgentEvent, { type: Direction }>,
     after: number,
@@ -44,7 +44,7 @@ export function createRewind(deps: {
     try {
       await deps.record(event, origin);
     } catch (error) {
-      // A record that was written and could not be synced counts. The journal then stays, and the next load decides.
+      // A record that was written but not synced counts. The files and the restore's journal then stay, and the next load decides by the log.
       const isRecorded = await deps.recorded(event.type, after).catch(() => true);
       if (!isRecorded) await files.takeBack();
       throw error;
@@ -66,7 +66,7 @@ export function createRewind(deps: {
     const edited = (turn: number) => turns[turn]?.edited ?? [];
     const asked = { after, force, dryRun, edited };
     const restored = (await deps.snapshots?.restore(filesOf(taken, direction), direction, asked)) ?? NO_FILES;
-    // The conversation was cleared while files were restored: by its log, none of this is in reach.
+    // The conversation was cleared while files were restored, so these turns can no longer be undone.
     if (!available().some(({ number }) => number === taken[0]!.number)) {
       await restored.takeBack();
       return report(direction, NOTHING);
@@ -102,7 +102,7 @@ function describe(direction: Direction, { turns, files, remaining }: Omit<Rewind
   return `/${direction}: ${VERBS[direction]} ${count(turns, "turn")}${restored} (${remaining} remaining)${kept}${left}`;
 }
 
-/** The files of one outcome, each with its reason unless that is what the sentence says. */
+/** The files with one outcome, each with its reason unless the sentence says that already. */
 function among(files: readonly FileOutcome[], outcome: FileOutcome["outcome"], why: string, said?: string): string {
   const named = files
     .filter((file) => file.outcome === outcome)

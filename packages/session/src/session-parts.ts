@@ -1,4 +1,4 @@
-/** The parts of one session, each made from those before it: the hold on its log, queue, journal, settings, broker, undo, summary. */
+/** Makes the parts of one session, in order: the hold on its log, queue, journal, settings, broker, undo, summary. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Agent, TurnSettings } from "@chimera/acp-schema/agent";
 import type { Conversation } from "@chimera/acp-schema/conversation";
@@ -20,17 +20,17 @@ import type { Files } from "./workspace.js";
 
 export interface SessionDeps {
   readonly agent: Agent;
-  /** Slash commands answer in the agent's place; they may rewind although their own turn runs. */
+  /** Finds the slash command of a prompt. A command may rewind turns although its own turn runs. */
   readonly resolveCommand: (
     session: Session,
     prompt: PromptInput,
     rewind: Rewind,
   ) => Promise<ResolvedCommand | undefined>;
-  /** Holds a turn to the limits of its project. */
+  /** Narrows the settings of a turn to the limits of its project. */
   readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
   readonly store: EventStore<SessionEvent, Summary>;
   readonly snapshots: SessionSnapshots | null;
-  /** The rules that engines' calls are held to. */
+  /** The rules for the calls of engines. */
   readonly policy: Policy;
   readonly attachments: Attachments;
   readonly disk: Files;
@@ -40,38 +40,38 @@ export interface SessionDeps {
   readonly newId: () => string;
   readonly permissionTimeout: number;
   readonly coalesce: boolean;
-  /** Throws for a prompt that goes beyond what its sender may use. */
+  /** Throws for a prompt beyond a limit of its sender. */
   readonly admitPrompt: (input: PromptInput) => void;
   /** Called with what the session has cost so far, in dollars. */
   readonly onSpent: (usd: number) => void;
-  /** Takes up the log that was let go. Rejects when another process has it. */
+  /** Takes up the log after it was let go. Rejects if another process has it. */
   readonly wake: () => Promise<unknown>;
-  /** A turn has ended, and all of it is on disk. */
+  /** Called after a turn has ended and is on disk. */
   readonly onSaved: () => void;
   readonly onSetting: (change: AgentEvent, sessionId: string) => void;
   readonly onError: (error: unknown, sessionId: string) => void;
 }
 
-/** The hold on a session's log, which can be let go while nothing happens and taken up again where it was. */
+/** The hold on a session's log. An idle session lets it go, and takes it up again at the same record. */
 export interface LogHold extends LogWriter<SessionEvent> {
-  /** Another process may have the log: nothing can be written. */
+  /** True if the log was let go: nothing can be written, because another process may have it. */
   readonly isLetGo: boolean;
-  /** Writes what is queued, then lets other processes have the log. */
+  /** Writes all queued records, then releases the log for other processes. */
   letGo(): Promise<void>;
-  /** Continues with another writer of the same log, at the same number. */
+  /** Continues with a new writer of the same log, after the same record. */
   takeUp(writer: LogWriter<SessionEvent>): void;
 }
 
-/** What a session starts with, made or loaded. */
+/** Everything that a session is made or loaded from. */
 export interface SessionBirth extends Omit<SummaryFacts, "id" | "model"> {
   readonly writer: LogHold;
   readonly conversation: Conversation;
-  /** What it was made with; its log says what was changed since. */
+  /** The settings it was made with. Later changes are in its log. */
   readonly made: Settings;
   readonly persistent: boolean;
 }
 
-/** The parts that the views of a session (client's, program's) are made from. */
+/** The parts of which a session is made. */
 export interface Parts extends SessionDeps {
   readonly birth: SessionBirth;
   readonly writer: LogHold;
@@ -83,9 +83,10 @@ export interface Parts extends SessionDeps {
   readonly activity: Activity;
   readonly summary: () => Summary;
   readonly saveSummary: SummarySaver["save"];
-  /** Records something that belongs to no turn, once turns that were cut short have ended. */
+  /** Records events outside of turns, after the end of turns that were cut short. */
   readonly change: (events: AgentEvent | readonly AgentEvent[], origin?: string) => Promise<void>;
-  readonly life: { closing: Promise<void> | null; isClosed: boolean };
+  /** `closing` is set when the session begins to close, `isClosed` when its summary was written for the last time. */
+  readonly end: { closing: Promise<void> | null; isClosed: boolean };
 }
 
 export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
@@ -108,12 +109,12 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
       if (usage) deps.onSpent(usage.metadata.total_usd);
       if (!records.some(changesSummary)) return;
       if (!records.some(({ type }) => endsTurn(type))) return saver.soon();
-      // Nobody waits for a summary, and the clients wait for the turn's last records.
+      // The summary comes last: clients wait for the last records of the turn, and nobody waits for its summary.
       void ended().then(saver.save).then(deps.onSaved);
     },
     onError,
   });
-  /** Resolves when the log holds what it was given so far, or cannot, and a pass of the event loop has taken it to the clients. */
+  /** Resolves when all records so far are durable and, one pass of the event loop later, delivered to the clients. Also resolves on failure. */
   const ended = (): Promise<void> =>
     writer.durable().then(
       () => nextTurn(),
@@ -127,11 +128,11 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     journal.endInterrupted(queue.busy());
     return journal.accept(events, { turn: null, origin });
   };
-  const life: Parts["life"] = { closing: null, isClosed: false };
+  const end: Parts["end"] = { closing: null, isClosed: false };
   const summary = () => summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation);
   const saver = createSummarySaver(async () => {
-    // A process that took the session over writes its own, and so may this one, once the session has closed.
-    if (!birth.persistent || life.isClosed || writer.lost.aborted || writer.isLetGo) return;
+    // If another process has taken the session over, it writes the summary. After the close, this process may load the session anew.
+    if (!birth.persistent || end.isClosed || writer.lost.aborted || writer.isLetGo) return;
     try {
       await deps.store.writeSummary(writer.id, summary(), { sync: false });
     } catch (error) {
@@ -147,7 +148,7 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     broker,
     settings,
     activity,
-    life,
+    end,
     change,
     rewind: createRewind({
       conversation: () => journal.conversation,

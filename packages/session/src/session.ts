@@ -1,4 +1,4 @@
-/** One loaded session, by what its users need: a client watches it and sends commands, the program owns its life. */
+/** One loaded session: a client reads it and sends commands, the program that holds it also loads and closes it. */
 import type { Agent, McpServer } from "@chimera/acp-schema/agent";
 import type { Conversation, Mode } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, Decision, Metadata, PromptBlock, ResolvedBy, SessionEvent } from "@chimera/acp-schema/events";
@@ -16,19 +16,19 @@ export type SessionState = "idle" | "running" | "cancelled";
 export interface PromptInput {
   readonly text: string;
   readonly content?: readonly PromptBlock[];
-  /** The sender's own name for it. While a session remembers the key, sending it again is answered with the same turn. */
+  /** The sender's own name for the prompt. While the session remembers it, a prompt with the same key gets the same turn. */
   readonly key?: string | undefined;
-  /** Who sent it, when it was not the session's own client. */
+  /** The client that sent it, if it was not the session's own client. */
   readonly origin?: string | undefined;
-  /** The text was not typed by a person (a template made it): the agent gets it unchanged, and it is never read as a slash command. */
+  /** True if a template made the text: the agent gets it unchanged, and it is never read as a slash command. */
   readonly literal?: boolean;
-  /** The person who sent it: its commands see what that person may see. */
+  /** The person who sent it. Its slash commands see what this person may see. */
   readonly sender?: Person;
-  /** Sent with this session's token alone: its commands keep to this session, and settings can only get stricter. */
+  /** True if it was sent with only this session's token: its slash commands reach only this session and can only narrow settings. */
   readonly isGuest?: boolean;
 }
 
-/** A prompt that has its place in the log. Its answer is read from the log: the last record of `turn`. */
+/** An accepted prompt. Its answer is in the log, as the last record of `turn`. */
 export interface Accepted {
   readonly turn: number;
   readonly messageId: string;
@@ -37,27 +37,27 @@ export interface Accepted {
   readonly durable: Promise<void>;
 }
 
-/** What a slash command turned out to be: a prompt for the agent, an answer in its place, or a request to sum up. */
+/** The effect of a slash command: a prompt for the agent, an agent that answers instead, or a request to compact. */
 export type ResolvedCommand =
   | { readonly prompt: string }
   | { readonly agent: Agent }
   | { readonly compact: { readonly focus: string } };
 
-/** A client that is connected to a session. */
+/** A client of a session. */
 export interface SessionClient {
   /** How it is connected: acp, terminal, bridge. @defaultValue program */
   readonly transport?: string;
-  /** What it calls itself. */
+  /** The name that it gives itself. */
   readonly name?: string | undefined;
-  /** Asked for permissions. When the last one that approves leaves, unanswered requests are denied. */
+  /** Whether it is asked for permissions. When the last client that approves leaves, unanswered requests are denied. */
   readonly approves: boolean;
-  /** A placeholder, as for HTTP: it keeps permission requests unanswered, but does not keep an idle session loaded. */
+  /** A placeholder, as for HTTP: permission requests wait as for a real client, but an idle session is unloaded. */
   readonly absent?: boolean;
-  /** What it does in this machine's place. */
+  /** The files and the terminal that it lends, in place of this machine's. */
   readonly effects?: ClientEffects;
-  /** The MCP servers it hands over, as they are at the next turn. */
+  /** The MCP servers that it lends. Read at the start of each turn. */
   mcpServers?(): readonly McpServer[];
-  /** The log could not be written, so no record will tell of turns that are not in `busy`. */
+  /** Called when the log could not be written: turns that are not in `busy` are lost and will have no record. */
   onTurnsLost?(error: unknown, busy: ReadonlySet<number>): void;
 }
 
@@ -70,7 +70,7 @@ export interface AttachedClient {
   readonly since: number;
 }
 
-/** A decision, or one of the question's own choices by its id; with why where it is a no. */
+/** The answer to a permission request: a decision, or the id of one of its own choices. `reason` says why it was denied. */
 export type Reply =
   | Decision
   | { readonly decision: Decision; readonly reason?: string | undefined }
@@ -87,12 +87,12 @@ export interface ReadableSession {
   readonly touchedAt: number;
   readonly persistent: boolean;
   readonly state: SessionState;
-  /** Prompts that wait. */
+  /** The number of prompts that wait. */
   readonly queued: number;
   readonly settings: Settings;
   readonly mode: Mode;
   readonly title: string | null;
-  /** The person who made it; null where the program's own user did. */
+  /** The person who made it. Null if the program's own user did. */
   readonly owner: string | null;
   /** Other people may read it. */
   readonly isShared: boolean;
@@ -102,31 +102,31 @@ export interface ReadableSession {
   readonly conversation: Conversation;
   readonly openPermissions: ReadonlyMap<string, OpenPermission>;
   readonly openQuestions: Conversation["openQuestions"];
-  /** The files of turns that are not undone; null where files are not kept. */
+  /** The file snapshots of the turns that are not undone. Null if the program keeps no snapshots. */
   readonly snapshots: Pick<SessionSnapshots, "drop" | "list" | "edits"> | null;
   summary(): Summary;
 }
 
-/** What a client may do. Every promise resolves when what it acknowledges is durable. One that another node has takes a prompt later. */
+/** The commands of a client. Every promise resolves when the records of the command are durable. */
 export interface Session extends ReadableSession {
-  /** Throws `queue_full`, `key_reused`, `session_closed`, or the storage error that keeps the log from being written. */
+  /** A promise if another node has the session. Throws `queue_full`, `key_reused`, `session_closed`, or the error of a log that cannot be written. */
   prompt(input: PromptInput): Accepted | Promise<Accepted>;
   /**
-   * Ends the running turn, or the one that is named, running or waiting. False when there is none, or it has ended. A prompt that waited
-   * has its last record when this resolves; a turn that runs comes to its own within two seconds.
+   * Cancels the running turn, or the given turn whether it runs or waits. False if there is no such turn or it has ended. A waiting prompt
+   * has its last record when this resolves. A running turn gets its last record within two seconds.
    */
   cancel(turn?: number): Promise<boolean>;
-  /** @param shown the digest of what the person saw. Throws `not_as_shown` for another than the request's, `permission_not_found`, `already_resolved`. */
+  /** @param shown the digest of what the person saw. Throws `not_as_shown` if the request has another, `permission_not_found`, `already_resolved`. */
   answer(permissionId: string, answer: Reply, origin?: string, shown?: string): Promise<void>;
-  /** Null: the person does not want to answer. Throws `question_not_found`, `already_resolved`. */
+  /** Answers a question. Null if the person does not want to answer. Throws `question_not_found`, `already_resolved`. */
   answerQuestion(questionId: string, answer: string | null, origin?: string): Promise<void>;
-  /** Several changes are made together, or none of them. Throws `invalid_setting`. */
+  /** Changes settings. Several changes are made together or not at all. Throws `invalid_setting`. */
   set(changes: SettingChange | readonly SettingChange[], origin?: string): Promise<void>;
-  /** One line; a blank one takes the title away. Throws `invalid_setting` for one that is too long. */
+  /** Sets the title, on one line. A blank title removes it. Throws `invalid_setting` if it is too long. */
   setTitle(title: string, origin?: string): Promise<void>;
-  /** Lets other people read it, or no longer. */
+  /** Allows or forbids other people to read the session. */
   share(isShared: boolean, origin?: string): Promise<void>;
-  /** Shows every client something that belongs to no turn. */
+  /** Shows a message outside of turns to every client. */
   notify(level: "info" | "warning" | "error", text: string): Promise<void>;
   clear(origin?: string): Promise<void>;
   undo(options?: RewindOptions): Promise<RewindReport>;
@@ -137,30 +137,30 @@ export interface Session extends ReadableSession {
   idle(): Promise<void>;
 }
 
-/** What the program that holds the sessions may do besides. */
+/** A session for the program that holds it, with methods that clients do not have. */
 export interface OwnedSession extends Session {
   prompt(input: PromptInput): Accepted;
-  /** The caller it was opened for may read it and nothing else. */
+  /** True if the person for whom it was opened may only read it. */
   readonly isReadOnly: boolean;
-  /** Tells its log from another that takes its place. */
+  /** A mark of its log: another log in its place has another mark. */
   origin(): string;
-  /** What it was made with, under what its log says was changed. */
+  /** The settings it was made with, without the changes in its log. */
   readonly made: Settings;
-  /** Milliseconds since anything happened, by a clock that never jumps. */
+  /** Milliseconds since the last activity, by a monotonic clock. */
   readonly idleMs: number;
   /** Whether a client is really connected, and not only a placeholder attached. */
   readonly attended: boolean;
   /** Counts as activity for the idle clock. */
   touch(): void;
-  /** Records something that belongs to no turn. */
+  /** Records an event outside of turns. */
   record(event: AgentEvent, origin?: string): Promise<void>;
-  /** Cancels, denies unanswered requests, drops the queue and releases the log. `reset` takes settings back to how it was made. */
+  /** Cancels, denies unanswered requests, drops the queue and releases the log. `reset` sets the settings back to those it was made with. */
   close(by: Extract<ResolvedBy, "cancel" | "eviction">, options?: { readonly reset: boolean }): Promise<void>;
-  /** Its log was let go: another process may write it by now. */
+  /** True if its log was let go, so that another process may write it. */
   readonly isLetGo: boolean;
-  /** Lets other processes have its log until it is taken up again; it takes no prompt meanwhile. False: a prompt came first. */
+  /** Lets other processes have its log until it is taken up again. It accepts no prompt meanwhile. False if a prompt came first. */
   letGo(): Promise<boolean>;
-  /** Continues where it was, with a new writer of the log. False: the log is another by now, or goes on. */
+  /** Continues with a new writer of its log. False if the log was replaced or has new records. */
   takeUp(writer: LogWriter<SessionEvent>): boolean;
   /** Resolves when the session has been closed. */
   readonly ended: Promise<void>;

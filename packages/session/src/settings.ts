@@ -1,4 +1,4 @@
-/** A session's settings: what it was made with, under what its log records. A mode is a name for the three flags. */
+/** A session's settings: those it was made with, and the changes in its log over them. A mode is a name for the values of the three flags. */
 import {
   type ChangedSettings,
   FLAG_OPTIONS,
@@ -17,7 +17,7 @@ import { limits } from "./limits.js";
 export interface Settings extends Flags {
   readonly model: string;
   readonly agent: string;
-  /** null: no limit, but a question now and then. */
+  /** Null: no limit, but the agent asks now and then whether to continue. */
   readonly maxSteps: number | null;
   readonly maxCostUsd: number | null;
   readonly allowedTools: readonly string[] | null;
@@ -26,8 +26,8 @@ export interface Settings extends Flags {
 }
 
 /**
- * One change by a client. `option` names a flag, as clients know it, or an option of an extension; a blank title takes the title away;
- * `shared` lets other people read the session; a warning is shown to every client with the change that it is about.
+ * One change by a client. `option` is the id of a flag or of an extension's option. A blank title removes the title. `shared` lets other
+ * people read the session. Every client sees `warning` together with the change.
  */
 export type SettingChange =
   | { readonly model: string }
@@ -41,7 +41,7 @@ export type SettingChange =
 /** Option id -> its values, the strictest first. */
 export type OptionOrders = Readonly<Record<string, readonly string[]>>;
 
-/** What a session starts with where nobody says otherwise; only the model has to be named. */
+/** The settings of a session if nobody sets others. Only the model has no default. */
 export const DEFAULT_SETTINGS: Omit<Settings, "model"> = {
   agent: "build",
   ...MODE_FLAGS.review,
@@ -51,12 +51,12 @@ export const DEFAULT_SETTINGS: Omit<Settings, "model"> = {
   options: {},
 };
 
-/** What a new session starts with: the program's start settings, under those it was asked to have. */
+/** The settings of a new session: those of the request over the program's start settings. */
 export function madeWith(start: Settings, asked: Partial<Settings>): Settings {
   return { ...start, ...asked, options: { ...start.options, ...asked.options } };
 }
 
-/** What a session was made with, where that differs from the program's start, so that it comes back no wider. */
+/** The settings that a session was made with and that differ from the program's start settings. Stored, so that they hold after a restart. */
 export function ownSettings(made: Settings, start: Settings): SummaryBounds {
   const own: Record<string, unknown> = {};
   for (const name of OWN) if (made[name] !== start[name]) own[name] = made[name];
@@ -64,12 +64,12 @@ export function ownSettings(made: Settings, start: Settings): SummaryBounds {
   return { ...own, ...(options.length > 0 && { options: Object.fromEntries(options) }) };
 }
 
-/** What a session was made with, under what its log says was changed since. */
+/** The current settings: the changes in the log over those that the session was made with. */
 export function settingsOf(made: Settings, changed: ChangedSettings): Settings {
   return { ...made, ...changed, options: { ...made.options, ...changed.options } };
 }
 
-/** The records of changes, which are written together. Throws `invalid_setting`. */
+/** The records of changes. They are written together. Throws `invalid_setting`. */
 export function changeEvents(changes: readonly SettingChange[], now: Settings): AgentEvent[] {
   return changes.flatMap((change): AgentEvent[] => {
     const event = changeEvent(change, now);
@@ -78,7 +78,7 @@ export function changeEvents(changes: readonly SettingChange[], now: Settings): 
   });
 }
 
-/** The narrower of the log and of the start settings, after a restart: neither an old log nor a crash may widen. */
+/** The settings after a restart: for each one, the stricter of log and start settings, so that neither an old log nor a crash widens any. */
 export function narrower(logged: Settings, start: Settings, orders: OptionOrders): Settings {
   const options = { ...logged.options };
   for (const [option, order] of Object.entries(orders)) {
@@ -95,7 +95,7 @@ export function narrower(logged: Settings, start: Settings, orders: OptionOrders
   };
 }
 
-/** Whether a change allows anything that the settings do not allow now. Another model or agent may. */
+/** Whether a change may allow something that the settings do not allow now. Another model or agent counts as such. */
 export function widens(change: SettingChange, now: Settings, orders: OptionOrders): boolean {
   if ("model" in change) return change.model !== now.model;
   if ("agent" in change) return change.agent !== now.agent;
@@ -109,7 +109,7 @@ export function widens(change: SettingChange, now: Settings, orders: OptionOrder
 
 type Bounds = Pick<Settings, "maxSteps" | "maxCostUsd" | "allowedTools">;
 
-/** The stricter of two sets of bounds. No record changes bounds, so after a restart they are compared and not recorded. */
+/** The stricter of two sets of bounds. Bounds have no records, so after a restart they are compared anew and nothing is recorded. */
 export function stricterBounds(one: Bounds, other: Bounds): Bounds {
   const least = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b));
   const { allowedTools } = other;
@@ -120,7 +120,7 @@ export function stricterBounds(one: Bounds, other: Bounds): Bounds {
   };
 }
 
-/** The records that take settings from one state to another. */
+/** The records that change settings from one state into another. */
 export function changesBetween(from: Settings, to: Settings): AgentEvent[] {
   const changes: SettingChange[] = [];
   if (from.model !== to.model) changes.push({ model: to.model });
@@ -149,13 +149,13 @@ export function parseMode(name: string): Mode {
   return mode;
 }
 
-/** The name goes into the summary, and so into every list. The agent finds out which provider serves it. */
+/** Checks the length of a model's name, which goes into the summary and so into every list. The agent finds the model's provider later. */
 export function requireModelName(name: string): void {
   if (name.trim() !== "" && name.length <= limits.modelChars) return;
   throw new SessionError("invalid_setting", `a model's name has 1 to ${limits.modelChars} characters`);
 }
 
-/** The settings now. `options` is one object for the session's life, so that a running turn obeys a change from its next call on. */
+/** Returns the current settings. `options` is always the same object, so that a running turn sees a change at its next call. */
 export function createSettings(made: Settings, changed: () => ChangedSettings): () => Settings {
   const options: Record<string, string | boolean> = {};
   let seen: ChangedSettings | null = null;
@@ -203,7 +203,7 @@ function changeEvent(change: SettingChange, now: Settings): AgentEvent {
   return { type: "config_changed", metadata: { id, value } };
 }
 
-/** On one line. */
+/** The title on one line. Throws `invalid_setting` if it is too long. */
 function titleOf(text: string): string {
   const title = text.replace(/\s+/g, " ").trim();
   if (title.length <= limits.titleLength) return title;
@@ -222,7 +222,7 @@ function changed(change: Narrowing, now: Settings): Settings {
   return { ...now, options: { ...now.options, [id]: value } };
 }
 
-/** A value that the order does not know counts as wider than every other. */
+/** Whether a value is at most as wide as the bound. A value that is not in the order counts as the widest. */
 function isWithin(order: readonly string[], value: string | boolean | undefined, bound: string): boolean {
   const at = order.indexOf(String(value));
   return at >= 0 && at <= order.indexOf(bound);

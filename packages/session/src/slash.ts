@@ -1,4 +1,4 @@
-/** The built-in slash commands, a row each. A command answers as a turn without a model step, so the log has it. */
+/** The built-in slash commands. A command runs as a turn without a model step, so that it is in the log. */
 import { MODES } from "@chimera/acp-schema/conversation";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
@@ -16,25 +16,25 @@ export interface SlashContext {
   readonly rewind: Rewind;
   readonly args: string;
   readonly all: readonly SlashCommand[];
-  /** The sender has this session's token alone. */
+  /** True if the sender has only this session's token. */
   readonly isGuest: boolean;
 }
 
 export interface SlashCommand {
   readonly name: string;
   readonly description: string;
-  /** What may follow the name, for a client's input field. */
+  /** The arguments, for a client's input field. */
   readonly hint?: string;
-  /** It reaches beyond its session, so the session's own token is not enough. */
+  /** True if it reaches beyond its session, so that the session's own token is not enough. */
   readonly isForOperator?: boolean;
-  /** It leads to another session; a client that shows one session a thread does not offer it. */
+  /** True if it opens another session. A client with one session per thread does not offer it. */
   readonly opensSession?: boolean;
   run(context: SlashContext): Promise<string> | string;
 }
 
 export interface SlashDeps {
   readonly home: string;
-  /** Rows of the program: `/tools`, `/permissions`, what an extension adds. A later row of a name wins. */
+  /** Further commands: `/tools`, `/permissions`, those of extensions. If two have the same name, the later one counts. */
   readonly commands?: readonly SlashCommand[];
   /** @defaultValue no option has an order */
   readonly orders?: OptionOrders;
@@ -42,14 +42,14 @@ export interface SlashDeps {
 
 export interface SlashPalette extends CommandResolver {
   readonly commands: readonly SlashCommand[];
-  /** Custom commands of a workspace, as they are on disk now; those with the name of a command above are left out. */
+  /** The custom commands of a workspace, read from disk now, without those that have the name of a built-in command. */
   custom(cwd: string): Promise<CustomCommand[]>;
-  /** A sentence for each file that is left out: a built-in command always keeps its name. */
+  /** A message for each command file that is not used because it has the name of a built-in command. */
   clashes(cwd: string): Promise<string[]>;
 }
 
 /**
- * The slash commands of sessions: built in, of the program, and of the files of a workspace.
+ * Makes the slash commands of sessions: built-in ones, those of the program, and those in files of a workspace.
  *
  * @example
  * const palette = createSlashPalette({ home: homedir() });
@@ -98,7 +98,7 @@ export function createSlashPalette(deps: SlashDeps): SlashPalette {
 }
 
 /**
- * `3`, `--steps 3`, `--steps=3`, `-n 3`; anything else is 1.
+ * Reads a number of steps: `3`, `--steps 3`, `--steps=3`, `-n 3`. Any other text means 1.
  *
  * @example
  * parseSteps("--steps 3"); // 3
@@ -114,7 +114,7 @@ function refused({ name }: SlashCommand): never {
   throw new SessionError("invalid_setting", `/${name} is for the operator, because it reaches beyond this session`);
 }
 
-/** The session for a caller who may narrow its settings but not widen them beyond what the operator set. */
+/** The session for a caller who may narrow its settings but not widen them. */
 function narrowOnly(session: Session, orders: OptionOrders): Session {
   const set: Session["set"] = async (changes, origin) => {
     if (![changes].flat().some((change) => widens(change, session.settings, orders)))
@@ -148,7 +148,7 @@ async function* answer(run: () => Promise<string> | string): AsyncIterable<Agent
   };
 }
 
-/** The one command that the agent carries out. */
+/** The only command that the agent runs. */
 const COMPACT: SlashCommand = {
   name: "compact",
   description: "Summarize the conversation so far and go on from the summary",

@@ -1,4 +1,4 @@
-/** What sessions have cost since midnight, UTC: those in memory say it themselves, the others by their logs. */
+/** The cost of sessions since midnight, UTC. Loaded sessions report it themselves; for the others it is read from logs and summaries. */
 import { createCounts } from "./counts.js";
 
 export interface Measured {
@@ -6,10 +6,10 @@ export interface Measured {
   readonly owner?: string | undefined;
 }
 
-/** What a session has cost. */
+/** The cost of a session. */
 export interface SessionCost extends Measured {
   readonly usd: number;
-  /** Since the time that was asked about; null for a session that was known: its log is not read again. */
+  /** The part since the given time. Null if the session was known: then its log is not read. */
   readonly since: number | null;
 }
 
@@ -17,13 +17,13 @@ export function createSpending(deps: {
   readonly clock: () => number;
   /** The sessions that this process has. */
   readonly here: () => readonly Pick<Measured, "id">[];
-  /** Other processes of the same store count too. */
+  /** True if other processes of the same store count too. */
   readonly isShared: boolean;
   readonly spentSince: (time: number, isKnown: (id: string) => boolean) => AsyncIterable<SessionCost>;
 }) {
   const { clock, here } = deps;
   const dollars = createCounts();
-  /** What each session had cost when it was last heard of. */
+  /** The last known cost of each session. */
   const costs = new Map<string, number>();
   let day = dayOf(clock());
   const today = () => {
@@ -34,9 +34,10 @@ export function createSpending(deps: {
   };
   const spent = (owner: string | undefined, sessionId: string, usd: number): void => {
     const before = costs.get(sessionId);
-    // What a session cost before it was loaded was spent at another time; where others may have spent it today, its log says so.
+    // The cost of a session before it was loaded does not count as today's. In a shared store, another process may have spent it today: then
+    // `count` reads it from the log.
     if (before === undefined && usd > 0 && deps.isShared) return;
-    // A summary may be older than what its session said.
+    // A summary may be older than the last report of its session.
     if (before !== undefined && usd <= before) return;
     costs.set(sessionId, usd);
     if (before !== undefined) today().add(owner, usd - before);
@@ -44,10 +45,10 @@ export function createSpending(deps: {
   return {
     /** Dollars since midnight. */
     of: (owner: string | undefined) => today().of(owner),
-    /** A session has cost so much so far. */
+    /** Reports what a session has cost so far. */
     spent,
     forget: (sessionId: string) => void costs.delete(sessionId),
-    /** Reads what sessions have cost that were not heard of. */
+    /** Reads the cost of sessions that did not report it here. */
     async count(): Promise<void> {
       today();
       const before = new Set(here().map(({ id }) => id));
@@ -57,10 +58,10 @@ export function createSpending(deps: {
         if (since !== null) {
           today().add(owner, since);
           costs.set(id, usd);
-          // Those that are loaded here say themselves what they cost.
+          // Sessions that are loaded here report their cost themselves.
         } else if (!before.has(id)) spent(owner, id, usd);
       }
-      // Counted now: a session that was made meanwhile is in none of the lists before.
+      // Read the list again: a session that was made meanwhile is not in the earlier ones.
       const kept = new Set(here().map(({ id }) => id));
       for (const id of costs.keys()) if (!seen.has(id) && !kept.has(id)) costs.delete(id);
     },

@@ -1,4 +1,4 @@
-/** Stored sessions as they are read, whichever process holds them. */
+/** Reads stored sessions, also while another process holds them. */
 import { modeOf } from "@chimera/acp-schema/conversation";
 import { isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import { readSummary, type Summary } from "@chimera/acp-schema/summary";
@@ -12,7 +12,7 @@ import { madeWith, narrower, type Settings, settingsOf, stricterBounds } from ".
 
 type StoredDeps = Pick<House, "deps" | "store" | "start">;
 
-/** What is stored of a session that may be used here. */
+/** The summary of a stored session. Throws if there is none, if it was torn down, or if it may not be used here. */
 export async function summaryOf(house: StoredDeps, id: string): Promise<Summary> {
   const { store, deps } = house;
   const naming = refusal(house, id);
@@ -21,7 +21,7 @@ export async function summaryOf(house: StoredDeps, id: string): Promise<Summary>
   if (!isThere || stored?.closed) throw notFound(id);
   const summary = readSummary(id, stored ?? {});
   if (summary.cwd === "") {
-    // A damaged log says so itself.
+    // If the log is damaged, opening it throws the better error.
     await store.open(id).then((one) => one.close(), naming);
     throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
   }
@@ -29,12 +29,12 @@ export async function summaryOf(house: StoredDeps, id: string): Promise<Summary>
   return summary;
 }
 
-/** Those directories of a session that it has besides what every session has. */
+/** The directories of a session without those that every session has. */
 export function ownDirectories({ directories: all = [] }: StoredDeps["deps"], of: readonly string[] = []): string[] {
   return of.filter((one) => !all.includes(one));
 }
 
-/** The error for opening or deleting a session that another process has; it says how to join. */
+/** Translates the error of opening or deleting a session. If another process has it, the message says how to join. */
 export function refusal({ deps }: StoredDeps, id: string): (error: unknown) => Promise<never> {
   return async (error) => {
     const holder = isStoreError(error) ? error.holder : undefined;
@@ -43,7 +43,7 @@ export function refusal({ deps }: StoredDeps, id: string): (error: unknown) => P
   };
 }
 
-/** What a stored session is loaded with: the start settings of now, under those it was made with; its log says what was changed. */
+/** The birth of a stored session from its summary. Its settings are those it was made with over today's start settings. */
 export function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, "writer" | "conversation"> {
   const { bounds = {} } = summary;
   return {
@@ -61,7 +61,7 @@ export function rememberedBirth(summary: Summary, start: Settings): Omit<Session
   };
 }
 
-/** A session as its log says, for a process that does not hold it; `take` gets each entry of the log. */
+/** Reads a session from its log, without holding it. `take` gets each entry of the log. */
 export async function readStored(
   house: StoredDeps,
   id: string,

@@ -1,4 +1,4 @@
-/** A session's summary as a fold of its log, when it is saved, and how a store makes it again. */
+/** A session's summary: how it is made from the log, when it is saved, and how a store makes a lost one again. */
 import { type Conversation, foldConversation } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import {
@@ -16,7 +16,7 @@ import { beginningOf, startOf } from "@chimera/acp-schema/text";
 import type { SummaryForm } from "@chimera/event-store";
 import { limits } from "./limits.js";
 
-/** What a summary says that the log does not. */
+/** The facts of a summary that are not in the log. */
 export interface SummaryFacts {
   readonly id: string;
   readonly program: string;
@@ -30,21 +30,21 @@ export interface SummaryFacts {
   readonly request?: MakingRequest;
 }
 
-/** The request that a session was made by: the same one finds it again. */
+/** The request that made a session. If it is sent again, it finds the session. */
 export interface MakingRequest {
-  /** What its sender calls it. */
+  /** The sender's own name for the request. */
   readonly key: string;
-  /** Of everything that it asks for. */
+  /** The digest of the whole request. */
   readonly digest: string;
 }
 
-/** How a store of sessions reads, bounds and makes summaries again. */
+/** Lets a store of sessions read summaries, and make lost or outdated ones from the log. */
 export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
   read: readSummary,
   isOutdated(stored) {
     const { v, cwd } = stored as Partial<Summary>;
-    // A summary of version 1 tells the state at the end of the last turn, not whether another turn began since. One without a
-    // directory was not written by this program.
+    // A summary of version 1 has the state at the end of the last turn, even if another turn has begun since. A summary without a directory
+    // was written by another program.
     return v === 1 || (v === SUMMARY_VERSION && typeof cwd !== "string");
   },
   birth: birthOf,
@@ -57,7 +57,7 @@ export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
     }
     const before = readSummary(id, known);
     const birth = { ...birthOf(before), model: conversation.settings.model ?? before.model };
-    // In version 0.1 no record says that a session was torn down.
+    // Version 0.1 wrote no record of a tear-down.
     return { ...summaryOf(id, birth, conversation), ...(before.closed && { closed: true }) };
   },
 };
@@ -80,7 +80,7 @@ export function summarize(facts: SummaryFacts, conversation: Conversation): Summ
 }
 
 /**
- * True for a record that changes what a list shows: others do not cost a write.
+ * True for a record that changes what a list shows. Other records do not cause a write of the summary.
  *
  * @example
  * if (changesSummary(record)) refreshList();
@@ -92,15 +92,15 @@ export function changesSummary({ type }: SessionEvent): boolean {
 export type SummarySaver = ReturnType<typeof createSummarySaver>;
 
 /**
- * Lists of other processes are made of summaries. None is forced to the disk: the log is, and after a crash of the machine a list may show
- * the state of a moment before. A turn that is over in no time is written once, and no prompt waits for its summary.
+ * Saves the summary, from which other processes make their lists. It is not synced to the disk, so after a crash of the machine a list may be
+ * slightly old; only the log is synced. A very short turn causes one write, and no prompt waits for a summary.
  */
 export function createSummarySaver(write: () => Promise<void>) {
   let saving: Promise<void> | null = null;
   let isUnsaved = false;
   let timer: NodeJS.Timeout | undefined;
   const drain = async (): Promise<void> => {
-    // The records of this tick are one change.
+    // All records of this tick share one write.
     await Promise.resolve();
     while (isUnsaved) {
       isUnsaved = false;
@@ -116,9 +116,9 @@ export function createSummarySaver(write: () => Promise<void>) {
     return saving;
   };
   return {
-    /** Written now. Changes that come meanwhile share the next write. */
+    /** Writes the summary now. Changes during the write share the next one. */
     save,
-    /** A list should show the change soon: it is written unless the turn ends before that. */
+    /** Writes the summary soon, unless `save` writes it before. */
     soon() {
       timer ??= setTimeout(save, limits.summaryDelayMs).unref();
     },
@@ -147,13 +147,13 @@ export function titleFrom(answer: string): string | null {
 // --- internal ---
 
 const TITLE_CHARS = 60;
-/** How much of an answer is looked through for its first line. */
+/** Characters of an answer that are searched for its first line. */
 const SEARCHED_CHARS = 4096;
 const ERROR_CHARS = 1000;
 
-/** A line that begins or ends a block of code, or rules off a part. */
+/** A line that begins or ends a block of code, or a horizontal rule. */
 const FENCE = /^\s*(?:```|~~~|[-=*_]{3,}\s*$)/;
-/** What Markdown marks a line with, and what stays of it. An underscore inside a word belongs to a name. */
+/** The marks of Markdown, and the text that replaces each. An underscore inside a word stays: it belongs to a name. */
 const MARKS: readonly (readonly [RegExp, string])[] = [
   [/[\t\r]+/g, " "],
   [/^(?:\s*(?:#{1,6}|>|[-*+]|\d{1,3}[.)])\s+)+/, ""],
@@ -174,7 +174,7 @@ const LISTED: ReadonlySet<string> = new Set([
   "model_changed",
   "sharing_changed",
 ]);
-/** The bulk of a log: the texts of models and the output of tools. */
+/** Record types that do not change a summary. They are most of a log: texts of models and output of tools. */
 const SAYS_NOTHING: ReadonlySet<string> = new Set([
   "text_delta",
   "thought_delta",
@@ -228,7 +228,7 @@ function stateOf({ turns, openPermissions, openQuestions }: Conversation): Summa
   return openPermissions.size + openQuestions.size > 0 ? "waiting" : "running";
 }
 
-/** ISO-8601 UTC to the second, as summaries have always been written. */
+/** ISO-8601 UTC in whole seconds, as in all summaries. */
 function isoSeconds(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

@@ -1,6 +1,6 @@
 /**
- * One turn that runs: one value that carries all it needs. What an agent yields goes into the log as it comes; whatever the agent does,
- * the turn ends with exactly one last record, and everything that belongs to the turn stands before it.
+ * Runs one turn. The events of the agent go to the log as they come. Whatever the agent does, the turn ends with exactly one last record,
+ * and all other records of the turn stand before it.
  */
 import type { Agent, AgentContext, Turn } from "@chimera/acp-schema/agent";
 import type { Conversation, TurnView } from "@chimera/acp-schema/conversation";
@@ -8,45 +8,47 @@ import type { AgentEvent, Metadata } from "@chimera/acp-schema/events";
 import { createGrowingText, endOf, type GrowingText } from "@chimera/acp-schema/text";
 import { limits } from "./limits.js";
 
+/** A running turn, with all that its agent's events need. */
 export interface TurnRun {
   readonly number: number;
   readonly signal: AbortSignal;
   readonly conversation: Conversation;
-  /** It was cancelled, or is being settled. */
+  /** True if it was cancelled or is being settled. */
   readonly isOver: boolean;
   /** Records an event of the turn; text may wait for the end of the tick. */
   record(event: AgentEvent): void;
-  /** Records several in one write: all of them reach the log, or none. */
+  /** Records several events in one write: all or none. */
   recordAll(events: readonly AgentEvent[]): void;
-  /** Null, or resolves when the log has room for more. */
+  /** Null if the log has room, else a promise that resolves when it has. */
   room(): Promise<void> | null;
-  /** Resolves when readers had a chance to see what was recorded: a pass of the event loop later. */
+  /** Resolves one pass of the event loop later, when readers have had a chance to see the records. */
   shown(): Promise<void>;
-  /** Ends the turn as a cancel does; for a turn that cannot go on. */
+  /** Ends a turn that cannot continue, as a cancel does. */
   abort(): void;
-  /** Denies what was asked, writes out, keeps a snapshot: once, however often it is called. The last record follows. */
+  /** Denies unanswered questions, waits for the log, and keeps a snapshot of the files, before the last record. Further calls do nothing more. */
   settle(): Promise<void>;
 }
 
-/** What became of an agent's work: the last record, and whether the rest of the turn's end is written already. */
-export interface Heard {
+/** How an agent's run ended. */
+export interface AgentOutcome {
+  /** The last record of the turn. */
   readonly ending: Ending;
-  /** The agent recorded `turn_end` itself. */
+  /** True if the agent sent `turn_end` itself. */
   readonly isEnded: boolean;
   readonly stopReason: Metadata<"turn_end">["stop_reason"];
-  /** The first message, which a title is made of; null for a turn that no model answered. */
+  /** The first message, of which a title is made. Null for a turn without a model's answer. */
   readonly opening: string | null;
 }
 
-/** Runs the agent and records what it yields, until it ends, fails or is left because it ignores a cancel. */
-export async function hear(
+/** Runs the agent and records its events, until it ends, fails, or ignores a cancel for too long. */
+export async function runAgent(
   run: TurnRun,
   agent: Agent,
   turn: Turn,
   context: Omit<AgentContext, "fail">,
-): Promise<Heard> {
+): Promise<AgentOutcome> {
   const { usage, toolCalls } = run.conversation.facts;
-  const state: Hearing = {
+  const state: AgentState = {
     before: { usage, toolCalls },
     text: createGrowingText(),
     firstMessage: "",
@@ -64,14 +66,14 @@ export async function hear(
   const consume = async () => {
     for await (const event of agent(turn, { ...context, fail })) {
       if (isLeft) return;
-      // What comes after an agent's last word, or after a failure, is not recorded, but the agent may finish.
+      // Events after the agent's last record, or after a failure, are not recorded, but the agent may finish.
       if (state.ending || state.fault) continue;
-      take(run, state, event);
+      recordEvent(run, state, event);
       const room = run.room();
       if (room) await room;
       const isSaid = event.type === "text_delta" || event.type === "thought_delta";
       if (!isSaid || !state.isSilent) continue;
-      // A model may send thousands of deltas at once. Readers see the first before the others are taken.
+      // A model may send thousands of deltas at once. Let readers see the first one before the others are handled.
       state.isSilent = false;
       await run.shown();
     }
@@ -89,7 +91,7 @@ export async function hear(
   return conclude(run, state, state.fault ?? thrown);
 }
 
-/** A prompt that never ran. */
+/** The last record of a prompt that never ran. */
 export const NEVER_RAN: AgentEvent = { type: "cancelled", metadata: { output: "", steps: 0, cost: 0 } };
 
 /** The records that end a turn which was cut short, so that the conversation stays well-formed. */
@@ -107,7 +109,7 @@ export function interruptedTurn(conversation: Conversation, turn: TurnView, mess
   ];
 }
 
-/** A no to every question that has no answer. */
+/** The denials of all unanswered questions. */
 export function denials({ openPermissions, openQuestions }: Conversation): AgentEvent[] {
   const by = "eviction";
   const denied = [...openPermissions.keys()].map((permission_id) => ({ permission_id, decision: "deny", by }) as const);
@@ -118,7 +120,7 @@ export function denials({ openPermissions, openQuestions }: Conversation): Agent
   ];
 }
 
-/** A result for every call that has none. */
+/** A failed result for every call without a result. */
 export function resultsForOpenCalls(conversation: Conversation, error: string): AgentEvent[] {
   return [...conversation.openCalls.keys()].map((call_id) => ({
     type: "tool_result",
@@ -128,20 +130,20 @@ export function resultsForOpenCalls(conversation: Conversation, error: string): 
 
 // --- internal ---
 
-interface Hearing {
+interface AgentState {
   readonly before: Totals;
   readonly text: GrowingText;
-  /** What the first step that said anything said. */
+  /** The text of the first step that has any. */
   firstMessage: string;
-  /** Nothing was said yet in this step. */
+  /** True while this step has no text. */
   isSilent: boolean;
   ending: Ending | null;
   isEnded: boolean;
-  /** What ended the turn from outside of the agent's own events. */
+  /** The error that ended the turn from outside the agent's own events. */
   fault: Error | null;
 }
 
-function take(run: TurnRun, state: Hearing, event: AgentEvent): void {
+function recordEvent(run: TurnRun, state: AgentState, event: AgentEvent): void {
   switch (event.type) {
     case "agent_result":
     case "cancelled":
@@ -166,7 +168,7 @@ function take(run: TurnRun, state: Hearing, event: AgentEvent): void {
   run.record(event);
 }
 
-function conclude(run: TurnRun, state: Hearing, failure: Error | null): Heard {
+function conclude(run: TurnRun, state: AgentState, failure: Error | null): AgentOutcome {
   const isCancelled = run.signal.aborted && !state.fault && state.ending?.type !== "agent_result";
   if (failure && !isCancelled) {
     const { name, message } = failure;
@@ -183,7 +185,7 @@ function conclude(run: TurnRun, state: Hearing, failure: Error | null): Heard {
   };
 }
 
-/** `passed` resolves a while after the signal; then the turn ends without an agent that ignores its cancel. */
+/** `passed` resolves some time after the signal. Then the turn ends, even if the agent ignores the cancel. */
 function lateAfter(signal: AbortSignal): { readonly passed: Promise<void>; dispose(): void } {
   let timer: NodeJS.Timeout | undefined;
   let onAbort = () => {};
@@ -203,7 +205,7 @@ function lateAfter(signal: AbortSignal): { readonly passed: Promise<void>; dispo
   };
 }
 
-/** The whole text is in the deltas: a last record of megabytes would be too much for the log, or reach each reader in one piece. */
+/** Cuts the output of a last record. The deltas have the whole text; a record of megabytes would be too large for the log and for readers. */
 function bounded<M extends { readonly output: string }>(metadata: M): M {
   if (metadata.output.length <= limits.outputChars) return metadata;
   return { ...metadata, output: endOf(metadata.output, limits.outputChars) };
@@ -214,7 +216,7 @@ type Ending = Extract<AgentEvent, { type: "agent_result" | "cancelled" }>;
 /** The session's totals when a turn began. */
 type Totals = Pick<Conversation["facts"], "usage" | "toolCalls">;
 
-/** Usage records carry the session's totals; an agent knows only its own turn's tokens. */
+/** Adds the session's totals to the usage of an agent, which knows only the tokens of its own turn. */
 function addUsage(usage: Metadata<"usage">, base: Metadata<"usage"> | null): Metadata<"usage"> {
   if (!base) return usage;
   return {
@@ -226,7 +228,7 @@ function addUsage(usage: Metadata<"usage">, base: Metadata<"usage"> | null): Met
   };
 }
 
-/** The last record of a turn that ran: the agent's own, or one made of what it did. */
+/** The last record of a turn that ran: the agent's own, or else one made from its events. */
 function lastRecord(
   { conversation, number }: { readonly conversation: Conversation; readonly number: number },
   before: Totals,
@@ -248,7 +250,7 @@ function lastRecord(
     type: "agent_result",
     metadata: bounded({
       output: how.output,
-      // An agent that reports no steps took one.
+      // An agent that reports no steps has done one.
       steps: Math.max(steps, 1),
       tool_calls_total: toolCalls - before.toolCalls,
       cost,

@@ -1,12 +1,12 @@
-/** The work of one session, one job at a time: turns in the order their prompts were accepted, undo and redo between them. */
+/** The work of one session, one job at a time: turns in the order of their prompts, with undo and redo between them. */
 import { SessionError } from "./errors.js";
 
-/** A prompt that was accepted. */
+/** The turn of an accepted prompt. */
 export interface QueuedTurn {
   readonly turn: number;
-  /** Takes the turn from its start to its last record. */
+  /** Runs the turn from its start to its last record. */
   run(signal: AbortSignal): Promise<void>;
-  /** Called when `run` failed, once the turn no longer counts as running. Never rejects. */
+  /** Called after `run` failed, when the turn no longer counts as running. Never rejects. */
   recover(error: unknown): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export function createWorkQueue() {
   let isStopped = false;
 
   return {
-    /** The turn that runs; null between turns. */
+    /** The turn that runs. Null between turns. */
     get current() {
       const { running } = worker;
       if (!running || running.turn === null) return null;
@@ -27,23 +27,23 @@ export function createWorkQueue() {
     get waiting() {
       return turnsOf(worker.waiting);
     },
-    /** Work between turns, an undo, runs or waits. */
+    /** True if work between turns (an undo or redo) runs or waits. */
     get isAlone() {
       return worker.all().some(({ turn }) => turn === null);
     },
     /** Turns that run or wait. */
     busy: () => new Set(turnsOf(worker.all())),
     add: (turn: QueuedTurn) => worker.add({ ...turn, drop() {} }),
-    /** Runs work that needs the session to itself, in its turn. Rejects with `session_closed` when the session closes first. */
+    /** Queues work that must not overlap with a turn. Rejects with `session_closed` if the session closes first. */
     alone: <T>(job: () => Promise<T>) =>
       new Promise<T>((resolve, reject) => {
         const drop = () => reject(new SessionError("session_closed", "the session was closed before its work began"));
         if (isStopped) drop();
         else worker.add({ turn: null, drop, recover: async () => {}, run: () => job().then(resolve, reject) });
       }),
-    /** Takes waiting turns out of the queue; returns them. */
+    /** Removes waiting turns from the queue, and returns them. */
     forget: (which: (turn: number) => boolean) => turnsOf(worker.remove(({ turn }) => turn !== null && which(turn))),
-    /** Ends the running turn because a client asked for it; false when there is none, or it is ending already. */
+    /** Cancels the running turn for a client. False if there is none, or if it is ending already. */
     cancel() {
       const { running } = worker;
       if (!running || running.turn === null || running.abort.signal.aborted) return false;
@@ -51,9 +51,9 @@ export function createWorkQueue() {
       running.abort.abort();
       return true;
     },
-    /** Ends the running turn because it cannot go on. */
+    /** Ends the running turn because it cannot continue. */
     abort: () => worker.running?.abort.abort(),
-    /** Ends the running turn and starts nothing more; returns the turns that waited. */
+    /** Ends the running turn and starts no other. Returns the turns that waited. */
     stop() {
       isStopped = true;
       worker.running?.abort.abort();
@@ -61,7 +61,7 @@ export function createWorkQueue() {
       for (const { drop } of left) drop();
       return turnsOf(left);
     },
-    /** Resolves when the job that runs now, if any, has finished. */
+    /** Resolves when the current job has finished. */
     quiet: async () => worker.running?.done,
     /** Resolves when nothing runs and nothing waits. */
     idle: worker.idle,
@@ -73,7 +73,7 @@ export function createWorkQueue() {
 interface Job extends Omit<QueuedTurn, "turn"> {
   /** Null for work between turns. */
   readonly turn: number | null;
-  /** The queue was stopped before the job began. */
+  /** Called if the queue is stopped before the job begins. */
   drop(): void;
 }
 
@@ -83,7 +83,7 @@ interface RunningJob extends Pick<Job, "turn"> {
   cancelled: boolean;
 }
 
-/** Runs jobs one after the other, in the order they come. */
+/** Runs jobs one after the other, in the order in which they were added. */
 function createWorker() {
   let waiting: Job[] = [];
   let running: RunningJob | null = null;
@@ -116,13 +116,13 @@ function createWorker() {
     get waiting(): readonly Job[] {
       return waiting;
     },
-    /** What runs, and then what waits. */
+    /** The running job, then the waiting ones. */
     all: (): readonly Pick<Job, "turn">[] => (running ? [running, ...waiting] : waiting),
     add(job: Job): void {
       waiting.push(job);
       if (!isWorking) void work();
     },
-    /** Takes out waiting jobs, and returns them. */
+    /** Removes waiting jobs, and returns them. */
     remove(which: (job: Job) => boolean): Job[] {
       const gone = waiting.filter(which);
       waiting = waiting.filter((job) => !gone.includes(job));

@@ -1,27 +1,27 @@
-/** The workspace of one turn: files from the disk or the editor, each write and command announced to the snapshots. */
+/** The workspace of a session: files of the disk or of an editor. Announces every write and command to the snapshots. */
 import { readFile, writeFile } from "node:fs/promises";
 import type { ClientTerminal, Workspace } from "@chimera/acp-schema/agent";
 import { limits } from "./limits.js";
 
-/** Reads and writes of text files; the host passes the disk, a connection may offer its editor's buffers. */
+/** Reads and writes text files: on the disk, or in the buffers of an editor. */
 export interface Files {
   readText(path: string): Promise<string>;
   writeText(path: string, text: string): Promise<void>;
 }
 
-/** The disk as it is. */
+/** The files of the disk, without any check of paths. */
 export const plainFiles: Files = {
   readText: (path) => readFile(path, "utf8"),
   writeText: (path, text) => writeFile(path, text),
 };
 
-/** What a connected client does in the place of this machine. It goes when the connection does. */
+/** The files and the terminal that a client lends in place of this machine's, until it disconnects. */
 export interface ClientEffects {
-  /** Reads end with the signal, whether the client answers or not. Writes do not, because what they did to the file is part of the turn. */
+  /** A read ends with the signal, even if the client does not answer. A write does not, because the change of the file is part of the turn. */
   readonly readText?: (path: string, signal?: AbortSignal) => Promise<string>;
   readonly writeText?: Files["writeText"];
   readonly terminal?: ClientTerminal;
-  /** True once the client cannot be reached: the call that found out fails, later ones run here. */
+  /** True if the client can no longer be reached. The call that notices it fails; later calls use this machine. */
   readonly gone?: boolean;
 }
 
@@ -31,9 +31,9 @@ export interface ChangeWatch {
   willRun: Workspace["willRun"];
 }
 
-/** A session's workspace, and when nothing is being written in it. */
+/** A session's workspace, which also knows when its writes are done. */
 export interface SessionWorkspace extends Workspace {
-  /** Resolves when writes that have begun are done, even if their callers stopped waiting: what they did is part of the turn. */
+  /** Resolves when all writes that have begun are done, also those whose callers stopped waiting: they are part of the turn. */
   written(): Promise<void>;
 }
 
@@ -41,12 +41,12 @@ export function composeWorkspace(parts: {
   readonly cwd: string;
   readonly directories: readonly string[];
   readonly disk: Files;
-  /** The effects of the client that is attached now; read at every call, because connections come and go. */
+  /** The effects of the client that is attached now. Called for every read and write, because clients come and go. */
   readonly client: () => ClientEffects | undefined;
-  /** Called when a file is about to be looked for here that a client answered for before. */
+  /** Called before the first use of the disk after a client that lent its files has gone. */
   readonly onClientLost: () => void;
   readonly watch: ChangeWatch;
-  /** Of the turn that runs. */
+  /** The signal of the running turn. */
   readonly signal: () => AbortSignal | undefined;
 }): SessionWorkspace {
   const { cwd, directories, disk, client, watch } = parts;
@@ -64,7 +64,7 @@ export function composeWorkspace(parts: {
     directories,
     readText: async (path) => (files().readText ?? disk.readText)(path, parts.signal()),
     async writeText(path, text) {
-      // Once more, right before it is written: the turn that announced it may have ended since.
+      // Announced once more, right before the write: the turn that announced it first may have ended since.
       await watch.willWrite(path);
       const writing = (files().writeText ?? disk.writeText)(path, text);
       writes.add(writing);
