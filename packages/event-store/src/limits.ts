@@ -1,4 +1,4 @@
-/** Every bound of this package, in one table. Bytes unless the name says otherwise. */
+/** Every limit of this package, in one table. In bytes unless the name says otherwise. */
 export const LIMITS = {
   /** A segment is closed and the next one started at this size. */
   segmentBytes: 4 * 1024 * 1024,
@@ -6,7 +6,7 @@ export const LIMITS = {
   segments: 100_000,
   /** Queued lines are written at once when they reach this size, without waiting for the end of the tick. */
   writeBytes: 64 * 1024,
-  /** What a log may have taken and not yet handed to its readers, before its writer is asked to wait. */
+  /** Appended lines that are not delivered to readers yet. With more, the writer has to wait. */
   backlogBytes: 1024 * 1024,
   /** One encoded record. A larger append is refused with `too_large`. */
   recordBytes: 64 * 1024 * 1024,
@@ -34,7 +34,7 @@ export const LIMITS = {
   openFiles: 240,
   /** Summaries that are replaced at the same time. */
   replacements: 8,
-  /** How long the key of the request that made a session finds it again. */
+  /** How long a session is found by the key of the request that made it. */
   keyMs: 24 * 60 * 60 * 1000,
   /** How long a hidden directory beside the sessions must be unchanged before it can be a leftover. */
   leftoverMs: 60_000,

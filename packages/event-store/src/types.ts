@@ -5,7 +5,7 @@ export interface EventBody {
   readonly type: string;
 }
 
-/** An event as the log numbered it. */
+/** An event with the number, id and time that the log gave it. */
 export type Stored<E extends EventBody> = E & { readonly seq: number; readonly id: string; readonly ts: string };
 
 /**
@@ -38,13 +38,13 @@ export interface Lost {
 /** What a reader of a log receives: a record, or a {@link Lost}, which alone has a `last`. */
 export type LogEntry<E extends EventBody> = Entry<E> | Lost;
 
-/** What waits for the disk. `turn`: acknowledgements. `event`: every delivery, too. `none`: nothing. */
+/** What waits for the disk. `turn`: acknowledgements. `event`: acknowledgements and deliveries to readers. `none`: nothing. */
 export type Durability = "turn" | "event" | "none";
 
 /** The single writer of one session. Once another process has taken over, every call fails with `fenced`. */
 export interface LogWriter<E extends EventBody> {
   readonly id: string;
-  /** Tells this log from another that takes its place under the same id, as an import does. A log that is opened again has the same. */
+  /** A mark of this log: another log in its place under the same id (an import) has another mark. Opening a log again does not change it. */
   origin(): string;
   /** The last number handed out; 0 for an empty log. */
   readonly lastSeq: number;
@@ -110,7 +110,7 @@ export interface ListFilter {
   readonly prompted?: boolean;
   /** Only sessions that this person may see: the `owner` is their name, or `shared` is true. */
   readonly visibleTo?: string;
-  /** How the sender of the request that made the session names that request: its `key`. */
+  /** The sender's name for the request that made the session: its `key`. */
   readonly key?: string;
   /** Whether the session was torn down: its `closed` is true. */
   readonly closed?: boolean;
@@ -128,13 +128,13 @@ export interface ListOptions<S = object> extends ListFilter {
   readonly onUnreadable?: (id: string) => void;
 }
 
-/** What a store must know of summaries to keep them small, and to make one again from its log. */
+/** Everything that a store must know about summaries to keep them small, and to make a lost one again from its log. */
 export interface SummaryForm<E extends EventBody, S extends object> {
   /** Turns a stored object, whatever program wrote it, into a complete, small summary. */
   read(id: string, stored: object): S;
   /** Whether a stored summary lacks facts that the log has. A list shows it all the same; `readSummary` makes it again from the log. */
   isOutdated(stored: object): boolean;
-  /** The facts of a session that no record says. The store writes them into the header of every segment. */
+  /** The facts of a session that are in no record. The store writes them into the header of every segment. */
   birth(summary: S): object;
   /** Makes the summary of a log. `known` holds the session's birth and the fields of an outdated summary. */
   derive(id: string, known: object, entries: AsyncIterable<LogEntry<E>>): Promise<S>;

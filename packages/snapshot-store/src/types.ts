@@ -6,7 +6,7 @@ export interface SnapshotStore {
   session(sessionId: string, workspace: SnapshotWorkspace, log?: RestoreLog): SessionSnapshots;
   /** The snapshots of a session that another process may hold. Each call reads them again, and nothing is repaired. */
   reading(sessionId: string, workspace: SnapshotWorkspace): SnapshotReading;
-  /** Sessions with an unsettled restore that are not open in this process: all of them, or at most the one that is named. */
+  /** Sessions with an unsettled restore that are not open in this process. With `sessionId`, only that session. */
   unfinished(sessionId?: string): readonly UnfinishedRestore[];
   /** Stops using a session; its files stay. */
   release(sessionId: string): void;
@@ -43,7 +43,7 @@ export interface SnapshotWorkspace {
   readonly directories: readonly string[];
 }
 
-/** The questions of a restore to the session's log. */
+/** The session's log, as far as a restore needs it. */
 export interface RestoreLog {
   /** Throws when another process holds the session now, which ends the call. Also called before each file of a restore. */
   requireHeld(): void;
@@ -77,13 +77,13 @@ export interface SessionSnapshots extends SnapshotReading {
   endTurn(reachable?: ReadonlySet<number>): Promise<TurnSnapshot | null>;
   /** Restores the files of turns, in the given order: newest first for undo, oldest first for redo. */
   restore(turns: readonly number[], direction: Direction, options: RestoreOptions): Promise<Restore>;
-  /** Removes the snapshots of this session, once a restore that was not settled is. */
+  /** Settles an unfinished restore, then removes the snapshots of this session. */
   drop(): Promise<void>;
 }
 
 export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Says whether the command made a change, where people may work meanwhile. `changedAt` is null for a removed file. */
+  /** Whether the command made a change, for a workspace in which people work at the same time. `changedAt` is null for a removed file. */
   readonly mine?: ((path: string, changedAt: number | null) => boolean) | undefined;
   /** Called for a root that is not fully indexed: the command's changes in the rest of it cannot be undone. */
   readonly onUncovered?: (root: string, reason: "time_limit" | "quota") => void;
@@ -98,7 +98,7 @@ export interface RestoreOptions {
   readonly force?: boolean;
   /** Only report what would be done. */
   readonly dryRun?: boolean;
-  /** The files that a turn edited: where its snapshot is gone, they are reported as skipped, `not_kept`. @defaultValue none */
+  /** The files that a turn edited. If its snapshot is gone, they are reported as skipped with `not_kept`. @defaultValue none */
   readonly edited?: (turn: number) => Iterable<string>;
 }
 

@@ -1,4 +1,4 @@
-/** Sessions and their records as rows: which of them this node holds, and in what order it writes. */
+/** The backend of a store: sessions and their records as rows, and the sessions that this node holds. */
 import { type EventBody, StoreError, type SummaryForm } from "@chimera/event-store";
 import { type Backend, encodeLines, type Held, lineTs } from "@chimera/event-store/backend";
 import { createAppender } from "./append.js";

@@ -1,4 +1,4 @@
-/** Connections to one database, and how its errors are judged: whether a statement may have been done, and may be sent again. */
+/** Connections to one database, and the meaning of its errors: may the statement have run, and may it be sent again. */
 import { setTimeout as pause } from "node:timers/promises";
 import { isStoreError, StoreError } from "@chimera/event-store";
 import pg from "pg";

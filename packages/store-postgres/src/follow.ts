@@ -13,7 +13,7 @@ export type Following<E extends EventBody> = ReturnType<typeof createFollowing<E
 
 interface Followed<E extends EventBody> {
   readonly watcher: Watcher<E>;
-  /** The last number that the watcher has; -1 before the first look. */
+  /** The last number that the watcher has. -1 until the database was asked for the first time. */
   head: number;
 }
 

@@ -1,4 +1,4 @@
-/** What nodes share besides sessions: remembered answers, and the chain of decisions. */
+/** The remembered answers and the chain of decisions, which all nodes share. */
 import { createHash } from "node:crypto";
 import type { AnswerLines, AuditChain, AuditChains, ChainHead } from "@chimera/acp-schema/policy";
 import { arrayOf, type Connections, type Sql, untilKnown } from "./connect.js";

@@ -17,7 +17,7 @@ export function columnsOf(summary: object) {
     person: textOf(owner),
     shared: shared === true,
     key: textOf(key),
-    /** Whether the request that made the session has this key: a fork may have its parent's, and then names no request. */
+    /** The digest of the request that made the session. Absent if the key is not of that request: a fork may have its parent's key. */
     request: textOf(request),
   };
 }

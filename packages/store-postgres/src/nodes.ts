@@ -1,4 +1,4 @@
-/** What nodes share besides logs: which sessions are held or lost their node, the hashes of session tokens, and the list of people. */
+/** The state that nodes share besides logs: held sessions, sessions whose node died, hashes of session tokens, and the list of people. */
 import { arrayOf, type Connections, part } from "./connect.js";
 import { holder, isHeld, type Lease } from "./lease.js";
 import { onceMore } from "./listener.js";
@@ -42,7 +42,7 @@ export interface TokenHashes {
 /** The digest of a session's token. */
 export interface TokenHash {
   readonly hash: Buffer;
-  /** The person who asked for the token, by the name in the list of people; null when the caller was not on the list. */
+  /** The entry in the list of people of the caller for whom the token was made. Null if the caller was not on the list. */
   readonly by: string | null;
 }
 

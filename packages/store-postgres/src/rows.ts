@@ -37,8 +37,8 @@ export interface Place {
 }
 
 /**
- * Inserts the row of a session, and returns its origin. StoreError `exists` when there is one with this id, and `key_taken` when the request that makes it has
- * made one already; an imported session stands beside that one.
+ * Inserts the row of a session, and returns its origin. StoreError `exists` if there is a session with this id, and `key_taken` if the same
+ * request has made a session already. An imported session does not check the latter.
  */
 export async function insertSession(sql: Sql, sid: string, summary: object, place: Place): Promise<string> {
   const { host, owner, lastSeq = 0 } = place;
@@ -53,7 +53,7 @@ export async function insertSession(sql: Sql, sid: string, summary: object, plac
     VALUES (${sid}, ${lastSeq}, 1, ${owner}, ${host}, ${text}, ${prefix}, ${created}, extract(epoch FROM clock_timestamp()) * 1000,
       ${cwd}, ${model}, ${state}, ${prompted}, ${closed}, ${person}, ${shared}, ${key}, ${keyed}, clock_timestamp())
     ON CONFLICT DO NOTHING RETURNING origin`;
-  // An old session gives its key back.
+  // After a day, another session may have the key.
   const freeKey = () => sql`
     UPDATE chimera.session SET keyed = false
     WHERE keyed AND NOT closed AND prefix = ${prefix} AND person IS NOT DISTINCT FROM ${person} AND key = ${key}
@@ -92,7 +92,7 @@ export async function copySession<E extends EventBody, S extends object>(
   const own = added(last, lineTs(end?.line ?? ""));
   if (own.length > 0) await insertRecords(tx, to, own);
   const lastSeq = last + own.length;
-  // Last, because a request that makes a session with the same key meanwhile waits for this transaction, on one of few connections.
+  // Inserted last: a concurrent request with the same key waits from then on for this transaction, and occupies one of few connections.
   const origin = await insertSession(tx, to, summary, { ...place, lastSeq });
   return { origin, lastSeq, lastTs: lineTs((own.at(-1) ?? end)?.line ?? "") };
 }

@@ -13,7 +13,7 @@ export interface Backend<E extends EventBody, S extends object> {
   claim(id: string): Promise<Held>;
   /** Makes `to` with the records of `from` up to `upTo`, copying their lines verbatim, and holds it. After a failure `to` does not exist. */
   copy(from: string, to: string, options: Copy<E, S>): Promise<Held>;
-  /** Makes a session of these records. The session appears when all of them are durable, or not at all. */
+  /** Makes a session of these records. It appears when all of them are durable, or not at all. */
   importLog(id: string, log: Import<E, S>): Promise<void>;
   has(id: string): Promise<boolean>;
   /** The number of the last record. */
@@ -53,7 +53,7 @@ export interface Import<E extends EventBody, S extends object> {
 
 /** A session that this process alone may write. */
 export interface Held {
-  /** Tells this log from another that takes its place under the same id; it does not change while the log has records. */
+  /** A mark of this log: another log in its place under the same id has another mark. It does not change while the log has records. */
   origin(): string;
   /** The last number that was given out, lost records included; 0 for an empty log. */
   readonly lastSeq: number;
@@ -84,7 +84,7 @@ export interface Held {
 export interface Watcher<E extends EventBody> {
   /** The log ends at `head` now: readers fetch what they have not seen. */
   advance(head: number): void;
-  /** The same, where the backend has the new records at hand. */
+  /** Like `advance`, for a backend that has the new records in memory. */
   publish(batch: readonly Entry<E>[]): void;
   /** The session is gone, or cannot be followed for this reason. */
   end(reason?: unknown): void;

@@ -22,11 +22,11 @@ const BEHIND: Position = { live: false };
 /** One log's readers in this process. Each has a cursor: it gets live entries while it keeps up, and re-reads the store when it fell behind. */
 export function createBroadcast<E extends EventBody>(options: {
   readonly budget: WindowBudget;
-  /** Where readers that are behind get their entries from. */
+  /** Reads the store, for readers that fell behind. */
   readonly source: Replay<E>;
   /** The last number given out, which may be ahead of what readers may see already. */
   readonly lastSeq: () => number;
-  /** Where the log ends in the store: another process may have written records that this one has not seen yet. */
+  /** Reads from the store where the log ends: another process may have written records that this one has not seen yet. */
   readonly storedHead: () => Promise<number>;
   /** Called when the last reader left. */
   readonly onIdle: () => unknown;
@@ -91,7 +91,7 @@ export function createBroadcast<E extends EventBody>(options: {
     return true;
   };
 
-  /** Moves the head where no entries are at hand, so that readers fetch them. New readers wait until the head is known. */
+  /** Moves the head without its entries, so that readers fetch them from the store. New readers wait until the head is known. */
   const advance = (written: number): void => {
     if (written <= head) return;
     head = written;

@@ -15,7 +15,7 @@ export interface StoreOptions {
 }
 
 /**
- * A store made of a backend.
+ * Makes a store of a backend.
  *
  * @example
  * const store = createStore(createMyBackend(database), { durability: "turn" });

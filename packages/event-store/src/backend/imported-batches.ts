@@ -1,4 +1,4 @@
-/** The records of an import, in batches. Loaded with the first import: no start needs it. */
+/** Makes the records of an import, in batches. Loaded with the first import, because a start does not need it. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../limits.js";
 import type { Entry, EventBody, ImportedLog, LogEntry } from "../types.js";
@@ -42,7 +42,7 @@ export async function* importedBatches<E extends EventBody>(
   }
   for (const batch of batches(encoded())) {
     yield batch;
-    // Other work gets its turn in between, however many events there are.
+    // Lets other work run in between, however many events there are.
     await nextTurn();
   }
 }

@@ -68,7 +68,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
     held,
     onEnd(isSynced) {
       deliver();
-      // What was written meanwhile. After a failed sync nobody tries again who does not wait for it.
+      // Sync the records that were written meanwhile. After a failed sync, only if a caller waits for one.
       if (isSynced ? isSyncDue() : syncs.waiters.anyUpTo(writes.writtenSeq())) startSync();
     },
   });
@@ -217,7 +217,7 @@ function createFailure() {
     clear(): void {
       error = null;
     },
-    /** Throws a failure that no caller has received, or any. */
+    /** Throws the failure if no caller has received it yet, or with `any` in every case. */
     report(any = false): void {
       if (error === null || (isReported && !any)) return;
       isReported = true;

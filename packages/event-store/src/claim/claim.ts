@@ -12,9 +12,9 @@ export interface Claim {
   readonly fence: number;
   /** True when the former holder did not release the path: it may only seem dead, and still write. */
   readonly isTakeover: boolean;
-  /** Looks at the disk. False once another process has taken over. */
+  /** Checks on the disk. False once another process has taken over. */
   isHeld(): boolean;
-  /** Lets others in at once. Idempotent. */
+  /** Releases the path, so that another process can claim it at once. Idempotent. */
   release(): void;
 }
 
@@ -53,14 +53,14 @@ export function claim(path: string, options: { readonly heartbeat: Heartbeat }):
   }
 }
 
-/** The first claim of a session in a draft directory that no other process sees yet. `path` is its path once the draft has its name. */
+/** Makes the first claim of a session, in a draft directory that no other process sees yet. `path` is its path once the draft has its name. */
 export function claimUnseen(unseen: string, path: string, heartbeat: Heartbeat): Claim {
   heartbeat.start();
   writeFileSync(`${unseen}.1`, signed(heartbeat.self), { mode: 0o600, flag: "wx" });
   return createClaim(path, 1, false);
 }
 
-/** Takes a claim back that was made with `claimUnseen`, before the draft has its name. */
+/** Removes a claim of `claimUnseen` before the draft has its name. */
 export function withdrawUnseen(unseen: string): void {
   unlinkSync(`${unseen}.1`);
 }

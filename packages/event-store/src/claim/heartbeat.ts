@@ -25,9 +25,9 @@ export interface Heartbeat {
 const STALE_FILE_MS = 24 * 60 * 60 * 1000;
 
 /**
- * @param directory shared by every process that may compete for the same claims.
- * @param program the name of this process in its claims.
- * @param now milliseconds of a monotonic clock.
+ * @param directory shared by every process that may compete for the same claims
+ * @param program the name of this process in its claims
+ * @param now milliseconds of a monotonic clock
  *
  * @example
  * const heartbeat = createHeartbeat(join(root, "beats"), "indexer");

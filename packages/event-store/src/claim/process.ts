@@ -12,7 +12,7 @@ export interface ProcessIdentity {
 }
 
 /**
- * Null when no such process runs; a zombie counts as ended.
+ * Finds a process by its pid. Null if no such process runs. A zombie counts as ended.
  *
  * @example
  * const server = identify(pid);

@@ -5,9 +5,9 @@ const SETTLED_MS = 100;
 const SETTLED_COARSE_MS = 3_000;
 
 /**
- * Caches what `look` makes of a directory until the directory's modification time changes. Such times advance in steps, so a
- * look at a directory that changed a moment ago may miss a name of the same step: its value is not kept. Nor is a value that
- * `isPassing` because a file it needs is still being written.
+ * Caches the value that `look` makes from a directory until the directory's modification time changes. These times advance in steps, so
+ * the value of a directory that changed a moment ago may miss a later name of the same step: it is not cached. Neither is a value for
+ * which `isPassing` is true, because a file that it needs is still being written.
  */
 export function createDirectoryView<T>(
   directory: string,

@@ -28,7 +28,7 @@ export function createOpenFiles() {
     return false;
   };
 
-  /** On a lack of descriptors closes half of the idle files, at least one. True when it closed any. */
+  /** If the error is a lack of descriptors, closes half of the idle files, at least one. True if it closed any. */
   const makeRoom = (error: unknown): boolean => {
     const { code, cause } = error as NodeJS.ErrnoException;
     const reason = code === "io" ? (cause as NodeJS.ErrnoException | undefined)?.code : code;
@@ -140,7 +140,7 @@ export function createDiskSync(openFiles: OpenFiles, inFlight: number = LIMITS.s
 export async function replaceFile(path: string, text: string, disk: DiskSync | null): Promise<void> {
   const temp = tempName(path);
   try {
-    // Making a file is what a file system takes longest for; the bytes then only go to its cache.
+    // Creating the file takes longest, so that is asynchronous. The bytes then only go to the system's cache.
     const fd = await openAsync(temp, "wx", 0o600);
     try {
       writeFileSync(fd, text);

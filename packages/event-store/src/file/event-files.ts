@@ -50,7 +50,7 @@ export function* readEventFiles<E extends EventBody>(
   }
 }
 
-/** The time of the last event that can be read; empty when there is none. */
+/** The time of the last event that can be read. Empty if there is none. */
 export function lastEventTime(directory: string, files: readonly EventFile[]): string {
   for (const file of [...files].reverse()) {
     const event = readEventFile(join(directory, file.name), file);

@@ -79,7 +79,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
   const take = (directory: string): Claim => openFiles.withRoom(() => claim(join(directory, "claim"), { heartbeat }));
 
   const hold = (id: string, log: OpenLog): Held => {
-    // A process that only reads changes nothing.
+    // The sweep begins only now, because a process that only reads must not change anything.
     leftovers.start();
     const deps = { id, directory: directoryOf(id), heartbeat, openFiles, disk, clock, onSynced: makers.onSynced };
     const held = createHeldLog(log, { ...deps, onEnd: () => holds.delete(id) });
@@ -200,7 +200,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
         await removeSessionDirectory(directory);
         // Sync, so that a deleted session does not come back after a crash of the machine.
         await disk.path(eventlog);
-        // Forget instead of release: the name may belong to a new session by now.
+        // Do not release the claim: its path may belong to a new session by now.
         held?.forget();
       } catch (error) {
         await own.release();
@@ -270,7 +270,7 @@ function createList<S extends object>(deps: {
   };
 }
 
-/** Sweeps now and then, from the start on, besides when it is asked to. */
+/** Sweeps again and again from `start` on, and also when it is called. */
 function createSweep(sweep: () => Promise<number>) {
   let timer: NodeJS.Timeout | undefined;
   return {

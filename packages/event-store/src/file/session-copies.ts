@@ -1,4 +1,4 @@
-/** Sessions that are made with records: copies and imports. Loaded with the first of them: no start needs it. */
+/** Makes sessions with records: copies and imports. Loaded with the first of them, because a start does not need it. */
 import { dirname, join } from "node:path";
 import type { Copy, Import } from "../backend/backend.js";
 import { lastOf, withChecksum } from "../backend/line.js";

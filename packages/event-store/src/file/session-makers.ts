@@ -29,7 +29,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
     start(draft, directory, summary) {
       const birth = birthOf(form, summary);
       const text = formatSummary(summary);
-      // Claimed first, so that others see whose leftover it is when this process is killed.
+      // Claimed first: if this process is killed, others can see that the maker of the draft is dead.
       const [unseen, path] = [join(draft.path, "claim"), join(directory, "claim")];
       const claim = openFiles.withRoom(() => claimUnseen(unseen, path, heartbeat));
       openFiles.withRoom(() => writeFileSync(join(draft.path, "summary.json"), text, { mode: 0o600 }));

@@ -1,4 +1,4 @@
-/** What killed processes left beside the sessions. Loaded when it is needed, which is long after a start. */
+/** Removes the directories that killed processes left beside the sessions. Loaded at the first sweep, because a start does not need it. */
 import { lstatSync, readdirSync, renameSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import { refuseForeign, removeSessionDirectory } from "./index/session-directory
 const HIDDEN = /^\.(new|deleted|replaced)-(.+)-[0-9a-f]{8}$/;
 
 /**
- * Removes deleted sessions, and drafts whose maker is dead; gives a replaced session its name back when no new one has it. Returns how
- * many there were.
+ * Removes deleted sessions, and drafts whose maker is dead. Gives a replaced session its name back if no new session has it. Returns how
+ * many directories it handled.
  */
 export async function sweepHidden(eventlog: string, now: number, heartbeat: Heartbeat): Promise<number> {
   let swept = 0;
@@ -22,14 +22,14 @@ export async function sweepHidden(eventlog: string, now: number, heartbeat: Hear
     try {
       const entry = lstatSync(path);
       if (!entry.isDirectory()) continue;
-      // The maker of a young one may be at work. A deletion may be carried out by two.
+      // The maker of a young draft may still be at work. Two processes may finish the same deletion.
       if (why !== "deleted" && now - entry.ctimeMs < LIMITS.leftoverMs) continue;
       if (why === "new" && !isAbandoned(path, heartbeat)) continue;
       if (why === "replaced" && lstatSync(directory, { throwIfNoEntry: false }) === undefined) {
         renameSync(path, directory);
       } else {
         refuseForeign(path);
-        // In one step, so that a maker that lives after all publishes its whole draft or nothing.
+        // In one step, so that a maker that is alive after all publishes its whole draft or nothing.
         await removeSessionDirectory(path, directory);
       }
       swept++;
@@ -42,7 +42,7 @@ export async function sweepHidden(eventlog: string, now: number, heartbeat: Hear
 
 // --- internal ---
 
-/** True for a draft that a dead process signed, and for an empty one: there is nothing to lose in it, and no claim says whose it is. */
+/** True for a draft with the claim of a dead process, and for an empty draft: it has no claim and nothing to lose. */
 function isAbandoned(draft: string, heartbeat: Heartbeat): boolean {
   const names = readdirSync(draft);
   return names.length === 0 || (names.includes("claim.1") && !isHeld(join(draft, "claim"), heartbeat));

@@ -44,7 +44,7 @@ export function createBaseline(options: {
   const runs = new Set<ObservedCommand>();
   const startedBy = new WeakMap<ObservedCommand, number>();
   const usage = { files: 0, bytes: 0, scans: 0 };
-  /** Facts of earlier processes about files that this one has not met yet. */
+  /** Facts of earlier processes about files that this process has not scanned yet. */
   let unmet: Map<string, Fact> | null = null;
   let tree: DirectoryNode | null = null;
   /** Facts that are not on disk yet. */

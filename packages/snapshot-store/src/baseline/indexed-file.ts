@@ -88,7 +88,7 @@ export function forgetFile(context: ScanContext, node: FileNode, deleted: boolea
   if (deleted && node.state.kind !== "absent") noteFile(context.runs, node.path, node.state);
 }
 
-/** Drops facts about files that this process has not met: they were removed meanwhile. */
+/** Drops facts about files that the scan did not find: they were removed meanwhile. */
 export function settleUnmetFacts(context: ScanContext): void {
   for (const fact of context.facts.values()) {
     const still = statIfAny(fsPath(fact.path));

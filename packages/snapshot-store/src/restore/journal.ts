@@ -54,7 +54,7 @@ export async function removeJournal(directory: string): Promise<void> {
 
 // --- internal ---
 
-/** Version 1 removed its journal before it wrote the record: where there is a journal, there is no record. */
+/** Turns a journal of version 1 into one that takes the restore back: version 1 removed its journal before it wrote the record. */
 function takenBack({ phase, plan }: Journal): Pick<Journal, "phase" | "plan"> {
   return phase === "commit" ? { phase: "back", plan: reversed(plan) } : { phase, plan };
 }

@@ -31,7 +31,7 @@ export interface Plan {
   readonly outcomes: readonly FileOutcome[];
 }
 
-/** How planning looks at the disk and the store. */
+/** The disk and the store as planning reads them. */
 export interface Surroundings {
   look(path: string): FileState;
   /** The full paths of all files and directories below a directory. */

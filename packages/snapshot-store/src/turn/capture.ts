@@ -104,7 +104,7 @@ async function capturePath(turn: OpenTurn, path: string, context: CaptureContext
 /** As many links in a row as Linux follows. */
 const MAX_LINKS = 40;
 
-/** A path and where a write through it ends up, link by link; the last may not exist. */
+/** A path, and each path that its links lead to. The last one may not exist. */
 function followed(path: string, roots: Roots): string[] {
   const paths = [path];
   try {

@@ -37,7 +37,7 @@ export interface HistoryRow {
 export interface HistoryContent {
   /** The number of manifests made so far, which is part of their ids. */
   readonly counter: number;
-  /** Oldest first, also those that changed no file: of other turns nothing is known. */
+  /** Oldest first, also the turns that changed no file. */
   readonly kept: readonly EndedTurn[];
   /** The rows of a turn that did not end; empty when every turn ended. */
   readonly open: readonly HistoryRow[];
@@ -88,7 +88,7 @@ export function replaceHistory(directory: string, { counter, kept, open }: Histo
 
 // --- internal ---
 
-/** Version 1 held two stacks of turns, to undo and to redo: which turns those are is now read from the session's log. */
+/** Version 1 also had the turns to undo and to redo, which now come from the session's log. */
 const VERSION = 2;
 
 const pathIn = (directory: string): string => `${directory}/history.ndjson`;

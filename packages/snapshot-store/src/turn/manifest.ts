@@ -69,7 +69,7 @@ export function* buildingManifest(
   };
 }
 
-/** In the place of a turn's manifest that was dropped: undo changes none of the files that the turn edited. */
+/** A manifest for a turn whose own was removed: undo skips every file that the turn edited. */
 export function droppedManifest(turn: number, edited: Iterable<string>): Manifest {
   const skipped = Object.fromEntries([...edited].map((path) => [path, "not_kept"]));
   return { snap_id: "", turn, timestamp: 0, files: {}, before: {}, meta: {}, dirs: {}, skipped };
@@ -91,7 +91,7 @@ export function* writingManifest(directory: string, manifest: Manifest): Steps<v
   writeFileSync(`${path}/manifest.json`, `${text}\n`, { mode: 0o600 });
 }
 
-/** Reads a manifest and refuses one that could lead a restore astray. */
+/** Reads a manifest. Refuses an invalid one, because a restore could write outside the workspace. */
 export function readManifest(directory: string, snapId: string, roots: Roots): Manifest {
   if (!isSnapId(snapId)) throw new SnapshotError("not_found", `no snapshot ${JSON.stringify(snapId)}`);
   const text = readTextIfAny(`${directory}/${snapId}/manifest.json`);

@@ -123,7 +123,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   }
 
   return {
-    /** The manifests of the given turns in the order of the restore. A turn that changed no file has none; one that was dropped skips its edits. */
+    /** The manifests of the given turns, in the order of the restore. A turn without changed files has none. If one was removed, its files are skipped. */
     of(turns: readonly number[], direction: Direction, edited: (turn: number) => Iterable<string>): Manifest[] {
       return turns.flatMap((turn) => {
         const own = current().kept.filter((each) => each.turn === turn);

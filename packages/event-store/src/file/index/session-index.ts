@@ -196,7 +196,7 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
       }
       let newest = 0;
       for (const row of loaded().values()) newest = Math.max(newest, touchedOf(row));
-      // The files may be of another machine, whose clock is behind.
+      // Another machine, whose clock is late, may have written the files.
       settled = Math.min(begun, newest);
       save();
     },
@@ -222,7 +222,7 @@ function markOf(directory: string): LogMark {
   return [bytes, newest];
 }
 
-/** The order of fields differs from version 0.1, which takes such a line for an outdated one. */
+/** The order of the fields differs from version 0.1, so version 0.1 treats such a line as outdated. */
 type Line = [id: string, log: LogMark | null, ino: number, size: number, mtimeMs: number, summary: unknown];
 
 function* linesOf<S extends object>(

@@ -98,7 +98,7 @@ function link(candidates: readonly Candidate[], highest: number): ChainSegment[]
 
   let end: Candidate | undefined;
   for (const candidate of candidates) {
-    // A damaged header says no age: its segment is the end only when it starts after every other one.
+    // A damaged header has no age: its segment is the end only if it starts after every other one.
     if (candidate.header === null || end === undefined || !isOlder(candidate, end)) end = candidate;
   }
   const chain: ChainSegment[] = [];

@@ -137,7 +137,7 @@ export function createSegmentLog(options: {
       if (file.size >= LIMITS.segmentBytes) roll();
       return entries.length;
     },
-    /** What the next sync must cover. Throws when a rewrite is due after a failed sync, and fails. */
+    /** What the next sync must cover. After a failed sync it rewrites records first, and throws if that fails. */
     syncPoint() {
       if (distrusted) rewrite();
       const point: SyncPoint = {
