@@ -30,7 +30,7 @@ function ask(served: Served, method: string, path: string, authorization: readon
   return sendRaw(served.port, `${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-test("every route of the router has a row in the table of routes, and every row a route", async () => {
+test("the router and the table of routes have the same routes", async () => {
   const { app } = await serve();
   const registered = app.routes
     .filter((route) => route.path !== "/*")
@@ -78,7 +78,7 @@ const OWN: Readonly<Record<Tier, "passes" | 401 | 403>> = {
   any: "passes",
 };
 
-test("a session's token opens its own session in both families, and nothing else", async () => {
+test("a session's token opens only its own session, in both families", async () => {
   const served = await serve();
   const other = await newSession(served);
   for (const name of names) {
@@ -97,7 +97,7 @@ test("a session's token opens its own session in both families, and nothing else
   }
 });
 
-test("the master passes everywhere, and learns that a path does not exist", async () => {
+test("the master token opens every route, and gets 404 for an unknown path", async () => {
   const served = await serve();
   for (const name of names) {
     const { id } = await newSession(served);
@@ -119,18 +119,18 @@ test.each([
   ["another spelling of an open path", "/HEALTH", {}],
   ["a longer open path", "/health/", {}],
   ["an open path walked out of", "/health/../sessions", {}],
-])("%s gives nobody anything", async (_, path, headers) => {
+])("%s opens no route", async (_, path, headers) => {
   const served = await serve();
   expect((await served.call("GET", path, { token: null, headers })).status).toBe(401);
 });
 
-test("a scheme is the same in any case, and a query does not close an open route", async () => {
+test("the scheme is read without case, and an open route stays open with a query", async () => {
   const served = await serve();
   expect((await ask(served, "GET", "/sessions", [`bearer ${MASTER}`])).status).toBe(200);
   expect((await served.call("GET", "/health?x=/sessions", { token: null })).status).toBe(200);
 });
 
-test("rotating a token voids the old one and cuts what was opened with it; the master's streams go on", async () => {
+test("rotating a token ends the old one and its streams; the master's streams stay", async () => {
   const served = await serve();
   const { id, token } = await newSession(served);
   const theirs = await openStream(served, `/session/${id}/events`, { authorization: `Bearer ${token}` });
@@ -149,7 +149,7 @@ test.each([
   ["GET", "/session/{id}/events"],
   ["GET", "/events?session={id}"],
   ["POST", "/runs"],
-])("%s %s ends at once when its token ends while it is being opened", async (method, route) => {
+])("%s %s ends at once if its token ends while it is being opened", async (method, route) => {
   const served = await serve();
   const { id } = await newSession(served);
   const headers = { host: "localhost", authorization: `Bearer ${MASTER}`, "content-type": "application/json" };
@@ -192,7 +192,7 @@ test("a server without a token is open to every caller that passes the other che
   expect((await served.call("GET", "/sessions", { token: null })).status).toBe(200);
 });
 
-test("refusals of one address come slower and slower, and a valid token never waits", async () => {
+test("refusals of one address come ever slower, and a valid token never waits", async () => {
   const served = await serve();
   const statuses = await Promise.all(
     Array.from({ length: 260 }, async () => (await served.call("GET", "/info", { token: "guess" })).status),

@@ -197,7 +197,7 @@ describe("requests", () => {
     expect(result.agentCapabilities._meta["chimera.dev/transport"]).toMatchObject({ resume: true, ids: "seq" });
   });
 
-  test("what is not a message, names no connection, or asks for no stream", async () => {
+  test("a malformed message, a missing connection and a wrong Accept header are refused", async () => {
     const served = await serve();
     const status = async (body: string, headers: Headers) => (await post(served, body, headers)).status;
     const bare = await fetch(served.url, { method: "POST", headers: auth, body: new Uint8Array([0x7b, 0x7d]) });
@@ -218,7 +218,7 @@ describe("requests", () => {
     }
   });
 
-  test("replies come on the stream, also those from before it was opened", async () => {
+  test("replies come on the stream, also those that were sent before it was opened", async () => {
     const served = await serve();
     const C = await connect(served);
     const making = call("session/new", { cwd: "/", mcpServers: [] });
@@ -229,7 +229,7 @@ describe("requests", () => {
     expect(rest.frames[0]).toMatchObject({ id: "c1", message: { id: making.id } });
   });
 
-  test("a prompt names its session in its header, or does nothing", async () => {
+  test("a prompt without its session in the header is refused", async () => {
     const served = await serve();
     const { C, sessionId } = await withSession(served);
     expect((await post(served, prompt(sessionId, "1"), C)).status).toBe(400);
@@ -265,7 +265,7 @@ describe("requests", () => {
     expect(served.sessions.find(sessionId)).toBeDefined();
   });
 
-  test("another caller's connection is unknown; a session's token reaches its session alone", async () => {
+  test("the connection of another caller is not found; a session's token reaches only its session", async () => {
     const served = await serve();
     const { C, sessionId } = await withSession(served);
     const token = (await served.app.rotateSessionToken(sessionId))!;
@@ -338,7 +338,7 @@ describe("requests", () => {
 });
 
 describe("streams", () => {
-  test("updates carry rising numbers, and the reply that of the turn's last record", async () => {
+  test("updates have rising numbers, and the reply has the number of the turn's last record", async () => {
     const served = await serve();
     const { S, sessionId } = await withSession(served);
     const stream = await open(served, S);
@@ -352,7 +352,7 @@ describe("streams", () => {
     expect(Number(reply.id)).toBe(served.sessions.find(sessionId)?.lastSeq);
   });
 
-  test("a cut stream goes on after the number it names, with the reply", async () => {
+  test("a new stream continues after the number that it names, and brings the reply", async () => {
     const { agent, go } = counting();
     const served = await serve(agent);
     const { S, sessionId } = await withSession(served);
@@ -387,7 +387,7 @@ describe("streams", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("a place that makes no sense is none; a second stream takes the place of the first", async () => {
+  test("an invalid cursor is ignored; a second stream replaces the first", async () => {
     const served = await serve();
     const { S, sessionId } = await withSession(served);
     let stream = await open(served, S);
@@ -430,7 +430,7 @@ describe("streams", () => {
     expect(loaded.frames.every(({ id }) => id === null)).toBe(true);
   });
 
-  test("a question is asked again while nobody has answered it, with the same id", async () => {
+  test("an unanswered question is sent again on a new stream, with the same id", async () => {
     const served = await serve();
     const { S, sessionId } = await withSession(served);
     const first = await open(served, S);
@@ -454,7 +454,7 @@ describe("streams", () => {
     expect(third.texts()).toContain("decided allow");
   });
 
-  test("one key is one turn, for any caller and any number of requests", async () => {
+  test("a key makes one turn, however many requests and connections send it", async () => {
     const served = await serve();
     const { S, sessionId } = await withSession(served);
     const stream = await open(served, S);
@@ -474,7 +474,7 @@ describe("streams", () => {
   // It measures the memory of this process, in which the driver of a database would hold what is on its way there.
   const measured = { tags: ["needs-files"], timeout: 120_000 };
   test(
-    "a reader that takes nothing for 25 s is dropped, holds only so much, and goes on where it was",
+    "a reader that takes nothing for 25 s is dropped, holds bounded memory, and can continue where it stopped",
     measured,
     async () => {
       const root = mkdtempSync(join(tmpdir(), "chimera-stalled-"));
@@ -533,7 +533,7 @@ describe("a WebSocket", () => {
     return socket.on("error", () => {});
   };
 
-  test("takes its token as a protocol, selects the other one, and names the connection", async () => {
+  test("reads its token from the protocols, selects the other protocol, and names the connection", async () => {
     const served = await serve();
     const socket = socketTo(served, ["acp.v1", `bearer.${Buffer.from(T).toString("base64url")}`]);
     const opened = once(socket, "open");
@@ -546,7 +546,7 @@ describe("a WebSocket", () => {
     expect(refused.statusCode).toBe(401);
   });
 
-  test("begins with initialize, answers what is broken, and bounds what it takes", async () => {
+  test("begins with initialize, answers malformed messages, and limits their size", async () => {
     const served = await serve();
     const early = socketTo(served, [], auth);
     await once(early, "open");
@@ -565,7 +565,7 @@ describe("a WebSocket", () => {
     expect((await once(socket, "close"))[0]).toBe(1009);
   });
 
-  test("answers pings, as long as the peer takes the pongs", async () => {
+  test("answers pings while the peer reads the pongs", async () => {
     const MANY = 300_000;
     const served = await serve();
     const socket = socketTo(served, [], auth);
@@ -609,7 +609,7 @@ describe("a WebSocket", () => {
   });
 });
 
-test("while the server drains, a prompt is refused over both transports and what runs goes on", async () => {
+test("while the server drains, prompts are refused over both transports and running turns finish", async () => {
   const { agent, go } = counting();
   const served = await serve(agent);
   const { S, sessionId, rest } = await withSession(served);

@@ -7,7 +7,7 @@ import { eventually, MASTER, newSession, openStream, runTurn, scratch, sendRaw, 
 import { expectError, expectReply } from "./shape.js";
 
 describe("every answer", () => {
-  test("names the request, by the caller's own id where it has one", async () => {
+  test("has an id, which is the caller's own if it sent one", async () => {
     const served = await serve();
     const named = await served.call("GET", "/sessions/nobody", { headers: { "x-request-id": "mine.1" } });
     expectError(named, 404, "session_not_found");
@@ -18,7 +18,7 @@ describe("every answer", () => {
     expect(hostile.headers.get("x-request-id")).toBe(hostile.body.request_id);
   });
 
-  test("says which methods a path takes, to callers that may know that it exists", async () => {
+  test("lists the methods of a path, for callers that may use one of them", async () => {
     const served = await serve();
     const answer = await served.call("PUT", "/sessions/x");
     expectError(answer, 405, "method_not_allowed");
@@ -35,7 +35,7 @@ describe("every answer", () => {
       expectError(await served.call("PUT", path, { token }), 401, "unauthorized");
   });
 
-  test("is compressed when it is long and the caller asks for that", async () => {
+  test("is compressed if it is long and the caller accepts that", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     await runTurn(served, id, "burst 50 100");
@@ -71,10 +71,10 @@ describe("every answer", () => {
   });
 });
 
-describe("what a request names in vain", () => {
+describe("an unknown name in a request", () => {
   const body = { prompt: "say hi", mod: "auto", "wörd\n": 1 };
 
-  test("is a warning of the answer, and the request is served", async () => {
+  test("causes a warning, and the request is served", async () => {
     const served = await serve();
     const created = await served.call("POST", "/sessions?secret=s3cr3t", { body });
     expect(created.status).toBe(201);
@@ -91,7 +91,7 @@ describe("what a request names in vain", () => {
     expect((await served.call("GET", "/sessions")).body.warnings).toBeUndefined();
   });
 
-  test("is refused where the caller prefers that, and nothing is done", async () => {
+  test("is refused if the caller prefers that, and nothing is done", async () => {
     const served = await serve();
     const headers = { prefer: "handling=strict" };
     const refused = await served.call("POST", "/sessions", { body, headers });
@@ -112,7 +112,7 @@ describe("what a request names in vain", () => {
     ["POST", "/page/codes"],
     ["DELETE", "/sessions/{id}"],
     ["DELETE", "/session/{id}"],
-  ])("%s %s takes no body, so it knows no name of one, and reads what is sent", async (method, pattern) => {
+  ])("%s %s has no body, so every field of one is unknown", async (method, pattern) => {
     const served = await serve();
     const { id } = await newSession(served);
     const path = pattern.replace("{id}", id);
@@ -131,7 +131,7 @@ describe("what a request names in vain", () => {
     expect(warned.headers.get("x-warnings")).toContain("knows no turn");
   });
 
-  test("is named where its value is null, and where it is inside a field", async () => {
+  test("is reported also with the value null, and inside a field", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     const refused = async (path: string, body: object) => {
@@ -151,7 +151,7 @@ describe("what a request names in vain", () => {
     expect([accepted.status, accepted.body.warnings]).toEqual([202, undefined]);
   });
 
-  test("is listed only so far as a header can hold", async () => {
+  test("is left out of the list when the header is full", async () => {
     const served = await serve();
     const names = Array.from({ length: 5000 }, (_, at) => [`a name of some length ${at}`, 1]);
     const answer = await served.call("POST", "/session", { body: Object.fromEntries(names) });
@@ -198,7 +198,7 @@ test("pages lead through every session once, live and stored alike", async () =>
   expect(new Set([...runs.body.runs, ...rest.body.runs].map((run) => run.run_id)).size).toBe(5);
 });
 
-test("a row says what its session does and what it waits for, in both forms of time", async () => {
+test("a row has the state of its session and its unanswered questions, and times in both forms", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   const row = async () => (await served.call("GET", "/sessions")).body.sessions[0];
@@ -312,7 +312,7 @@ describe("event streams", () => {
     expectError(await served.call("GET", `/sessions/${id}/events?until=noon`), 400, "invalid_query");
   });
 
-  test("one stream follows many sessions, and resumes each where it was", async () => {
+  test("one stream follows many sessions, and resumes each at its own cursor", async () => {
     const served = await serve();
     const a = (await newSession(served)).id;
     const b = (await newSession(served)).id;
@@ -340,7 +340,7 @@ describe("event streams", () => {
     expectError(await served.call("GET", "/events?session=nobody"), 404, "session_not_found");
   });
 
-  test("a stream of many sessions puts no listener of each on one signal", async () => {
+  test("a stream of many sessions does not add a listener for each to one signal", async () => {
     const warnings: string[] = [];
     const note = ({ message }: Error) => warnings.push(message);
     process.on("warning", note);
@@ -375,7 +375,7 @@ describe("event streams", () => {
 });
 
 describe("a look into a session", () => {
-  test("files and directories below its own, bounded, and nothing else", async () => {
+  test("shows files and directories below its own, up to a limit", async () => {
     const outside = scratch();
     writeFileSync(join(outside, "secret"), "canary");
     const served = await serve();
@@ -413,7 +413,7 @@ describe("a look into a session", () => {
     expectError(await look("absent"), 404, "file_not_found");
   });
 
-  test("what each turn changed, and with its diff", async () => {
+  test("shows the changes of each turn, with their diffs", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     await runTurn(served, id, "write a.txt one");
@@ -431,7 +431,7 @@ describe("a look into a session", () => {
     expect((await served.call("GET", `/sessions/${id}/changes`)).body.turns).toHaveLength(1);
   });
 
-  test("who is attached", async () => {
+  test("shows the attached clients", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     const clients = async () => (await served.call("GET", `/sessions/${id}/clients`)).body.clients;
@@ -485,7 +485,7 @@ describe("a look into a session", () => {
     expectError(await served.call("GET", "/search"), 400, "invalid_query");
   });
 
-  test("a deletion says what goes, before and when it is done", async () => {
+  test("a deletion reports what it removes, in a dry run and when it is done", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     await runTurn(served, id, "write a.txt one");
@@ -500,7 +500,7 @@ describe("a look into a session", () => {
   });
 });
 
-test("a server that drains ends what runs, begins nothing, and says so", async () => {
+test("a server that drains finishes running turns, refuses new ones, and is not ready", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   expectReply("GET /readyz", await served.call("GET", "/readyz", { token: null }));

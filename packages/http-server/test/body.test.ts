@@ -50,7 +50,7 @@ test.each([
   expect(served.sessions.live()).toHaveLength(0);
 });
 
-test("a body without a type is refused also where no header says that there is one, as in HTTP/2", async () => {
+test("a body without a type is refused, also over HTTP/2 where no header announces it", async () => {
   const { app } = await serve();
   const headers = { host: "localhost", authorization: `Bearer ${MASTER}` };
   const send = async (body: Blob | null) =>
@@ -58,7 +58,7 @@ test("a body without a type is refused also where no header says that there is o
   expect([await send(new Blob(["{}"])), await send(new Blob([])), await send(null)]).toEqual([415, 201, 201]);
 });
 
-test("names that mean something to JavaScript mean nothing here", async () => {
+test("names such as __proto__ have no special meaning in a body", async () => {
   const served = await serve();
   const body = '{"__proto__":{"working_dir":"/etc"},"constructor":{"prototype":{"x":1}}}';
   const { text } = await sendRaw(
@@ -79,7 +79,7 @@ test("a body over the limit is refused before it is read, declared or not", asyn
   expect(streamed.status).toBe(413);
 });
 
-test("a body of more values than any route takes is refused before it is parsed; commas in a text do not count", async () => {
+test("a body with too many values is refused before it is parsed; commas in texts do not count", async () => {
   const served = await serve();
   const send = (body: string) =>
     sendRaw(served.port, `${HEAD}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
@@ -120,7 +120,7 @@ test.each([
   expect(served.sessions.find(id)?.lastSeq).toBe(0);
 });
 
-test("a refusal says which field is missing, or which one is not taken", async () => {
+test("a refusal names the missing or malformed field", async () => {
   const served = await serve({ sharesDirectory: "/tmp" });
   const { id } = await newSession(served);
   const said = async (path: string, body: object) => (await served.call("POST", path, { body })).body.message;
@@ -139,7 +139,7 @@ test("a prompt may be blank beside a picture", async () => {
   expect(asked.metadata).toMatchObject({ text: "", content: [{ type: "image", data: "aGk=" }] });
 });
 
-test("null leaves a field out that may be left out, and is the value of one that may be null", async () => {
+test("null counts as absent for an optional field, and as null for a nullable one", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   const none = await served.call("POST", `/sessions/${id}/questions/none`, { body: { answer: null } });
@@ -150,7 +150,7 @@ test("null leaves a field out that may be left out, and is the value of one that
   expect(status).toBe(201);
 });
 
-test("a session that has too many prompts waiting says so", async () => {
+test("a session with too many waiting prompts refuses the next one", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   let last = 0;
@@ -160,7 +160,7 @@ test("a session that has too many prompts waiting says so", async () => {
   expect(last).toBe(429);
 });
 
-test("a failure of our own tells the caller an id and the log the rest", async () => {
+test("an internal failure gives the caller only an id, and the log has the rest", async () => {
   const served = await serve({
     tools: () => {
       throw new Error("secret detail");
@@ -181,7 +181,7 @@ test.each([
   ["fenced", 409, "session_claimed", /is open in otter, process 7 on there/],
   ["damaged", 409, "session_damaged", /its log is gone/],
 ] as const)(
-  "a store that fails with %s is answered %i %s, with what to do and without names of files",
+  "a store failure %s is answered %i %s, with advice and without file names",
   async (code, status, error, says) => {
     const holder = { program: "otter", pid: 7, host: "there", instance: "x", start: null, boot: null, pidns: null };
     const own: Partial<Record<string, string>> = { damaged: "its log is gone", database: "the words of the store" };
@@ -248,7 +248,7 @@ const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map
 const titles = (text: string) => [...text.matchAll(/"title":"(.*?)"/g)].map(([, title]) => title);
 const CLOSE = "Connection: close\r\n";
 
-test("a body is the same in one piece with its headers, cut anywhere, and byte by byte", async () => {
+test("a body is read the same whether it comes with its headers, in two pieces or byte by byte", async () => {
   const served = await serve();
   const { request } = await titling(served);
   const whole = Buffer.from(request("für dich", CLOSE));
@@ -262,7 +262,7 @@ test("a body is the same in one piece with its headers, cut anywhere, and byte b
   }
 });
 
-test("each of many requests that come at once has its own body, also where a segment ends inside one", async () => {
+test("pipelined requests keep their own bodies, also if a segment ends inside one", async () => {
   const served = await serve();
   const { head } = await titling(served);
   const names = Array.from({ length: 30 }, (_, at) => `name-${"a".repeat(at)}${at}`);
@@ -278,7 +278,7 @@ test("each of many requests that come at once has its own body, also where a seg
   }
 });
 
-test("what comes after the length that was named is the next request, and what is missing is waited for", async () => {
+test("bytes after the declared length are the next request, and missing bytes are waited for", async () => {
   const served = await serve();
   const { head, body, request } = await titling(served);
   const short = await inPieces(served.port, head(body("a").length), body("a"), request("b", CLOSE));
@@ -296,7 +296,7 @@ test("what comes after the length that was named is the next request, and what i
   expect(statuses(await inPieces(served.port, two))).toEqual([400]);
 });
 
-test("a client that waits for leave to send its body gets it, once", async () => {
+test("a client that expects 100-continue gets it once", async () => {
   const served = await serve();
   const { head, body, request } = await titling(served);
   const expecting = `Expect: 100-continue\r\n${CLOSE}`;
@@ -306,7 +306,7 @@ test("a client that waits for leave to send its body gets it, once", async () =>
   expect([statuses(hurried).at(-1), titles(hurried)]).toEqual([200, ["b"]]);
 });
 
-test("a client that ends its half with its request counts as one that has gone, and leaves nothing open", async () => {
+test("a client that closes its half after its request counts as gone, and nothing stays open", async () => {
   const served = await serve();
   const { request } = await titling(served);
   for (const part of [request("a"), request("a").slice(0, -3)]) {

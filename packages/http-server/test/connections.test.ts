@@ -34,7 +34,7 @@ const ask = async (socket: Socket, path: string): Promise<string> => {
   return String((await once(socket, "data"))[0]).slice(9, 12);
 };
 
-test("in a full house the connection that has waited longest makes room, and one that is being answered stays", async () => {
+test("at the limit, the connection that has waited longest is closed, and one that is being answered stays", async () => {
   const enter = await smallHouse();
   const busy = await enter();
   expect(await ask(busy.socket, "/stream")).toBe("200");
@@ -46,7 +46,7 @@ test("in a full house the connection that has waited longest makes room, and one
   expect(busy.socket.destroyed).toBe(false);
 });
 
-test("a connection between two requests waits like any other, from its last answer on", async () => {
+test("a connection between two requests counts as waiting since its last answer", async () => {
   const enter = await smallHouse();
   const [first, second] = [await enter(), await enter()];
   await ask(second.socket, "/");
@@ -57,14 +57,14 @@ test("a connection between two requests waits like any other, from its last answ
   expect(first.socket.destroyed).toBe(false);
 });
 
-test("when everybody is being answered, the newcomer is refused", async () => {
+test("if all connections are being answered, a new one is refused", async () => {
   const enter = await smallHouse();
   for (const guest of [await enter(), await enter()]) expect(await ask(guest.socket, "/stream")).toBe("200");
   const newcomer = await enter();
   expect(await newcomer.left).toBe("left");
 });
 
-test("when all others only have to read their answers, one of them makes room, and one that is being answered stays", async () => {
+test("if no connection waits for a request, one is closed that only has to read its answer", async () => {
   const enter = await smallHouse();
   const [busy, reader] = [await enter(), await enter()];
   expect(await ask(busy.socket, "/stream")).toBe("200");

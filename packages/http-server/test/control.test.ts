@@ -21,7 +21,7 @@ async function asking(served: Served, prompt = "ask") {
 }
 
 describe("a permission", () => {
-  test("is shown with what it is for, and the answer decides", async () => {
+  test("is shown with its call, and the answer decides", async () => {
     const served = await serve();
     const { id, token, pid, data, answered } = await asking(served);
     expect(data).toMatchObject({ tool: "Bash", args: { command: "make" }, risk: "high" });
@@ -36,7 +36,7 @@ describe("a permission", () => {
     expectError(await served.call("POST", unknown, { body: { decision: "deny" } }), 404, "permission_not_found");
   });
 
-  test("is answered by one of its choices, with the reason; the answer says which decision that was", async () => {
+  test("is answered with one of its choices and a reason; the reply has the decision", async () => {
     const served = await serve();
     const { id, pid, answered } = await asking(served, "ask choices");
     const path = `/sessions/${id}/permissions/${pid}`;
@@ -85,7 +85,7 @@ describe("a permission", () => {
 });
 
 describe("undo", () => {
-  test("takes back files and messages, redo brings them back, and both can be tried first", async () => {
+  test("takes back files and messages, redo brings them back, and both have a dry run", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     const file = join(served.cwd, "note.txt");
@@ -107,7 +107,7 @@ describe("undo", () => {
     expect((await act("redo")).turns).toBe(0);
   });
 
-  test("keeps what somebody else changed since, unless the request says otherwise", async () => {
+  test("keeps files that somebody else has changed since, unless the request forces it", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     const file = join(served.cwd, "note.txt");
@@ -120,7 +120,7 @@ describe("undo", () => {
     expect(readFileSync(file, "utf8")).toBe("mine");
   });
 
-  test("waits for nobody: while a turn runs it is refused", async () => {
+  test("is refused while a turn runs", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "wait" } });
@@ -169,7 +169,7 @@ describe("a run", () => {
     ]);
   });
 
-  test("is not there before a prompt, by any of its routes", async () => {
+  test("does not exist before its first prompt, on any route", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     for (const [method, path] of [
@@ -191,7 +191,7 @@ describe("a run", () => {
     expect(cancelled.body).toMatchObject({ status: "cancelled", agent_name: "plan", output: [{ role: "agent" }] });
   });
 
-  test("is cancelled by the process that runs it alone, and so is every turn", async () => {
+  test("is cancelled only by the process that runs it, as is every turn", async () => {
     const root = scratch();
     const [runner, other] = [await serve({ agents, root }), await serve({ agents, root })];
     const body = { agent_name: "otter", mode: "async", input: input("wait") };
@@ -227,7 +227,7 @@ describe("a run", () => {
     expect((await (await serve({ root })).call("GET", `/runs/${session.id}`)).body).toEqual(run.body);
   });
 
-  test("ends for itself while another prompt waits in its session", async () => {
+  test("ends by itself while another prompt waits in its session", async () => {
     const served = await serve({ agents });
     const body = { agent_name: "otter", mode: "async", input: input("wait") };
     const { run_id } = (await served.call("POST", "/runs", { body })).body;
@@ -249,7 +249,7 @@ describe("a run", () => {
     expect(runs[4].run).toMatchObject({ output: [], created_at: runs[2].run.created_at, finished_at: null });
   });
 
-  test("may be followed as it goes", async () => {
+  test("can be streamed while it runs", async () => {
     const served = await serve({ agents });
     const answer = await served.call("POST", "/runs", {
       body: { agent_name: "otter", mode: "stream", input: input("fail") },
@@ -263,13 +263,13 @@ describe("a run", () => {
     expect(events.at(-1)).toMatchObject({ run: { status: "failed", error: "the model is away" } });
   });
 
-  test("has nobody to ask, so what needs permission is denied at once", async () => {
+  test("has nobody to ask, so calls that need permission are denied at once", async () => {
     const served = await serve({ agents });
     const { body } = await served.call("POST", "/runs", { body: { agent_name: "otter", input: input("ask") } });
     expect(body).toMatchObject({ status: "completed", output: [{ parts: [{ content: "deny" }] }] });
   });
 
-  test("is made of an agent that exists", async () => {
+  test("needs an agent that exists", async () => {
     const served = await serve({ agents });
     const listed = await served.call("GET", "/agents");
     expectReply("GET /agents", listed);
@@ -293,7 +293,7 @@ describe("the server about itself", () => {
     available: [{ name: "offline", configured: true }],
   });
 
-  test("says what it runs", async () => {
+  test("describes its version, model and tools", async () => {
     const served = await serve({ tools, providers });
     for (const path of ["/health", "/healthz", "/ping", "/info", "/providers", "/tools"] as const) {
       expectReply(`GET ${path}`, await served.call("GET", path));

@@ -10,7 +10,7 @@ async function twoServers() {
   return { there, here };
 }
 
-test("a session of another process is read: its settings, what it changed, its snapshots, and what a deletion would take", async () => {
+test("the settings, changes, snapshots and size of another process's session can be read", async () => {
   const { there, here } = await twoServers();
   const { id } = await newSession(there);
   await runTurn(there, id, "write a.txt one");
@@ -34,7 +34,7 @@ test("a session of another process is read: its settings, what it changed, its s
   expect((await dry(here)).body).toMatchObject({ turns: 1, snapshots: 0 });
 });
 
-test("the list shows what a session of another process waits for, and a stream of the list what becomes of it", async () => {
+test("the list shows the questions of another process's session, and a stream of the list shows its changes", async () => {
   const { there, here } = await twoServers();
   const { id: older } = await newSession(there);
   await runTurn(there, older, "say hi");

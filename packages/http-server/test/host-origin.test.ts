@@ -38,7 +38,7 @@ const HOSTS: Readonly<Record<string, number>> = {
   "localhost /": 403,
 };
 
-test.each(servers)("a server %s answers to its own names only", async (_, options) => {
+test.each(servers)("a server %s answers only to its own names", async (_, options) => {
   const served = await serve(options);
   for (const [host, expected] of Object.entries(HOSTS)) {
     const { status } = await ask(served, [`Host: ${host.replace("{P}", String(served.port))}`]);
@@ -49,7 +49,7 @@ test.each(servers)("a server %s answers to its own names only", async (_, option
   expect([400, 403]).toContain((await ask(served, ["Host: 127.0.0.1", "Host: rebound.example"])).status);
 });
 
-test("a host that is named in the target counts too", async () => {
+test("a host in the request target is checked too", async () => {
   const served = await serve();
   const at = async (target: string) => (await ask(served, ["Host: localhost"], `GET ${target}`)).status;
   expect(await at("http://localhost/sessions")).toBe(200);
@@ -57,7 +57,7 @@ test("a host that is named in the target counts too", async () => {
   expect(await at("http://localhost@rebound.example/sessions")).toBe(403);
 });
 
-test("a name the operator added is answered to", async () => {
+test("a host that the operator added is served", async () => {
   const served = await serve({ hosts: ["Agent.example", "fd00::1"] });
   expect((await ask(served, ["Host: agent.example"])).status).toBe(200);
   expect((await ask(served, ["Host: [fd00::1]:443"])).status).toBe(200);
@@ -79,7 +79,7 @@ const ORIGINS: Readonly<Record<string, number>> = {
   "file://": 403,
 };
 
-test.each(servers)("a server %s lets listed origins call and no other", async (_, options) => {
+test.each(servers)("a server %s lets only listed origins call", async (_, options) => {
   const served = await serve(options);
   for (const [origin, expected] of Object.entries(ORIGINS)) {
     const { status, text } = await ask(served, ["Host: localhost", `Origin: ${origin}`]);
@@ -94,7 +94,7 @@ test.each(servers)("a server %s lets listed origins call and no other", async (_
   expect(served.sessions.live()).toHaveLength(1);
 });
 
-test("a preflight is answered for a listed origin, without a token, and refused for others", async () => {
+test("a preflight of a listed origin is answered without a token, and others are refused", async () => {
   const served = await serve({ cors: [ORIGIN] });
   const preflight = (origin: string) =>
     served.call("OPTIONS", "/sessions", { token: null, headers: { origin, "access-control-request-method": "POST" } });
@@ -132,7 +132,7 @@ test.each(["text/plain", "text/plain; application/json", "application/x-www-form
   },
 );
 
-test("a body without a type is refused, and no body needs none", async () => {
+test("a body without a type is refused, and an empty body needs no type", async () => {
   const served = await serve();
   expect((await ask(served, ["Host: localhost"], "POST /session", "{}")).status).toBe(415);
   expect((await ask(served, ["Host: localhost"], "POST /session")).status).toBe(201);
@@ -158,7 +158,7 @@ test("every answer carries the headers that keep a browser from guessing", async
 });
 
 test.each(["Host: localhost@rebound.example", "Host: [::ffff:127.0.0.1]", "Host: //"])(
-  "so does the answer to one that makes no request (%s)",
+  "so does the answer to bytes that are not a request (%s)",
   async (host) => {
     const served = await serve();
     const { status, text } = await ask(served, [host]);

@@ -10,7 +10,7 @@ import { expectError } from "./shape.js";
 const post = (served: Served, path: string, prompt: string, key: string) =>
   served.call("POST", path, { body: { prompt }, headers: { "idempotency-key": key } });
 
-test("makes a prompt one turn, however often it is sent, also after a restart", async () => {
+test("makes one turn of a prompt, however often it is sent, also after a restart", async () => {
   const root = scratch();
   const before = await serve({ root });
   const { id } = await newSession(before);
@@ -27,7 +27,7 @@ test("makes a prompt one turn, however often it is sent, also after a restart", 
   for (const key of ["x".repeat(256), "a b"]) expectError(await post(after, path, "say a", key), 400, "invalid_key");
 });
 
-test("makes one session, at once, later, and after a restart", async () => {
+test("makes one session, for concurrent and later requests and after a restart", async () => {
   const root = scratch();
   const before = await serve({ root });
   const answers = await Promise.all([1, 2, 3].map(() => post(before, "/sessions", "say a", "k1")));
@@ -44,7 +44,7 @@ test("makes one session, at once, later, and after a restart", async () => {
   expect([own.status, own.body.summary.turns]).toEqual([200, 1]);
 });
 
-test("makes a session once the disk that failed for the first one can be read again", async () => {
+test("makes a session after a failed first attempt, once the disk can be read again", async () => {
   const root = scratch();
   writeFileSync(join(root, "eventlog"), "not a directory");
   const served = await serve({ root });
@@ -56,7 +56,7 @@ test("makes a session once the disk that failed for the first one can be read ag
 const send = (served: Served, method: string, path: string, body: object, key = "k1"): Promise<Answer> =>
   served.call(method, path, { body, headers: { "idempotency-key": key } });
 
-test("another request with the key of a session is refused, whatever it is that differs, also after a restart", async () => {
+test("a different request with the key of a session is refused, also after a restart", async () => {
   const root = scratch();
   const before = await serve({ root });
   const picture = (data: string) => [{ type: "image", data, mimeType: "image/png" }];
@@ -120,7 +120,7 @@ test("a fork, a session without a prompt, a command and a run are made once", as
   expect((await after.call("GET", `/sessions/${id}`)).body.summary.turns).toBe(3);
 });
 
-test("a session that was deleted takes its key with it", async () => {
+test("a key may make a new session after its session was deleted", async () => {
   const served = await serve();
   const { body } = await send(served, "POST", "/sessions", { prompt: "say a" });
   await served.call("DELETE", `/sessions/${body.session_id}`);
@@ -130,7 +130,7 @@ test("a session that was deleted takes its key with it", async () => {
   expect((await send(served, "POST", "/sessions", { prompt: "say a" })).body.session_id).toBe(again.body.session_id);
 });
 
-test("a session whose maker died before it was prompted is prompted by the request that is sent again", async () => {
+test("if the maker of a session died before its prompt, the repeated request sends the prompt", async () => {
   const root = scratch();
   const asked = { prompt: "say a", options: { read_only: true } };
   const digest = createHash("sha256")
@@ -147,7 +147,7 @@ test("a session whose maker died before it was prompted is prompted by the reque
   expect([session.conversation.turns.length, session.settings.readOnly]).toEqual([1, true]);
 });
 
-test("of nodes that share a store each finds what another one made, and has that one answer", async () => {
+test("each node of a shared store finds the session that another node made, and forwards to that node", async () => {
   const root = scratch();
   const nodes: Parameters<Peers["serve"]>[0][] = [];
   const node = async () => {

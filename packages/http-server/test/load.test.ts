@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-test("a small load is borne: readers, peers that take nothing, reconnects, visits, slow headers and a restart in the middle", {
+test("serves a small load: readers, stalled peers, reconnects, short visits, slow headers and a restart", {
   timeout: 60_000,
 }, () => {
   const script = join(import.meta.dirname, "load", "load.mjs");

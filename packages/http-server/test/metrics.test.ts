@@ -29,7 +29,7 @@ async function busy(served: Served): Promise<string> {
   return id;
 }
 
-test("counts what the log says: turns by outcome, calls by tool, records by type", async () => {
+test("counts records of the log: turns by outcome, calls by tool, records by type", async () => {
   const served = await serve();
   await busy(served);
   await expect.poll(async () => numberAt(await scrape(served), 'otter_turns_total{outcome="failed"}')).toBe(1);
@@ -57,7 +57,7 @@ test("counts requests by route and status, and streams while they last; no line 
   await expect.poll(async () => numberAt(await scrape(served), "otter_streams")).toBe(0);
 });
 
-test("names that a client makes up cannot fill the memory", async () => {
+test("invented names of clients cannot fill the memory", async () => {
   const served = await serve({ name: "otter" });
   for (let i = 0; i < 400; i++) served.app.request(`http://localhost/${i}`);
   expect((await scrape(served)).length).toBeLessThan(100_000);
@@ -92,14 +92,14 @@ test("tools beyond those that are counted by name are counted together, and a lo
   expect(numberAt(text, 'otter_tool_calls_total{tool="other",outcome="other"}')).toBe(100);
 });
 
-test("only the master is given the numbers", async () => {
+test("only the master token gets the metrics", async () => {
   const served = await serve();
   const { token } = await newSession(served);
   expect((await served.call("GET", "/metrics", { token: null })).status).toBe(401);
   expect((await served.call("GET", "/metrics", { token })).status).toBe(401);
 });
 
-test("the operator's guide lists every metric there is, and no other", () => {
+test("the operator's guide lists exactly the metrics", () => {
   const guide = readFileSync(new URL("../../../docs/operate.md", import.meta.url), "utf8");
   const listed = [...guide.matchAll(/^\| `(?:otter_)?(\w+)(?:\{[\w,]+\})?` \| (counter|gauge|histogram) \|/gm)];
   expect(listed.map(([, name, type]) => `${name} ${type}`)).toEqual(METRICS.map(({ name, type }) => `${name} ${type}`));

@@ -20,7 +20,7 @@ test.each([
   ["TLS", "Connection: upgrade\r\nUpgrade: TLS/1.0\r\n"],
   ["one of several", "Connection: keep-alive, Upgrade\r\nUpgrade: websocket, h2c\r\n"],
   ["a WebSocket with a body", SOCKET],
-])("a request that asks for %s is answered as if it did not, after those before it", async (_, asking) => {
+])("a request that asks for %s is answered like any other, after the earlier ones", async (_, asking) => {
   const served = await serve();
   const first = `GET /health HTTP/1.1\r\n${AUTH}\r\n`;
   const one = `POST /session HTTP/1.1\r\n${AUTH}${asking}${JSON_BODY}\r\n{}`;
@@ -91,7 +91,7 @@ test.each([
   ["a WebSocket", `GET /acp HTTP/1.1\r\nHost: evil\r\n${SOCKET}${KEY}Sec-WebSocket-Version: 13\r\n\r\n`, 403],
   ["what HTTP cannot read", "what is this\r\n\r\n", 400],
 ])(
-  "a client that is refused %s and holds its end keeps no connection, and no server from closing",
+  "a client that is refused %s and keeps its end open holds neither a connection nor the server's close",
   async (_, bytes, status) => {
     const served = await serve();
     await served.call("GET", "/health");
@@ -105,7 +105,7 @@ test.each([
   },
 );
 
-test("WebSockets that are refused and held take no connection from anybody", async () => {
+test("refused WebSockets that clients keep open do not use up connections", async () => {
   const served = await serve({
     acp: () => ({ closed: new Promise(() => {}), close: async () => {}, rewind: () => {} }),
   });
@@ -138,7 +138,7 @@ test.each([
   ["a tunnel", `CONNECT localhost:22 HTTP/1.1\r\n${AUTH}\r\n`],
   ["a stream", `GET /events?list=true HTTP/1.1\r\n${AUTH}\r\n`],
 ])(
-  "a client that goes while a stream and then %s wait on its connection leaves nothing open",
+  "nothing stays open if a client goes while a stream and then %s wait on its connection",
   async (_, last, later = "") => {
     const served = await serve();
     const open = async () => /^otter_streams (\d+)$/m.exec((await served.call("GET", "/metrics")).text)?.[1];
@@ -153,7 +153,7 @@ test.each([
   },
 );
 
-test("what comes for an upgrade while it waits is read when it is its turn", async () => {
+test("bytes that come while an upgrade waits are read after it was accepted", async () => {
   const served = await serve();
   const socket = connect(served.port, "127.0.0.1");
   const input = [{ role: "user", parts: [{ content: "wait" }] }];
@@ -169,28 +169,25 @@ test("what comes for an upgrade while it waits is read when it is its turn", asy
   expect(statuses(await readText(socket))).toEqual([200, 201]);
 });
 
-test("a WebSocket of a version that is not spoken is refused with those that are", async () => {
+test("a WebSocket of an unsupported version is refused with the supported ones", async () => {
   const served = await serve({ acp: () => ({ closed: Promise.resolve(), close: async () => {}, rewind: () => {} }) });
   const asked = `GET /acp HTTP/1.1\r\n${AUTH}${SOCKET}${KEY}Sec-WebSocket-Version: 12\r\n\r\n`;
   const { status, text } = await sendRaw(served.port, asked);
   expect([status, text.toLowerCase()]).toEqual([400, expect.stringContaining("\r\nsec-websocket-version: 13, 8\r\n")]);
 });
 
-test("an expectation that nobody knows is passed over", async () => {
+test("an unknown Expect header is ignored", async () => {
   const { port, call } = await serve();
   await call("GET", "/health");
   const request = `POST /session HTTP/1.1\r\n${AUTH}Expect: 200-ok\r\nConnection: close\r\n${JSON_BODY}\r\n{}`;
   expect((await sendRaw(port, request)).status).toBe(201);
 });
 
-test.each(["GET", "HEAD"])(
-  "a balancer asks by %s whether the server is there, in HTTP/1.0 and by no name",
-  async (method) => {
-    const { port } = await serve();
-    for (const path of ["/health", "/healthz", "/ping", "/readyz"])
-      expect((await sendRaw(port, `${method} ${path} HTTP/1.0\r\n\r\n`)).status).toBe(200);
-    expect((await sendRaw(port, `${method} /health HTTP/1.1\r\nHost: lb.example\r\n\r\n`)).status).toBe(200);
-    const { status, text } = await sendRaw(port, `GET /sessions HTTP/1.0\r\nAuthorization: Bearer ${MASTER}\r\n\r\n`);
-    expect([status, text]).toEqual([403, expect.stringContaining('"bad_host"')]);
-  },
-);
+test.each(["GET", "HEAD"])("a balancer can probe with %s over HTTP/1.0 without a Host", async (method) => {
+  const { port } = await serve();
+  for (const path of ["/health", "/healthz", "/ping", "/readyz"])
+    expect((await sendRaw(port, `${method} ${path} HTTP/1.0\r\n\r\n`)).status).toBe(200);
+  expect((await sendRaw(port, `${method} /health HTTP/1.1\r\nHost: lb.example\r\n\r\n`)).status).toBe(200);
+  const { status, text } = await sendRaw(port, `GET /sessions HTTP/1.0\r\nAuthorization: Bearer ${MASTER}\r\n\r\n`);
+  expect([status, text]).toEqual([403, expect.stringContaining('"bad_host"')]);
+});

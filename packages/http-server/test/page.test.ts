@@ -36,7 +36,7 @@ async function signIn(served: Served) {
   return signedIn.body as { id: string; token: string; idle_seconds: number };
 }
 
-test("the page is there for anybody, under a policy by which a browser runs nothing else", async () => {
+test("the page is served to everybody, with a policy that lets a browser run only its files", async () => {
   const served = await serve({ page });
   const index = await served.call("GET", "/", { token: null });
   expect(index).toMatchObject({ status: 200, text: "<!doctype html><title>page</title>" });
@@ -78,7 +78,7 @@ test.each([
   if (encoding === null) expect(body).toBe(SCRIPT.toString());
 });
 
-test("each form of a file has a mark of its own, and HEAD has no body", async () => {
+test("each encoding of a file has its own ETag, and HEAD has no body", async () => {
   const served = await serve({ page });
   const etags = new Set<string>();
   for (const encoding of ["br", "gzip", "identity"]) {
@@ -94,7 +94,7 @@ test("each form of a file has a mark of its own, and HEAD has no body", async ()
   expect(etags.size).toBe(3);
 });
 
-test("files are read when one is asked for, once, and again after a failure", async () => {
+test("files are read once, at the first request, and again after a failure", async () => {
   let reads = 0;
   const served = await serve({
     page: async () => {
@@ -148,7 +148,7 @@ const ORIGINS: readonly (readonly [string, string, number])[] = [
   ["rebound.example:{P}", "http://rebound.example:{P}", 403],
 ];
 
-test("the origin of the page may call where it is the scheme and the host of the request, and no other may", async () => {
+test("the page's origin may call if it matches the scheme and host of the request; other origins may not", async () => {
   const served = await serve({ page, hosts: ["agent.example"] });
   const bare = await serve({ hosts: ["agent.example"] });
   for (const [host, origin, expected] of ORIGINS) {
@@ -161,7 +161,7 @@ test("the origin of the page may call where it is the scheme and the host of the
   expect((await raw(served, "GET /sessions", ...own, "Sec-Fetch-Site: cross-site")).status).toBe(403);
 });
 
-test("a code is exchanged once, for a token that opens what a page calls and not what is the master's", async () => {
+test("a code is exchanged once, for a token that opens the routes of a page but not those of the master", async () => {
   const served = await serve({ page, pageCode: "printed-at-the-start" });
   const exchange = (code: unknown) => served.call("POST", "/page/tokens", { token: null, body: { code } });
   const { status, body } = await exchange("printed-at-the-start");
@@ -190,19 +190,19 @@ test("a code is exchanged once, for a token that opens what a page calls and not
   }
 });
 
-test("only the latest codes work", async () => {
+test("only the newest codes work", async () => {
   const served = await serve({ page, pageCode: "the-first" });
   for (let i = 0; i < 100; i++) await served.call("POST", "/page/codes");
   expect((await served.call("POST", "/page/tokens", { token: null, body: { code: "the-first" } })).status).toBe(401);
 });
 
-test("where the system tells users apart, a code that another user saw is worth nothing", async () => {
+test("if the system tells users apart, another user cannot exchange a code", async () => {
   const served = await serve({ page, pageCode: "seen-by-others", isOwnUser: async () => false });
   const { status } = await served.call("POST", "/page/tokens", { token: null, body: { code: "seen-by-others" } });
   expect(status).toBe(401);
 });
 
-test("pages are listed and revoked; a page signs out itself alone; its streams and its sessions' tokens end with it", async () => {
+test("pages are listed and revoked; a page can sign out only itself; its streams and session tokens end with it", async () => {
   const served = await serve({ page });
   const [mine, other] = [await signIn(served), await signIn(served)];
   const list = async () => (await served.call("GET", "/page/tokens")).body.tokens as { id: string }[];
@@ -230,7 +230,7 @@ test("pages are listed and revoked; a page signs out itself alone; its streams a
   expect(await list()).toEqual([]);
 });
 
-test("a page that sends nothing for twelve hours is signed out, and a code is good for one hour", async () => {
+test("a page without requests for twelve hours is signed out, and a code works for one hour", async () => {
   const served = await serve({ page, pageCode: "printed-at-the-start" });
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {

@@ -46,7 +46,7 @@ describe("the peer of a connection", { tags: ["needs-linux"] }, () => {
     }
   });
 
-  test("is asked for by both ends: a listener at the peer's port is not the peer", async () => {
+  test("is looked up by both ends: a listener on the peer's port is not the peer", async () => {
     const { server, port } = await listening("127.0.0.1");
     const { ask, end } = startAskingKernel();
     onTestFinished(end);
@@ -59,7 +59,7 @@ describe("the peer of a connection", { tags: ["needs-linux"] }, () => {
     expect(await ask(local, { ...remote, port: 1 })).toBeUndefined();
   });
 
-  test("that has gone is nobody", async () => {
+  test("is not found after it has gone", async () => {
     const { server, port } = await listening("127.0.0.1");
     const isOwnUser = await createOwnUserCheck(server);
     const { client, socket } = await connection(server, "127.0.0.1", port);

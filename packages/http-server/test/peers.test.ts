@@ -31,7 +31,7 @@ async function serveTwo(promptsPerMinute: number, moved: (string | null)[] = [])
   return served as [Served, Served];
 }
 
-test("what the other server refuses is refused here under one id, and says when to come again", async () => {
+test("a refusal of the other server is passed on with the same request id and Retry-After", async () => {
   const [here, there] = await serveTwo(1);
   const { id } = await newSession(there);
   await runTurn(there, id, "say hi");
@@ -44,7 +44,7 @@ test("what the other server refuses is refused here under one id, and says when 
   }
 });
 
-test("what is asked of the other server is done there as it was asked here, also while the session changes hands", async () => {
+test("a forwarded request arrives unchanged at the other server, also while the session is moving", async () => {
   const moved = [null, JSON.stringify({ error: { code: "session_claimed", name: "SessionError", message: "" } })];
   const [here, there] = await serveTwo(9, moved);
   const { id } = await newSession(there);
@@ -61,7 +61,7 @@ test("what is asked of the other server is done there as it was asked here, also
   expect([done?.status, done?.body]).toEqual([200, same?.body]);
 });
 
-test("a key finds what the other server made, and the other one answers", async () => {
+test("a key finds the session that the other server made, and that server answers", async () => {
   const [one, other] = await serveTwo(9);
   const send = (served: Served, path: string, key: string, body: object) =>
     served.call("POST", path, { body, headers: { "idempotency-key": key } });

@@ -67,7 +67,7 @@ function requestOf(name: RouteName, id: string): [method: string, path: string, 
   return [method, filled.replace(/\{\w+\}/g, "unknown"), body];
 }
 
-test("a session does not exist for another user, whatever route asks for it", async () => {
+test("a session does not exist for another user, on any route", async () => {
   const { served, token } = await serveAll();
   const theirs = await sessionOf(served, token("ann"));
   const before = served.sessions.find(theirs.id)!.lastSeq;
@@ -90,7 +90,7 @@ test("a session does not exist for another user, whatever route asks for it", as
   expect(served.sessions.find(theirs.id)!.lastSeq).toBe(before);
 });
 
-test("no list, search, report or stream of another user names it", async () => {
+test("it is in no list, search, report or stream of another user", async () => {
   const { served, token } = await serveAll();
   const watching = await openStream(served, "/events?list=true", { authorization: `Bearer ${token("bob")}` });
   const theirs = await sessionOf(served, token("ann"));
@@ -137,7 +137,7 @@ test("the owner is in the list, the name is in the log, and the same key of two 
   expect(again.session_id).toBe(first.session_id);
 });
 
-test("a shared session can be read by others and changed by its owner alone; unsharing it cuts their streams", async () => {
+test("a shared session can be read by others and changed only by its owner; unsharing it ends their streams", async () => {
   const { served, token } = await serveAll();
   const { id } = await sessionOf(served, token("ann"));
   const share = (shared: boolean) => served.call("PATCH", `/sessions/${id}`, { token: token("ann"), body: { shared } });
@@ -174,7 +174,7 @@ test("a shared session can be read by others and changed by its owner alone; uns
   expect((await served.call("GET", `/sessions/${id}`, { token: token("bob") })).status).toBe(404);
 });
 
-test("a viewer reads every session and changes none; an admin may do what the master may", async () => {
+test("a viewer reads every session and changes none; an admin has the rights of the master", async () => {
   const { served, token } = await serveAll();
   const { id } = await sessionOf(served, token("ann"));
   expect((await served.call("GET", `/sessions/${id}`, { token: token("vera") })).status).toBe(200);
@@ -202,7 +202,7 @@ test("a viewer reads every session and changes none; an admin may do what the ma
   expect((await served.call("GET", "/me")).body).toMatchObject({ name: null, role: "admin", by: "master" });
 });
 
-test("a revoked token is refused at once, and cuts its streams, its pages and the session tokens it was given", async () => {
+test("a revoked token is refused at once, and its streams, pages and session tokens end", async () => {
   const { served, token, revoke } = await serveAll();
   const made = await sessionOf(served, token("ann"));
   const { code } = (await served.call("POST", "/page/codes", { token: token("ann") })).body;
@@ -240,7 +240,7 @@ test("a revoked token is refused at once, and cuts its streams, its pages and th
   await master.until((frames) => frames.some(({ event }) => event === "result"));
 });
 
-test("with people and without a master token a request must say who it is from", async () => {
+test("with people and without a master token, every request needs a token", async () => {
   const { people, token } = peopleOf(ANN);
   const served = await serve({ people, authToken: undefined as never });
   expect((await served.call("GET", "/sessions", { token: null })).status).toBe(401);

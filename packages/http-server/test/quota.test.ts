@@ -26,7 +26,7 @@ function counted(answers: readonly Answer[]): Record<number, number> {
   return counts;
 }
 
-test("of 200 clients at once as many get a session as the limit says, to the unit, and others are not held up", async () => {
+test("of 200 concurrent clients exactly as many get a session as the limit allows, and other requests are not delayed", async () => {
   const served = await serve({ people, quotas: { each: { sessions: 7 }, all: { sessions: 9 } } });
   const make = (token: string) => served.call("POST", "/session", { token, body: {} });
   const answers = await Promise.all(Array.from({ length: 200 }, () => make(of(ANN))));
@@ -43,7 +43,7 @@ test("of 200 clients at once as many get a session as the limit says, to the uni
   expect((await make(of(ANN))).status).toBe(201);
 });
 
-test("turns that run or wait, and prompts of a minute, count for the person who sends them", async () => {
+test("running and waiting turns, and prompts of a minute, count for their sender", async () => {
   let now = Date.parse("2026-11-18T10:00:00Z");
   const served = await serve({ people, clock: () => now, quotas: { each: { turns: 3, promptsPerMinute: 5 } } });
   const { session_id: id } = (await served.call("POST", "/session", { token: of(ANN), body: {} })).body;
@@ -68,7 +68,7 @@ test("turns that run or wait, and prompts of a minute, count for the person who 
   expect(counted(await Promise.all(many))).toEqual({ 202: 10 });
 });
 
-test("a session whose first prompt is refused is not there, and can be made with the same key later", async () => {
+test("a session whose first prompt is refused is not made, and can be made later with the same key", async () => {
   let now = Date.parse("2026-11-18T10:00:00Z");
   const served = await serve({ people, clock: () => now, quotas: { each: { promptsPerMinute: 1 } } });
   const make = (key: string) =>
@@ -84,7 +84,7 @@ test("a session whose first prompt is refused is not there, and can be made with
   expect((await make("two")).status).toBe(201);
 });
 
-test("of a prompt or a setting that is refused no session is left, and one that is sure to be refused makes none", async () => {
+test("a refused first prompt or setting leaves no session", async () => {
   const served = await serve({ quotas: { all: { turns: 1 } } });
   const made: string[] = [];
   served.sessions.onLoad(({ id }) => void made.push(id));
@@ -127,7 +127,7 @@ test("the day's dollars end prompts with 402 until the next day", async () => {
   expect((await send("say three")).status).toBe(202);
 });
 
-test("of 200 clients at once as many get a stream as the limit says, to the unit; a session's token uses its owner's", async () => {
+test("of 200 concurrent clients exactly as many get a stream as the limit allows; a session's token counts for its owner", async () => {
   const served = await serve({ people, quotas: { each: { streams: 7 }, all: { streams: 9 } } });
   const open = (token: string, path = "/events?list=true") =>
     openStream(served, path, { authorization: `Bearer ${token}` });
@@ -173,7 +173,7 @@ async function serveBounded(root: string, diskBytes: number): Promise<Served> {
   return serve({ people, root, files, quotas: { each: { diskBytes }, all: { diskBytes: diskBytes * 10 } } });
 }
 
-test("bytes on disk are those of the files; of 200 prompts at once as many are taken as fit, to the unit", async () => {
+test("bytes on disk are those of the files; of 200 concurrent prompts exactly as many are accepted as fit", async () => {
   const root = scratch();
   const first = await serveBounded(root, 1e9);
   const { session_id: id } = (await first.call("POST", "/session", { token: of(ANN), body: {} })).body;
@@ -235,7 +235,7 @@ test("dollars and sessions of the other servers of a shared store count too, wit
   expect((await other.call("POST", "/session", { token: of(ANN), body: {} })).status).toBe(201);
 });
 
-test("what was spent today is known after a restart, from the logs; what a fork copied is not spent twice", async () => {
+test("today's spending is known after a restart, from the logs; the copied turns of a fork do not count twice", async () => {
   let now = Date.parse("2026-11-18T10:00:00Z");
   const root = scratch();
   const open = () => serve({ people, root, clock: () => now, quotas: { each: { usdPerDay: 2 } } });

@@ -20,7 +20,7 @@ describe("a transcript", () => {
     ["html", "text/html"],
     ["md", "text/markdown"],
     ["json", "application/json"],
-  ])("as %s is of that type, safe and without the token", async (format, type) => {
+  ])("as %s has that type, is safe and does not contain the token", async (format, type) => {
     const { served, id } = await withSession();
     const answer = await served.call("GET", `/sessions/${id}/transcript?format=${format}`);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, expect.stringContaining(type)]);
@@ -32,7 +32,7 @@ describe("a transcript", () => {
     }
   });
 
-  test("is HTML unless asked otherwise, and of a session and a format that exist", async () => {
+  test("is HTML by default, and refuses an unknown session or format", async () => {
     const { served, id } = await withSession();
     expect((await served.call("GET", `/sessions/${id}/transcript`)).headers.get("content-type")).toContain("text/html");
     expectError(await served.call("GET", `/sessions/${id}/transcript?format=pdf`), 400, "invalid_format");
@@ -60,7 +60,7 @@ describe("a share", () => {
     expect(JSON.parse(shared.body.body)).toMatchObject({ session_id: id });
   });
 
-  test("does not reach into the server's own network on a caller's word", async () => {
+  test("does not send to the server's own network if a caller asks for it", async () => {
     const { served, id } = await withSession();
     let reached = 0;
     const inner = createServer((_, response) => {
@@ -96,7 +96,7 @@ describe("a share", () => {
     expect(reached).toBe(0);
   });
 
-  test("goes where the operator said, and an answer other than success is 502 without its text", async () => {
+  test("goes to the operator's address, and a failed answer is 502 without its text", async () => {
     const inner = createServer((request, response) => {
       response.writeHead(request.url === "/bad" ? 500 : 201).end("thanks");
     }).listen(0, "127.0.0.1");
@@ -117,7 +117,7 @@ describe("a share", () => {
     }
   });
 
-  test("names a sink and a format that exist", async () => {
+  test("refuses an unknown sink or format", async () => {
     const { served, id } = await withSession();
     const share = (body: unknown) => served.call("POST", `/sessions/${id}/share`, { body });
     expectError(await share({ sink: "ftp" }), 400, "invalid_sink");

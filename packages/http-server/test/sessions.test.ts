@@ -8,7 +8,7 @@ import { eventually, MASTER, newSession, openStream, runTurn, scratch, sendRaw, 
 import { expectError, expectReply } from "./shape.js";
 
 describe("the plural family", () => {
-  test("a prompt starts a session at once; the session is then read whole", async () => {
+  test("a prompt starts a session, which can then be read whole", async () => {
     const served = await serve();
     const created = await served.call("POST", "/sessions", { body: { prompt: "say hello" } });
     expectReply("POST /sessions", created);
@@ -28,7 +28,7 @@ describe("the plural family", () => {
     expect(detail.body.events.at(-1)).toMatchObject({ type: "agent_result", metadata: { output: "hello" } });
   });
 
-  test("a turn extends a session, and waits for the one that runs", async () => {
+  test("a turn is added to a session, and waits for the running one", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     const first = await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "wait" } });
@@ -47,7 +47,7 @@ describe("the plural family", () => {
     ]);
   });
 
-  test("a session is named: one line, bounded, seen by readers and in lists, and on disk with the answer", async () => {
+  test("a title is one line of limited length, seen by readers and in lists, and durable when it is acknowledged", async () => {
     const served = await serve();
     const { id } = await newSession(served);
     const name = (body: object) => served.call("POST", `/sessions/${id}/title`, { body });
@@ -67,7 +67,7 @@ describe("the plural family", () => {
     expect((await name({ title: " " })).body.title).toBe("");
   });
 
-  test("a list has live and persisted sessions, newest touched first, and is filtered by the query", async () => {
+  test("a list has live and persisted sessions, the last touched first, and is filtered by the query", async () => {
     const root = scratch();
     const before = await serve({ root });
     const ids: string[] = [];
@@ -149,7 +149,7 @@ describe("the singular family", () => {
     );
   });
 
-  test("a row says the same of a session in memory and of a stored one", async () => {
+  test("the row of a session is the same in memory and stored", async () => {
     let now = Date.parse("2026-11-19T12:00:00.622Z");
     const served = await serve({ ttl: 60, clock: () => now, monotonic: () => now, startOptions: { engine: "own" } });
     const { id } = await newSession(served);
@@ -171,7 +171,7 @@ describe("the singular family", () => {
     expect((await served.call("GET", `/session/${id}`)).body).toMatchObject({ created, created_at });
   });
 
-  test("a session evicted for idleness ends its streams and comes back when asked for", async () => {
+  test("an evicted session ends its streams and is loaded again on demand", async () => {
     let now = 1_800_000_000_000;
     const served = await serve({ ttl: 60, clock: () => now, monotonic: () => now });
     const { id, token } = await newSession(served);
@@ -238,7 +238,7 @@ const IDS = [
   "x".repeat(4000),
 ];
 
-test.each(IDS)("the id %j names no session, on any route", async (id) => {
+test.each(IDS)("the id %j is not found, on any route", async (id) => {
   const served = await serve();
   for (const [method, path] of [
     ["GET", `/sessions/${id}`],
@@ -259,7 +259,7 @@ test.each(IDS)("the id %j names no session, on any route", async (id) => {
   expect(served.logged).toEqual([]);
 });
 
-test("a working directory must be absolute, and a directory that is there", async () => {
+test("a working directory must be an absolute path of an existing directory", async () => {
   const served = await serve();
   const file = join(scratch(), "file");
   writeFileSync(file, "");
@@ -271,7 +271,7 @@ test("a working directory must be absolute, and a directory that is there", asyn
   }
 });
 
-test("a field that is null is as good as left out", async () => {
+test("a field that is null counts as absent", async () => {
   const served = await serve();
   const optional = { model: null, max_steps: null, cwd: null, allowed_tools: null, persist: null };
   expectReply("POST /sessions", await served.call("POST", "/sessions", { body: { prompt: "say hello", ...optional } }));
@@ -279,7 +279,7 @@ test("a field that is null is as good as left out", async () => {
   expectError(await served.call("POST", "/sessions", { body: { prompt: null } }), 400, "missing_prompt");
 });
 
-test("what says that it is idle has the last record of its last turn", async () => {
+test("a session that is shown as idle has the last record of its last turn", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   const session = served.sessions.find(id)!;
@@ -343,7 +343,7 @@ describe("custom commands", () => {
     expect(detail.events.at(-1).metadata.output).toBe("echo: Summarize chapter 7, mind the end.");
   });
 
-  test("take numbers and truth values as they are written", async () => {
+  test("accept numbers and booleans as arguments", async () => {
     const served = await withCommand();
     const { id } = await newSession(served);
     const body = { session_id: id, args: [7], kwargs: { Target: true } };
@@ -355,7 +355,7 @@ describe("custom commands", () => {
     }
   });
 
-  test("say what is wrong with an invocation", async () => {
+  test("explain a wrong invocation", async () => {
     const served = await withCommand();
     const { id } = await newSession(served);
     const invoke = (name: string, body: unknown) => served.call("POST", `/commands/${name}/invoke`, { body });
@@ -371,7 +371,7 @@ describe("custom commands", () => {
   });
 });
 
-test("an answer that cannot be finished is cut short: nothing of the failure is in it, and the log has it all", async () => {
+test("an answer that cannot be finished is cut short; only the log has the failure", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   await runTurn(served, id, "say hello");
@@ -395,7 +395,7 @@ test("an answer that cannot be finished is cut short: nothing of the failure is 
   expect((await broken.call("GET", "/health")).status).toBe(200);
 });
 
-test("an answer whose body nobody asked for reads no log", async () => {
+test("a HEAD request reads no log", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   await runTurn(served, id, `say ${"x".repeat(200_000)}`);

@@ -21,7 +21,7 @@ async function beginPrompt(port: number, id: string): Promise<() => Promise<stri
   };
 }
 
-test("a request that arrives while the server goes down is asked to come again", async () => {
+test("a request that arrives while the server stops gets 503 with Retry-After", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   const finish = await beginPrompt(served.port, id);
@@ -35,7 +35,7 @@ test("a request that arrives while the server goes down is asked to come again",
   await stopped;
 });
 
-test("a session that leaves memory under a request is worth another try", async () => {
+test("a request whose session is unloaded meanwhile gets 503 with Retry-After", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   const session = served.sessions.find(id)!;

@@ -36,7 +36,7 @@ describe("a cursor", () => {
     ["signed", "+3", 0],
     ["followed by something", "3;drop", 0],
     ["other digits", "٣", 0],
-  ])("%s replays what follows it, and ends with the turn", async (_, cursor, from) => {
+  ])("%s replays the records after it, and ends with the turn", async (_, cursor, from) => {
     const { served, id, count } = await finished();
     const headers = cursor === undefined ? {} : { "last-event-id": Buffer.from(cursor).toString("latin1") };
     const stream = await openStream(served, `/sessions/${id}/events`, headers);
@@ -64,7 +64,7 @@ describe("a cursor", () => {
   });
 });
 
-test("a stream begins live or after Last-Event-ID: any other beginning is refused, with what to do", async () => {
+test("a stream begins live or after Last-Event-ID; any other start is refused with advice", async () => {
   const { served, id } = await finished();
   for (const family of ["sessions", "session"]) {
     const refused = await served.call("GET", `/${family}/${id}/events?from=5`);
@@ -73,7 +73,7 @@ test("a stream begins live or after Last-Event-ID: any other beginning is refuse
   }
 });
 
-test("the stream is announced as one, and is not kept", async () => {
+test("the headers say that it is an event stream and must not be cached", async () => {
   const { served, id } = await finished();
   const { response } = await openStream(served, `/sessions/${id}/events`);
   expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -116,7 +116,7 @@ test.each([
   expect(text).toContain(": keep-alive");
 });
 
-test("a record is its number, its type, and the line of the log", async () => {
+test("an event has the record's number, its type, and its line of the log", async () => {
   const { served, id } = await finished();
   const stream = await openStream(served, `/sessions/${id}/events`);
   await stream.ended;
@@ -152,7 +152,7 @@ describe("a turn whose last record is damaged on disk", { tags: ["needs-files"] 
     expect(stream.frames.at(-2)).toMatchObject({ id: null, event: "notice" });
   });
 
-  test("in a log that nobody has loaded ends the stream too", async () => {
+  test("in a log that is not loaded ends the stream too", async () => {
     const root = scratch();
     const first = await serve({ root });
     const { id } = await newSession(first);
@@ -165,7 +165,7 @@ describe("a turn whose last record is damaged on disk", { tags: ["needs-files"] 
     expect(stream.frames.at(-1)).toMatchObject({ event: "end", data: { session_id: id } });
   });
 
-  test("leaves a stream open where no turn has ended", async () => {
+  test("leaves a stream open if no turn has ended", async () => {
     const root = scratch();
     const served = await serve({ root });
     const { id } = await newSession(served);
@@ -178,7 +178,7 @@ describe("a turn whose last record is damaged on disk", { tags: ["needs-files"] 
   });
 });
 
-test("the entry for lost records arrives whole before the record after them, at any size", {
+test("the entry for lost records arrives before the record after them, at any size", {
   tags: ["needs-files"],
 }, async () => {
   const root = scratch();
@@ -198,7 +198,7 @@ test("the entry for lost records arrives whole before the record after them, at 
   expect(stream.frames[lost]).toMatchObject({ id: lost + 1, event: "text_delta" });
 });
 
-test("the end waits for queued turns, and says how the last one ended", async () => {
+test("the end event comes after queued turns, and has the outcome of the last one", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "wait" } });
@@ -211,7 +211,7 @@ test("the end waits for queued turns, and says how the last one ended", async ()
   expect(ends.at(-1)?.data).toEqual({ session_id: id, success: false });
 });
 
-test("the singular family has the same numbers in its own envelope, and stays open between turns", async () => {
+test("the singular family has the same numbers in its own format, and stays open between turns", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   const stream = await openStream(served, `/session/${id}/events`);
@@ -251,7 +251,7 @@ test("the singular family has the same numbers in its own envelope, and stays op
   expect(resumed.frames).toEqual(stream.frames.slice(5));
 });
 
-test("a stream's body ends with its connection, which nobody takes for one to use again", async () => {
+test("a stream ends with its connection, and no client reuses that connection", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   await runTurn(served, id, "say hello");
@@ -265,7 +265,7 @@ test("a stream's body ends with its connection, which nobody takes for one to us
   await eventually(async () => (await served.connections()) === 0);
 });
 
-test("no text can end a record or begin another", async () => {
+test("no text can end an event or begin another", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   const hostile = "a\n\nid: 99\nevent: end\ndata: {}\n\nb\r\revent: x\u2028c";
@@ -279,7 +279,7 @@ test("no text can end a record or begin another", async () => {
   }
 });
 
-test("nor can a line of a log that was written by somebody else", { tags: ["needs-files"] }, async () => {
+test("nor can a line of a log that another program wrote", { tags: ["needs-files"] }, async () => {
   const root = scratch();
   const before = await serve({ root });
   const { id } = await newSession(before);
@@ -330,7 +330,7 @@ test("a token in the URL opens no stream", async () => {
   expect((await sendRaw(served.port, request)).status).toBe(401);
 });
 
-test("a peer that reads slowly gets everything, and holds nobody up", async () => {
+test("a slow peer gets everything, and does not delay others", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   const slow = connect(served.port, "127.0.0.1");
@@ -352,7 +352,7 @@ test("a peer that reads slowly gets everything, and holds nobody up", async () =
   slow.destroy();
 });
 
-test("of many sessions in one stream a slow peer gets every record, and a row that changed often once, as it is then", async () => {
+test("a slow peer of a stream of many sessions gets every record, and a row that changed often once in its newest form", async () => {
   const served = await serve();
   const ids = await Promise.all(Array.from({ length: 8 }, async () => (await newSession(served)).id));
   const slow = connect(served.port, "127.0.0.1");
@@ -411,7 +411,7 @@ test("a peer that left before it was answered leaves no timer running", async ()
   await eventually(() => timers() <= before + 2);
 });
 
-test("a stream whose log cannot be read any more ends, and the server's log says why", async () => {
+test("a stream ends if its log can no longer be read, and the server's log says why", async () => {
   const { served, id } = await finished();
   const { sessions } = served;
   const ended = () => Promise.reject(new Error("/secret/path is gone"));
@@ -423,7 +423,7 @@ test("a stream whose log cannot be read any more ends, and the server's log says
   expect(broken.logged.join()).toContain("/secret/path is gone");
 });
 
-test("readers beyond the bound are asked to come back, and a cancel still finds room", async () => {
+test("readers beyond the limit get 503, and a cancel is still served", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "wait" } });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createLife, createSessionTokens, digest, type TokenHashes } from "../src/auth/token.js";
 import { LIMITS } from "../src/limits.js";
 
-test("tokens that the database has and nobody uses are kept in a bounded number, and are good all the same", async () => {
+test("only a limited number of unused shared tokens stay in memory, and all of them stay valid", async () => {
   const stored = new Map<string, { hash: Buffer; by: string | null }>();
   const hashes: TokenHashes = {
     read: async (id) => stored.get(id) ?? null,

@@ -50,7 +50,7 @@ test.each([
   expect((await served.call("GET", "/health")).status).toBe(200);
 });
 
-test("garbage after an answer that has begun is not answered into it", async () => {
+test("malformed bytes during an answer are not answered", async () => {
   const served = await serve();
   const stream = "GET /events?list=true HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer master-secret\r\n\r\n";
   const socket = connect(served.port, "127.0.0.1");
@@ -94,7 +94,7 @@ async function arrived(server: Server, port: number, bytes: string) {
   return { socket: (await arriving)[0], answered };
 }
 
-test("the answer to a request that took too long says so", async () => {
+test("a request that comes too slowly gets 408", async () => {
   const { port, server, load } = await listenEarly();
   load();
   const { socket, answered } = await arrived(server, port, "GET / HTTP/1.1\r\n");

@@ -72,7 +72,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constantFrom("evict", "restart", "kill") }) },
 );
 
-test("a session and its files are the fold of its log after any commands, evictions, restarts and kills", {
+test("a session and its files match its log after any order of commands, evictions, restarts and kills", {
   timeout: 900_000,
 }, async () => {
   const numRuns = Number(process.env["CHIMERA_ANY_ORDER"] ?? 20);

@@ -19,7 +19,7 @@ async function twoNodes(route: (answer: () => Promise<string>) => Promise<string
   return { store, there, here, reachable, id };
 }
 
-test("a session that another process has is what that process says it is, before and after a change", async () => {
+test("the state of another process's session is the same here as there, before and after a change", async () => {
   const { reachable, there, id } = await twoNodes();
   const session = await reachable.load(id);
   expect([reachable.isAway?.(id), reachable.find(id)?.id]).toEqual([true, id]);
@@ -36,7 +36,7 @@ test("a session that another process has is what that process says it is, before
   await expect(session.answer("perm-1", "allow")).rejects.toMatchObject({ code: "permission_not_found" });
 });
 
-test("a prompt with a key is run once, though nobody knows whether the first call was done", async () => {
+test("a prompt with a key runs once, even if the outcome of the first call is unknown", async () => {
   let isLost = false;
   const { reachable, there, id } = await twoNodes(async (answer) => {
     const reply = await answer();
@@ -58,7 +58,7 @@ test("a prompt with a key is run once, though nobody knows whether the first cal
   expect(failure.code).toBe("outcome_unknown");
 });
 
-test("what is asked while a session changes hands is done by the one who has it then", async () => {
+test("a call while a session is moving is run by the process that gets it", async () => {
   let isMoving = false;
   const { reachable, here, there, id } = await twoNodes(async (answer) => (isMoving ? null : answer()));
   const session = await reachable.load(id);
@@ -76,7 +76,7 @@ test("what is asked while a session changes hands is done by the one who has it 
   expect(here.find(id)?.conversation.turns[turn]?.result).toMatchObject({ output: "done here" });
 });
 
-test("nothing but what a client may do can be called", async () => {
+test("only the methods of a client can be called", async () => {
   const { there, id } = await twoNodes();
   const answer = createCallAnswerer(there);
   for (const method of ["record", "takeUp", "letGo", "constructor", "__proto__", "toString"]) {
@@ -85,7 +85,7 @@ test("nothing but what a client may do can be called", async () => {
   }
 });
 
-test("a person who may only read a session changes nothing of it by calls", async () => {
+test("a person who may only read a session cannot change it by calls", async () => {
   const questions: Agent = async function* (_turn, { question }) {
     yield { type: "step_start", metadata: { step: 0 } } satisfies AgentEvent;
     await question?.({ call_id: "c1", question: "Which?", options: [{ name: "a" }, { name: "b" }] });
@@ -127,7 +127,7 @@ test("a person who may only read a session changes nothing of it by calls", asyn
   expect(session.lastSeq).toBe(before);
 });
 
-test("the prompt of a person who may only read leaves nobody in the session who could be asked", async () => {
+test("a prompt of a person who may only read does not keep questions open", async () => {
   const sessions = makeSessions(async function* (_turn, { ask }) {
     const { decision, by } = await ask({ call_id: "c", tool: "Bash", args: { command: "ls" }, risk: "low" });
     yield { type: "text_delta", metadata: { text: `${decision} by ${by}` } } satisfies AgentEvent;
@@ -145,7 +145,7 @@ test("the prompt of a person who may only read leaves nobody in the session who 
   expect(session.conversation.turns[turn]?.result?.output).toBe("deny by rule");
 });
 
-test("a session that was read while nobody had it has its own settings once another process has it", async () => {
+test("a session that was read while it was stored has its own settings after another process loaded it", async () => {
   let isHeld = true;
   const { store, reachable, there, id } = await twoNodes(async (answer) => (isHeld ? answer() : null));
   await runPrompt(there, id, "hello");

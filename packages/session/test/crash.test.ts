@@ -47,7 +47,7 @@ async function crashAndLoad(): Promise<{
 }
 
 describe("a session whose process was killed in a turn", { tags: ["needs-files"] }, () => {
-  test("has every open thing ended: question denied, call failed, turn in error, waiting prompt cancelled", async () => {
+  test("is recovered: question denied, call failed, turn ended with an error, waiting prompt cancelled", async () => {
     const { records, session } = await crashAndLoad();
     const interrupted = records.filter((record) => record.turn === 1);
     expect(typesOf(interrupted).slice(-5)).toEqual([
@@ -65,7 +65,7 @@ describe("a session whose process was killed in a turn", { tags: ["needs-files"]
     expect(session.state).toBe("idle");
   });
 
-  test("is repaired before it is torn down, though nobody loads it", async () => {
+  test("is recovered before it is torn down, also if nobody loads it", async () => {
     const { sessions, id } = await crash();
     await sessions.tearDown(id);
     const types = typesOf(await recordsOf(sessions, id));

@@ -57,7 +57,7 @@ describe("an idle session", () => {
     await expect(one.close(id)).rejects.toMatchObject({ code: "session_claimed" });
   });
 
-  test("is taken up as it was: the same object, and nothing that was started for it ends", async () => {
+  test("is taken up unchanged: the same object, and everything that was started for it still runs", async () => {
     const { one, unloaded } = await twoPrograms();
     const session = await one.create({ cwd: "/" });
     await runPrompt(one, session.id, "first");
@@ -74,7 +74,7 @@ describe("an idle session", () => {
     expect(unloaded).toEqual([]);
   });
 
-  test("is taken up for what its engine says and remembers between turns", async () => {
+  test("is taken up for events and memory of its engine between turns", async () => {
     const { engine, agent } = keepingEngine();
     const { one } = await twoPrograms(agent);
     const session = await one.create({ cwd: "/" });
@@ -104,7 +104,7 @@ describe("an idle session", () => {
 });
 
 describe("another process", () => {
-  test("is refused with the holder and the way to join it, and goes on once the session is let go", {
+  test("is refused with the holder and how to join it, and can load the session once it is let go", {
     tags: ["needs-files"],
   }, async () => {
     const { one, other, unloaded } = await twoPrograms();
@@ -132,7 +132,7 @@ describe("another process", () => {
     expect(again.conversation.turns.map(({ ended }) => ended)).toEqual([true, true, true]);
   });
 
-  test("has the session to itself: what the engine of its former holder says and remembers goes nowhere", async () => {
+  test("gets no events and memory from the engine of the former holder", async () => {
     const { engine, agent } = keepingEngine();
     const errors: unknown[] = [];
     const { one, other } = await twoPrograms(agent, { onError: (error) => errors.push(error) });
@@ -151,7 +151,7 @@ describe("another process", () => {
     expect(errors).toEqual([]);
   });
 
-  test("can have a session whose former holder could not end what it had started for it", async () => {
+  test("can load a session whose former holder failed to free its resources", async () => {
     const onUnload = async () => Promise.reject(new Error("its engine does not end"));
     const { one, other } = await twoPrograms(speaking("hello"), { onUnload });
     const session = await one.create({ cwd: "/" });
@@ -162,29 +162,32 @@ describe("another process", () => {
     await openWhenFree(other, session.id);
   });
 
-  test.each(["let go", "evicted"])("can replace a session that was %s by one of as many records", async (how) => {
-    let now = 0;
-    const eviction = how === "evicted" ? { ttl: 60, monotonic: () => now } : {};
-    const { one, root } = await twoPrograms(speaking("hello"), eviction);
-    const session = await one.create({ cwd: "/" });
-    await runPrompt(one, session.id, "first");
-    await session.set({ option: "auto_approve_writes", value: true });
-    now = 100_000;
-    one.evictIdle();
-    await until(() => one.find(session.id) === undefined);
-    const store = createFileStore<SessionEvent, Summary>({ root });
-    onTestFinished(() => store.close());
-    const events = (await recordsOf(one, session.id)).map((event) => ({
-      event: JSON.parse(JSON.stringify(event).replace("first", "other").replace("_writes", "_execute")),
-      at: Date.parse(event.ts),
-    }));
-    const summary = (await store.readSummary(session.id))!;
-    await vi.waitFor(() => store.importLog(session.id, { summary, events, replace: true }), 10_000);
-    const loaded = await one.load(session.id);
-    expect(loaded.conversation.turns.map(({ prompt }) => prompt.text)).toEqual(["other"]);
-    // What this process allowed, it allowed to the other one.
-    expect(loaded.settings).toMatchObject({ autoApproveWrites: false, autoApproveExecute: false });
-  });
+  test.each(["let go", "evicted"])(
+    "can replace a session that was %s by one with the same number of records",
+    async (how) => {
+      let now = 0;
+      const eviction = how === "evicted" ? { ttl: 60, monotonic: () => now } : {};
+      const { one, root } = await twoPrograms(speaking("hello"), eviction);
+      const session = await one.create({ cwd: "/" });
+      await runPrompt(one, session.id, "first");
+      await session.set({ option: "auto_approve_writes", value: true });
+      now = 100_000;
+      one.evictIdle();
+      await until(() => one.find(session.id) === undefined);
+      const store = createFileStore<SessionEvent, Summary>({ root });
+      onTestFinished(() => store.close());
+      const events = (await recordsOf(one, session.id)).map((event) => ({
+        event: JSON.parse(JSON.stringify(event).replace("first", "other").replace("_writes", "_execute")),
+        at: Date.parse(event.ts),
+      }));
+      const summary = (await store.readSummary(session.id))!;
+      await vi.waitFor(() => store.importLog(session.id, { summary, events, replace: true }), 10_000);
+      const loaded = await one.load(session.id);
+      expect(loaded.conversation.turns.map(({ prompt }) => prompt.text)).toEqual(["other"]);
+      // What this process allowed, it allowed to the other one.
+      expect(loaded.settings).toMatchObject({ autoApproveWrites: false, autoApproveExecute: false });
+    },
+  );
 
   test("forks a session that is held, as it is read and followed", async () => {
     const { one, other } = await twoPrograms(speaking("hello"), { hold: 0 });
@@ -204,7 +207,7 @@ describe("another process", () => {
     await until(() => heard.filter((type) => type === "agent_result").length === 2);
   });
 
-  test("is followed by those who watch the session where it was let go", async () => {
+  test("is followed by readers in the process that let the session go", async () => {
     const { one, other } = await twoPrograms();
     const session = await one.create({ cwd: "/" });
     await runPrompt(one, session.id, "first");
@@ -228,7 +231,7 @@ describe("another process", () => {
     await until(() => heard.filter((type) => type === "agent_result").length === 3);
   });
 
-  test("deletes a session that was let go; it is gone here too", async () => {
+  test("deletes a session that was let go; it is gone in the first process too", async () => {
     const { one, other } = await twoPrograms();
     const session = await one.create({ cwd: "/" });
     await runPrompt(one, session.id, "first");

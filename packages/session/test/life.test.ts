@@ -42,7 +42,7 @@ function createDoor() {
   };
 }
 
-test("a turn on disk is heard before it is ended, though all of it came at once", async () => {
+test("readers see the text of a turn before its end, even if all of it came at once", async () => {
   const sessions = makeSessions(speaking("Hello"), { store: fileStore() });
   const session = await sessions.create({ cwd: "/" });
   const heard: string[][] = [];
@@ -51,7 +51,7 @@ test("a turn on disk is heard before it is ended, though all of it came at once"
   expect(heard.map((batch) => batch.at(-1))).toEqual(["text_delta", "step_end", "agent_result"]);
 });
 
-test("a session that is made asks nothing of the disk; the end of a turn that was cut short does", async () => {
+test("making a session does not sync the disk; ending an interrupted turn does", async () => {
   const store = createMemoryStore<SessionEvent, Summary>();
   let asked = 0;
   const counted = (writer: LogWriter<SessionEvent>): LogWriter<SessionEvent> => ({
@@ -95,7 +95,7 @@ describe("the time to live", () => {
     return { sessions, unloaded, pass: (seconds: number) => (now += seconds * 1000) };
   };
 
-  test("unloads an idle session after an hour; it stays loadable, with its conversation", async () => {
+  test("unloads an idle session after an hour; it can be loaded again with its conversation", async () => {
     const { sessions, unloaded, pass } = clocked();
     const { id } = await sessions.create({ cwd: "/" });
     await runPrompt(sessions, id, "hi");
@@ -110,7 +110,7 @@ describe("the time to live", () => {
     expect(unloaded).toEqual([id]);
   });
 
-  test("leaves a session the bounds it was made with", async () => {
+  test("does not change the bounds that a session was made with", async () => {
     const { sessions, pass } = clocked();
     const bounds = { allowedTools: ["Read"], maxSteps: 3 };
     const { id } = await sessions.create({ cwd: "/", settings: bounds });
@@ -123,7 +123,7 @@ describe("the time to live", () => {
     expect((await sessions.fork(id)).settings).toMatchObject(bounds);
   });
 
-  test("a listener hears of every session that is loaded, until it stops", async () => {
+  test("a listener is called for every loaded session, until it stops", async () => {
     const { sessions } = clocked();
     const loaded: string[] = [];
     const stop = sessions.onLoad(({ id }) => void loaded.push(id));
@@ -137,7 +137,7 @@ describe("the time to live", () => {
     expect(loaded).toEqual([id, id]);
   });
 
-  test("keeps what clients switched in an evicted session; closing it does not", async () => {
+  test("keeps the settings that clients changed in an evicted session; closing it resets them", async () => {
     const { sessions, pass } = clocked();
     const session = await sessions.create({
       cwd: "/",
@@ -159,7 +159,7 @@ describe("the time to live", () => {
     expect([afresh.mode, afresh.settings.options]).toEqual(["review", { approval: "full" }]);
   });
 
-  test("a session that was torn down before its first prompt stays so, though its summary is made again", async () => {
+  test("a session that was torn down before its first prompt stays torn down when its summary is made again", async () => {
     const sessions = makeSessions(speaking("ok"), { store: fileStore() });
     const session = await sessions.create({ cwd: "/" });
     await session.setTitle("named");
@@ -167,7 +167,7 @@ describe("the time to live", () => {
     await expect(sessions.load(session.id)).rejects.toMatchObject({ code: "session_not_found" });
   });
 
-  test("a session that was torn down stays so when its summary is lost", { tags: ["needs-files"] }, async () => {
+  test("a session that was torn down stays torn down when its summary is lost", { tags: ["needs-files"] }, async () => {
     const root = mkdtempSync(join(tmpdir(), "session-torn-down-"));
     const store = fileStore(root);
     const sessions = makeSessions(speaking("ok"), { store });
@@ -182,7 +182,7 @@ describe("the time to live", () => {
     await expect(restarted.load(id)).rejects.toMatchObject({ code: "session_not_found" });
   });
 
-  test("a session whose process died while it tore it down stays so, and so does one of version 0.1", async () => {
+  test("a session whose process died during the tear-down stays torn down, as does one of version 0.1", async () => {
     const store = createMemoryStore<SessionEvent, Summary>();
     const sessions = makeSessions(speaking("ok"), { store });
     const [died, older] = [await sessions.create({ cwd: "/" }), await sessions.create({ cwd: "/" })];
@@ -199,7 +199,7 @@ describe("the time to live", () => {
     expect((await restarted.list()).sessions).toEqual([]);
   });
 
-  test("brings an evicted session back exactly as it was made, and a restart no wider than its start", {
+  test("loads an evicted session with exactly its settings, and after a restart with no wider ones than the start settings", {
     tags: ["needs-files"],
   }, async () => {
     const root = mkdtempSync(join(tmpdir(), "session-made-"));
@@ -234,7 +234,7 @@ describe("the time to live", () => {
     expect(sessions.find(id)).toBeDefined();
   });
 
-  test("a session that was used while its eviction waited stays", async () => {
+  test("a session that is used while its eviction waits stays loaded", async () => {
     let now = 0;
     const door = createDoor();
     const sessions = makeSessions(speaking("hello"), { ttl: 10, monotonic: () => now, admit: door.admit });
@@ -252,7 +252,7 @@ describe("the time to live", () => {
     expect(sessions.find(session.id)).toBe(session);
   });
 
-  test("a touch starts it again", async () => {
+  test("a touch restarts it", async () => {
     const { sessions, pass } = clocked(10);
     const session = await sessions.create({ cwd: "/" });
     pass(9);
@@ -278,7 +278,7 @@ describe("a shutdown", () => {
     expect(() => session.prompt({ text: "hi" })).toThrow(expect.objectContaining({ code: "session_closed" }));
   });
 
-  test("lets nothing begin after it: no session is made, loaded or forked", async () => {
+  test("refuses to make, load or fork a session afterwards", async () => {
     const sessions = makeSessions(speaking("hello"));
     const { id } = await sessions.create({ cwd: "/" });
     await runPrompt(sessions, id, "hi");
@@ -297,7 +297,7 @@ describe("a shutdown", () => {
 });
 
 describe("a session", () => {
-  test("that was closed answers with its own error, and load brings it back", async () => {
+  test("that was closed throws its own error, and can be loaded again", async () => {
     const sessions = makeSessions(speaking("hello"));
     const session = await sessions.create({ cwd: "/" });
     await sessions.close(session.id);
@@ -306,7 +306,7 @@ describe("a session", () => {
     expect(again).not.toBe(session);
   });
 
-  test("can be loaded in the moment it is unloaded, over a store that lets one writer in", async () => {
+  test("can be loaded while it is being unloaded, with a store that allows one writer", async () => {
     const sessions = makeSessions(speaking("hello"), { store: fileStore() });
     const { id } = await sessions.create({ cwd: "/" });
     await runPrompt(sessions, id, "hi");
@@ -315,7 +315,7 @@ describe("a session", () => {
     await sessions.shutdown();
   });
 
-  test("closes in a turn: the turn is cancelled, prompts that wait too, and all have their last record", async () => {
+  test("can close during a turn: the turn and waiting prompts are cancelled, and all get their last record", async () => {
     const sessions = makeSessions(untilCancelled("part"));
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "one" });
@@ -329,7 +329,7 @@ describe("a session", () => {
     ]);
   });
 
-  test("that waits can be cancelled alone", async () => {
+  test("can cancel one waiting turn", async () => {
     const sessions = makeSessions(untilCancelled("part"));
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "one" });
@@ -344,7 +344,7 @@ describe("a session", () => {
     expect(session.conversation.turns.map((turn) => turn.result?.cancelled)).toEqual([true, true]);
   });
 
-  test("says that a prompt which waited is cancelled when its last record is durable", async () => {
+  test("acknowledges the cancel of a waiting prompt when its last record is durable", async () => {
     const store = createMemoryStore<SessionEvent, Summary>();
     const syncs: (() => void)[] = [];
     const create = async (id: string, summary: Summary): Promise<LogWriter<SessionEvent>> => {
@@ -367,7 +367,7 @@ describe("a session", () => {
     await cancelling;
   });
 
-  test("is listed once it had a prompt, newest touched first, and gone when deleted", async () => {
+  test("is listed after its first prompt, the last touched first, and no longer when deleted", async () => {
     let now = Date.now();
     const clock = () => now++;
     const sessions = makeSessions(speaking("hello"), { clock, store: createMemoryStore({ clock }) });
@@ -391,7 +391,7 @@ describe("a session", () => {
     },
   );
 
-  test("without persistence leaves nothing in the store, and goes when it is closed", async () => {
+  test("without persistence leaves nothing in the store, and is gone when it is closed", async () => {
     const store = fileStore();
     const sessions = makeSessions(speaking("hello"), { store });
     const session = await sessions.create({ cwd: "/", persist: false });
@@ -403,7 +403,7 @@ describe("a session", () => {
     await expect(sessions.load(session.id)).rejects.toMatchObject({ code: "session_not_found" });
   });
 
-  test("gives back model and agent at load, and takes mode and flags from the defaults again", async () => {
+  test("keeps model and agent when it is loaded, and gets mode and flags from the defaults", async () => {
     const sessions = makeSessions(speaking("hello"));
     const session = await sessions.create({ cwd: "/" });
     await session.set({ model: "big" });
@@ -421,7 +421,7 @@ describe("a session", () => {
   });
 });
 
-test("a title is one line of a bounded length, and in the stored summary without a turn", async () => {
+test("a title is one line of limited length, and is in the stored summary also without a turn", async () => {
   const store = fileStore();
   const sessions = makeSessions(speaking("hello"), { store });
   const session = await sessions.create({ cwd: "/" });
@@ -458,7 +458,7 @@ describe("settings", () => {
     expect(session.mode).toBe(mode);
   });
 
-  test("a flag changes itself alone, and read-only wins over auto", async () => {
+  test("a flag changes only itself, and read-only wins over auto", async () => {
     const sessions = makeSessions(speaking(""));
     const session = await sessions.create({ cwd: "/" });
     await session.set({ mode: "auto" });
@@ -468,7 +468,7 @@ describe("settings", () => {
     expect(typesOf(await recordsOf(sessions, session.id))).toEqual(["mode_changed", "config_changed"]);
   });
 
-  test("several change in one write, and none of them where one is refused", async () => {
+  test("several settings change in one write, or none if one is refused", async () => {
     const sessions = makeSessions(speaking(""));
     const session = await sessions.create({ cwd: "/" });
     const batches: string[][] = [];
@@ -501,7 +501,7 @@ describe("settings", () => {
   });
 });
 
-test("sessions that were never prompted hide none that were, however many there are", async () => {
+test("any number of sessions without a prompt hides none that had one", async () => {
   let now = Date.UTC(2026, 0, 1);
   const sessions = makeSessions(speaking("ok"), { clock: () => (now += 1000) });
   const { id } = await sessions.create({ cwd: "/" });

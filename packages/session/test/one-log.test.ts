@@ -36,7 +36,7 @@ function program(overrides: Partial<SessionsDeps> = {}) {
 }
 
 describe("settings", () => {
-  test("come back from eviction exactly, whatever the program was started with", async () => {
+  test("are exactly the same after an eviction, whatever the start settings", async () => {
     let now = 0;
     const { sessions } = await program({ ttl: 1, monotonic: () => now, flags: () => MODE_FLAGS.auto })();
     const session = await sessions.create({ cwd: "/" });
@@ -75,7 +75,7 @@ describe("settings", () => {
     expect(records.at(-1)).toEqual(["mode_changed", { old: "auto", new: "review" }]);
   });
 
-  test("of bounds too: limits that were given at the start hold in sessions of before, and theirs stay", async () => {
+  test("include bounds: limits at the start hold for older sessions, and their own limits stay", async () => {
     const start = program();
     const first = await start();
     const { id } = await first.sessions.create({
@@ -89,7 +89,7 @@ describe("settings", () => {
     expect([maxSteps, maxCostUsd, allowedTools]).toEqual([10, 1, ["Read"]]);
   });
 
-  test("are as the session was made once a client closed it; model and agent stay", async () => {
+  test("are reset by a close, except model and agent", async () => {
     const { sessions } = await program()();
     const session = await sessions.create({ cwd: "/" });
     await session.set({ mode: "auto" });
@@ -100,7 +100,7 @@ describe("settings", () => {
     expect([mode, settings.options, settings.agent]).toEqual(["review", { approval: "full" }, "plan"]);
   });
 
-  test("of a fork are those its parent has now, also when they were changed after the turn", async () => {
+  test("of a fork are the current ones of its parent, also if they were changed after the turn", async () => {
     const { sessions } = await program()();
     const parent = await sessions.create({ cwd: "/" });
     await parent.set({ mode: "auto" });
@@ -111,7 +111,7 @@ describe("settings", () => {
     expect([child.mode, child.settings.options]).toEqual(["read-only", { approval: "read-only" }]);
   });
 
-  test("of a fork appear with it: a process that ends right then leaves nothing wider", async () => {
+  test("of a fork are written with it: a process that dies right then leaves no wider settings", async () => {
     const { store, stop } = await program()();
     const copied: string[][] = [];
     const watched: typeof store = {
@@ -136,7 +136,7 @@ describe("settings", () => {
     await stop();
   });
 
-  test("are made of the same flags after eviction, though the project's flags have changed", async () => {
+  test("have the same flags after an eviction, though the project's flags have changed", async () => {
     let now = 0;
     let flags = MODE_FLAGS["read-only"];
     const { sessions } = await program({ ttl: 1, monotonic: () => now, flags: () => flags })();
@@ -147,7 +147,7 @@ describe("settings", () => {
     expect((await sessions.load(id)).settings).toEqual(settings);
   });
 
-  test("that were acknowledged are in the log, as are titles and forks", async () => {
+  test("are in the log once acknowledged, as are titles and forks", async () => {
     const { sessions } = await program()();
     const session = await sessions.create({ cwd: "/" });
     await runPrompt(sessions, session.id, "hi");
@@ -200,7 +200,7 @@ describe("undo", () => {
     return { sessions, session, stop, start, text: () => readFileSync(join(cwd, "a.txt"), "utf8") };
   };
 
-  test("twice at once takes two turns, in files and in the log", async () => {
+  test("twice at once undoes two turns, in files and in the log", async () => {
     const { session, text } = await withTurns("one", "two", "three");
     const reports = await Promise.all([session.undo(), session.undo()]);
     expect(reports.map(({ turns, remaining }) => [turns, remaining])).toEqual([
@@ -210,7 +210,7 @@ describe("undo", () => {
     expect([session.conversation.undoable().length, text()]).toEqual([1, "one"]);
   });
 
-  test("lets a prompt wait until the files are back", async () => {
+  test("makes a prompt wait until the files are restored", async () => {
     const { session, text } = await withTurns("one", "two");
     const undone = session.undo();
     const { status } = session.prompt({ text: "after" });
@@ -220,7 +220,7 @@ describe("undo", () => {
     expect(session.conversation.turns.map(({ undone: isUndone }) => isUndone)).toEqual([false, true, false]);
   });
 
-  test("that runs when the program ends is finished, and the log has it", async () => {
+  test("that runs when the program ends is finished and in the log", async () => {
     const { sessions, session, stop, start, text } = await withTurns("one", "two");
     const undone = session.undo();
     await stop();
@@ -264,7 +264,7 @@ describe("loading against deleting", () => {
   );
 });
 
-test("a cancelled turn says how many steps it took and what it cost", async () => {
+test("the last record of a cancelled turn has its steps and cost", async () => {
   const sessions = makeSessions(async function* (_turn, { signal }) {
     yield { type: "step_start", metadata: { step: 0 } } satisfies AgentEvent;
     const usage = { input: 1, output: 1, cache: 0, reasoning: 0, total_usd: 0.25, priced: true, used: 2, size: 10 };
@@ -288,7 +288,7 @@ describe("an engine's memory", () => {
     yield { type: "text_delta", metadata: { text: JSON.stringify(known) } };
   };
 
-  test("lasts over turns and restarts, and no client is shown it", async () => {
+  test("lasts over turns and restarts, and no client sees it", async () => {
     const start = program({ agent: remembering });
     const first = await start();
     const { id } = await first.sessions.create({ cwd: "/" });
@@ -332,7 +332,7 @@ describe("an engine's memory", () => {
   });
 });
 
-test("fail ends the turn with an error, from outside of what the agent yields", async () => {
+test("fail ends the turn with an error, independent of the agent's events", async () => {
   const sessions = makeSessions(async function* (_turn, { fail, signal }) {
     yield { type: "text_delta", metadata: { text: "begun" } };
     setTimeout(() => fail(new Error("the child died")), 5);

@@ -80,7 +80,7 @@ test("parts keep their order and their seals, in the next turn and after a resta
   expect(seen.slice(0, PARTS.length)).toEqual(PARTS);
 });
 
-test("what is loaded for clients holds no seal, and the log holds all of them", async () => {
+test("clients get no seals, and the log has all of them", async () => {
   const sessions = makeSessions(async function* () {
     yield* REPLY;
   });
@@ -92,7 +92,7 @@ test("what is loaded for clients holds no seal, and the log holds all of them", 
   expect(JSON.stringify(await recordsOf(sessions, session.id)).split("signature")).toHaveLength(4);
 });
 
-test("a turn that was summed up half-way goes on with its prompt and what was kept, also after a restart", async () => {
+test("a turn that was compacted half-way continues with its prompt and the kept part, also after a restart", async () => {
   const root = mkdtempSync(join(tmpdir(), "parts-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   let seen: readonly Message[] = [];

@@ -21,7 +21,7 @@ async function asked(deps: Partial<SessionsDeps> = {}) {
   return { sessions, session, clients, id: id! };
 }
 
-test("the last client that approves leaves: what is open is denied", async () => {
+test("unanswered requests are denied when the last client that approves leaves", async () => {
   const { session, clients } = await asked();
   clients[0]?.detach();
   expect(session.openPermissions.size).toBe(1);
@@ -31,7 +31,7 @@ test("the last client that approves leaves: what is open is denied", async () =>
   expect(session.conversation.turns[0]?.result?.output).toBe("deny by rule");
 });
 
-test("two clients answer at once: the first counts, the second learns so", async () => {
+test("if two clients answer at once, the first counts, and the second gets an error", async () => {
   const { session, id } = await asked();
   const answers = await Promise.allSettled([session.answer(id, "always", "phone"), session.answer(id, "deny")]);
   expect(answers.map((answer) => answer.status)).toEqual(["fulfilled", "rejected"]);
@@ -39,7 +39,7 @@ test("two clients answer at once: the first counts, the second learns so", async
   expect(session.conversation.turns[0]?.result?.output).toBe("always by client");
 });
 
-test("an answer that comes after the session was loaded again is too late, and one to no question is to none", async () => {
+test("an answer after the session was loaded again is too late, and an unknown question is not found", async () => {
   const { sessions, session, id } = await asked();
   await session.answer(id, "allow");
   await session.idle();
@@ -49,7 +49,7 @@ test("an answer that comes after the session was loaded again is too late, and o
   await expect(again.answer("perm-00000000", "deny")).rejects.toMatchObject({ code: "permission_not_found" });
 });
 
-test("the request and its answer are records, with who answered", async () => {
+test("the request and its answer are records, with the name of the person", async () => {
   const { sessions, session, id } = await asked();
   await session.answer(id, "allow", "console");
   await session.idle();
@@ -78,7 +78,7 @@ test.each([30 * DAY_S, Number.MAX_VALUE])("a time-out of %d s waits", async (per
 
 const NOT_TIMES = [-1, Number.NaN, Number.POSITIVE_INFINITY, true, "5"] as number[];
 
-test.each(NOT_TIMES)("a time-out of %s is refused where it is set, and so is a time to live", (value) => {
+test.each(NOT_TIMES)("a time-out of %s is refused when it is set, and so is a time to live", (value) => {
   const refused = (name: string) =>
     expect.objectContaining({ code: "invalid_setting", message: expect.stringContaining(`${name} takes a finite`) });
   expect(() => makeSessions(asking, { permissionTimeout: value })).toThrow(refused("permissionTimeout"));
@@ -91,7 +91,7 @@ test("closing the session denies, and the turn ends as cancelled", async () => {
   expect(session.conversation.turns[0]?.result?.cancelled).toBe(true);
 });
 
-test("nobody is asked for a call whose turn ended while its diff was read", async () => {
+test("nobody is asked about a call whose turn ended while its diff was read", async () => {
   let goOn = () => {};
   const read = new Promise<void>((resolve) => {
     goOn = resolve;
@@ -113,7 +113,7 @@ test("nobody is asked for a call whose turn ended while its diff was read", asyn
   expect((await recordsOf(sessions, session.id)).at(-1)?.type).toBe("agent_result");
 });
 
-test("a question that a killed process left after the end of its turn is answered with no when the session is loaded", async () => {
+test("a question that a killed process left after the end of its turn is denied when the session is loaded", async () => {
   const store = createMemoryStore<SessionEvent, Summary>();
   const sessions = makeSessions(speaking("hello"), { store });
   const { id } = await sessions.create({ cwd: "/" });

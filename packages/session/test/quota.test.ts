@@ -27,7 +27,7 @@ function open(limits: object, more: Partial<QuotaDeps> = {}, loaded: Loaded[] = 
   );
 }
 
-test("a session that was let go here counts where it is now", async () => {
+test("a session that was let go here counts in the process that has it now", async () => {
   const loaded = [loadedHere("a", true), loadedHere("b")];
   const quota = open({ sessions: 3 }, { elsewhere: async () => [["ann", 1]] }, loaded);
   await quota.ready();
@@ -59,7 +59,7 @@ test("a session is measured again after a measurement that failed", async () => 
   expect(quota.use("ann").diskBytes).toBe(7);
 });
 
-test("dollars of a session count once, however old the summary is that says them", async () => {
+test("dollars of a session count once, however old its summary is", async () => {
   let listed = 4;
   const quota = open(
     { usdPerDay: 10 },

@@ -30,7 +30,7 @@ test.each([
   [true, "after"],
   [false, "before"],
 ])(
-  "an interrupted undo without a log is taken back only where no other store can have it (%s)",
+  "an interrupted undo without a log is taken back only if no other store can have the log (%s)",
   async (isOnlyStore, text) => {
     const { root, read } = await interruptedUndo();
     expect(read()).toBe("before");

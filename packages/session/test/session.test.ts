@@ -26,7 +26,7 @@ describe("a turn", () => {
     expect(sessions.find(id)?.title).toBe("Hello, world");
   });
 
-  it("shows the first words of each step before it takes the rest of a burst", async () => {
+  it("shows the first words of each step before it handles the rest of a burst", async () => {
     let said = 0;
     const burst = async function* (type: "text_delta" | "thought_delta"): AsyncGenerator<AgentEvent> {
       yield { type: "step_start", metadata: { step: 0 } };
@@ -154,7 +154,7 @@ describe("cancel", () => {
     expect(session.conversation.turns[1]?.result?.output).toBe("part of two");
   });
 
-  it("leaves behind an agent that ignores it within two seconds", async () => {
+  it("ends a turn within two seconds if its agent ignores the cancel", async () => {
     const sessions = makeSessions(hanging);
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "x" });
@@ -221,7 +221,7 @@ const hanging: Agent = async function* () {
 };
 
 describe("the end of a session", () => {
-  it("is announced to the session's holders, also by an eviction", async () => {
+  it("is announced to the holders of the session, also for an eviction", async () => {
     let now = 0;
     const sessions = makeSessions(speaking("hi"), { ttl: 1, clock: () => now, monotonic: () => now });
     const session = await sessions.create({ cwd: "/" });
@@ -231,7 +231,7 @@ describe("the end of a session", () => {
     expect(sessions.find(session.id)).toBeUndefined();
   });
 
-  it("torn down, keeps its log, cannot be loaded again and is no longer listed", async () => {
+  it("by a tear-down keeps its log; it cannot be loaded again and is no longer listed", async () => {
     const sessions = makeSessions(speaking("hi"));
     const { id } = await sessions.create({ cwd: "/" });
     const records = await runPrompt(sessions, id, "hello");
@@ -243,7 +243,7 @@ describe("the end of a session", () => {
     expect((await sessions.list()).sessions).toEqual([]);
   });
 
-  it("torn down while it was kept in memory only, leaves nothing", async () => {
+  it("by a tear-down leaves nothing of a session in memory", async () => {
     const ephemeral = createMemoryStore<SessionEvent, Summary>();
     const sessions = makeSessions(speaking("hi"), { ephemeral });
     const { id } = await sessions.create({ cwd: "/", persist: false });
@@ -253,7 +253,7 @@ describe("the end of a session", () => {
 });
 
 describe("the approval preset", () => {
-  it("is recorded with what it was, and a running turn sees the change", async () => {
+  it("is recorded with its old value, and a running turn sees the change", async () => {
     const seen: unknown[] = [];
     const agent: Agent = async function* ({ settings }) {
       seen.push(settings.options["approval"]);
@@ -290,7 +290,7 @@ describe("files that a client lends", () => {
   const said = (records: readonly { type: string; metadata: object }[], type: string) =>
     records.filter((record) => record.type === type).map(({ metadata }) => metadata);
 
-  it("are the disk's again when it has gone, which is said once", async () => {
+  it("come from the disk again when the client has gone, with one notice", async () => {
     const sessions = makeSessions(reading, { disk: { readText: async () => "saved", writeText: async () => {} } });
     const session = await sessions.create({ cwd: "/" });
     const { detach } = sessions.attach(session.id, { approves: true, effects: { readText: async () => "unsaved" } });

@@ -76,7 +76,7 @@ describe("a built-in command", () => {
     expect(origins).toEqual(changes.map((type) => [type, "bridge"]));
   });
 
-  test("answers in the agent's place, as a turn without a step that names nothing", async () => {
+  test("answers instead of the agent, as a turn without steps and without a title", async () => {
     const { records, session, output } = await say("/help");
     expect(typesOf(records)).toEqual(["user_message", "turn_start", "text_delta", "turn_end", "agent_result"]);
     for (const name of ["undo", "redo", "model", "mode", "clear", "cost", "sessions", "new", "compact", "tools"]) {
@@ -122,7 +122,7 @@ describe("a built-in command", () => {
     expect(typesOf(await recordsOf(sessions, session.id)).filter((type) => type === "user_message")).toHaveLength(3);
   });
 
-  test("/compact asks the agent to sum up, whose summary takes the conversation's place until it is undone", async () => {
+  test("/compact asks the agent for a summary, which replaces the conversation until it is undone", async () => {
     const asked: unknown[] = [];
     const agent: Agent = async function* (turn, context) {
       if (!turn.compact) return yield* echo(turn, context);
@@ -159,19 +159,19 @@ describe("/new", () => {
     return { id, next };
   };
 
-  test("makes a session that is kept where this one is kept", async () => {
+  test("makes a session in the same store as this one", async () => {
     const { id, next } = await open({}, { persist: false });
     expect((await next(id))?.persistent).toBe(false);
   });
 
-  test("gives it the directories of this one, each once, however many follow each other", async () => {
+  test("gives it the directories of this one, each once, also after many /new in a row", async () => {
     const { id, next } = await open({ directories: ["/lib"] }, { directories: ["/own"] });
     const second = await next(id);
     expect(second?.directories).toEqual(["/lib", "/own"]);
     expect((await next(second!.id))?.directories).toEqual(["/lib", "/own"]);
   });
 
-  test("passes with directories that every session has, wherever else sessions may not work", async () => {
+  test("may use directories that every session has, even if new sessions may not name them", async () => {
     const requirePlace = (directories: readonly string[]) => {
       if (directories.includes("/lib")) throw new SessionError("forbidden_directory", "not there");
     };
@@ -190,7 +190,7 @@ describe("what is not a command", () => {
 });
 
 describe("a custom command", () => {
-  test("is a prompt for the agent and never takes the place of a built-in", async () => {
+  test("is a prompt for the agent and never replaces a built-in command", async () => {
     const commands = { review: "Review $1 with $ARGUMENTS", help: "own help", Tools: "own tools", compact: "own" };
     expect((await say('/review "a b" c', commands)).output).toBe("asked: Review a b with a b c");
     expect((await say("/help", commands)).output).toContain("/undo");
@@ -220,7 +220,7 @@ describe("a custom command", () => {
     expect(session.mode).toBe(mode);
   });
 
-  test("that would grow without bound ends its turn with an error, and the session goes on", async () => {
+  test("that would grow without limit ends its turn with an error, and the session continues", async () => {
     const { sessions, session, records } = await say(`/grow ${"x".repeat(200_000)}`, { grow: "$1".repeat(20) });
     expect(records.at(-1)?.metadata).toMatchObject({ success: false, error: expect.stringContaining("exceed") });
     const next = await runPrompt(sessions, session.id, "hello");

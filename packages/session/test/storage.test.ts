@@ -100,7 +100,7 @@ describe("a log that cannot be written", () => {
     expect(typesOf(await records())).not.toContain("agent_result");
   });
 
-  test("leaves the history equal to what the log holds", async () => {
+  test("leaves the conversation equal to the log", async () => {
     const { session, records } = await fillDuringTurn();
     const written = (await records()).filter((record) => record.type === "text_delta").length;
     expect(session.conversation.count(new Set(["text_delta"]))).toBe(written);
@@ -113,7 +113,7 @@ describe("a log that cannot be written", () => {
     await expect(session.set({ mode: "auto" })).rejects.toEqual(expect.objectContaining({ code: "storage_full" }));
   });
 
-  test("has the turn ended by the first write that succeeds, before anything new", async () => {
+  test("gets the end of the turn by the first write that succeeds, before anything new", async () => {
     const { session, disk, records } = await fillDuringTurn();
     const before = (await records()).length;
     disk.full = false;
@@ -127,7 +127,7 @@ describe("a log that cannot be written", () => {
     expect(numbers).toEqual(numbers.map((_, index) => index + 1));
   });
 
-  test("forgets prompts that it never took", async () => {
+  test("makes the session forget prompts that were not written", async () => {
     const { store, disk } = await fillingStore();
     const sessions = makeSessions(talking, { store });
     const session = await sessions.create({ cwd: "/" });
@@ -150,7 +150,7 @@ describe("a log that cannot be written", () => {
   });
 });
 
-test("a log that takes a turn's last words no more costs no undo of the files it changed", async () => {
+test("files can be undone even if the log fails at the end of their turn", async () => {
   const [root, cwd] = [mkdtempSync(join(tmpdir(), "session-undo-")), mkdtempSync(join(tmpdir(), "session-work-"))];
   onTestFinished(() => {
     for (const path of [root, cwd]) rmSync(path, { recursive: true, force: true });
@@ -173,7 +173,7 @@ test("a log that takes a turn's last words no more costs no undo of the files it
   expect(await session.snapshots?.list()).toMatchObject([{ turn: 0 }]);
 });
 
-test("an undo that cannot be recorded did not happen: the files are as before, and it works once it can be", async () => {
+test("an undo that cannot be recorded leaves the files unchanged, and works once it can be recorded", async () => {
   const [root, cwd] = [mkdtempSync(join(tmpdir(), "session-undo-")), mkdtempSync(join(tmpdir(), "session-work-"))];
   onTestFinished(() => {
     for (const path of [root, cwd]) rmSync(path, { recursive: true, force: true });
@@ -204,7 +204,7 @@ test("an undo that cannot be recorded did not happen: the files are as before, a
   expect((await recordsOf(sessions, session.id)).filter(({ type }) => type === "undo")).toHaveLength(1);
 });
 
-test("a fork is acknowledged when its log is on the disk, and one that is not leaves nothing", async () => {
+test("a fork is acknowledged when its log is on disk, and a failed fork leaves nothing", async () => {
   const { store, disk } = await fillingStore();
   const sessions = makeSessions(speaking("well"), { store });
   const session = await sessions.create({ cwd: "/" });
@@ -288,7 +288,7 @@ test("an undo whose record could not be synced stands, also when the next one fa
   expect(left()).toEqual([[], []]);
 });
 
-test("a session that ends for good after an undo whose record could not be written leaves files as its log says", {
+test("a torn-down session leaves files as its log says, after an undo whose record could not be written", {
   tags: ["needs-files"],
 }, async () => {
   const [root, cwd] = [mkdtempSync(join(tmpdir(), "session-root-")), mkdtempSync(join(tmpdir(), "session-work-"))];
@@ -364,44 +364,41 @@ test("a real disk that fills up ends the turn, and room made on it lets the sess
   await store.close();
 });
 
-test.each(["write", "sync"] as const)(
-  "a turn waits while a %s takes long and a megabyte waits behind it",
-  async (slow) => {
-    const backend = createExampleBackend<SessionEvent, Summary>(createExampleTable());
-    let release = () => {};
-    const released = new Promise<void>((resolve) => (release = resolve));
-    const slowed = (held: Held): Held => ({
-      ...held,
-      async write(batch) {
-        if (slow === "write" && batch.some(({ type }) => type === "text_delta")) await released;
-        return held.write(batch);
-      },
-      async sync() {
-        if (slow === "sync") await released;
-        return Number.MAX_SAFE_INTEGER;
-      },
-    });
-    const slowBackend: Backend<SessionEvent, Summary> = {
-      ...backend,
-      create: async (id, summary) => slowed(await backend.create(id, summary)),
-    };
-    let given = 0;
-    const sessions = makeSessions(
-      async function* () {
-        for (; given < 200; given++) {
-          yield { type: "text_delta", metadata: { text: "x".repeat(32_768) } };
-          await new Promise((resolve) => setImmediate(resolve));
-        }
-      },
-      { store: createStore(slowBackend, { durability: "event" }) },
-    );
-    const session = await sessions.create({ cwd: "/" });
-    session.prompt({ text: "go" });
-    await until(() => given > 20);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(given).toBeLessThan(60);
-    release();
-    await session.idle();
-    expect(given).toBe(200);
-  },
-);
+test.each(["write", "sync"] as const)("a turn waits while a %s is slow and a megabyte is queued", async (slow) => {
+  const backend = createExampleBackend<SessionEvent, Summary>(createExampleTable());
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const slowed = (held: Held): Held => ({
+    ...held,
+    async write(batch) {
+      if (slow === "write" && batch.some(({ type }) => type === "text_delta")) await released;
+      return held.write(batch);
+    },
+    async sync() {
+      if (slow === "sync") await released;
+      return Number.MAX_SAFE_INTEGER;
+    },
+  });
+  const slowBackend: Backend<SessionEvent, Summary> = {
+    ...backend,
+    create: async (id, summary) => slowed(await backend.create(id, summary)),
+  };
+  let given = 0;
+  const sessions = makeSessions(
+    async function* () {
+      for (; given < 200; given++) {
+        yield { type: "text_delta", metadata: { text: "x".repeat(32_768) } };
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+    { store: createStore(slowBackend, { durability: "event" }) },
+  );
+  const session = await sessions.create({ cwd: "/" });
+  session.prompt({ text: "go" });
+  await until(() => given > 20);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(given).toBeLessThan(60);
+  release();
+  await session.idle();
+  expect(given).toBe(200);
+});

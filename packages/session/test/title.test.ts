@@ -13,7 +13,7 @@ test.each([
   ["```\n```\n---\n", null],
 ])("of %j is %j", (answer, title) => expect(titleFrom(answer)).toBe(title));
 
-test("is cut at a word and stays one line", () => {
+test("a title is cut at a word and stays one line", () => {
   const title = titleFrom(`${"several words ".repeat(20)}\nmore`)!;
   expect(title).toMatch(/^(several words )*(several|several words)…$/);
   expect(title.length).toBeLessThanOrEqual(61);

@@ -100,7 +100,7 @@ describe("undo", () => {
     expect([file("0.txt"), file("1.txt"), said(session.conversation)]).toEqual(["one", "two", ["one", "two"]]);
   });
 
-  test("says which file it left alone, and why", async () => {
+  test("reports which file it left alone, and why", async () => {
     const { sessions, session, cwd } = await open();
     const large = join(cwd, "0.txt");
     writeFileSync(large, "");
@@ -116,7 +116,7 @@ describe("undo", () => {
     expect((await recordsOf(sessions, session.id)).at(-1)).toMatchObject({ type: "undo", metadata: { files } });
   });
 
-  test("goes several steps, no further than there are, and then says so", async () => {
+  test("undoes several turns, at most those there are, and then says that there are none", async () => {
     const { sessions, session, file } = await open();
     for (const text of ["one", "two", "three"]) await runPrompt(sessions, session.id, text);
     expect((await session.undo({ steps: 2 })).turns).toBe(2);
@@ -136,7 +136,7 @@ describe("undo", () => {
     expect([file("0.txt"), file("1.txt"), said(session.conversation)]).toEqual([null, "instead", ["instead"]]);
   });
 
-  test("a turn that a later one cut off stays cut off, however far back one goes", async () => {
+  test("an undone turn that a new prompt replaced cannot be redone", async () => {
     const { sessions, session, start, stop, file } = await open();
     for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
     await session.undo();
@@ -153,7 +153,7 @@ describe("undo", () => {
     expect([said(again.conversation), (await again.redo()).turns]).toEqual([["one", "three"], 0]);
   });
 
-  test("the files of a turn that took no step go and come back with the turn before it", async () => {
+  test("the files of a turn without a step are undone and redone with the turn before it", async () => {
     const { sessions, session, start, stop, file } = await open();
     await runPrompt(sessions, session.id, "one");
     await runSilently(session, () => file("1.txt") === "silent");
@@ -173,7 +173,7 @@ describe("undo", () => {
     expect(files()).toEqual(["one", "silent", "three"]);
   });
 
-  test("a turn that takes no step leaves what can be redone", async () => {
+  test("a turn without a step does not change what can be redone", async () => {
     const { sessions, session, file } = await open();
     for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
     await session.undo();
@@ -184,7 +184,7 @@ describe("undo", () => {
     expect([file("0.txt"), file("1.txt"), file("2.txt")]).toEqual([null, null, null]);
   });
 
-  test("undos that are asked for at once are done one after another", async () => {
+  test("concurrent undos run one after another", async () => {
     const { sessions, session, file } = await open();
     for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
     const [first, second] = await Promise.all([session.undo(), session.undo()]);
@@ -192,7 +192,7 @@ describe("undo", () => {
     expect([file("0.txt"), file("1.txt"), said(session.conversation)]).toEqual([null, null, []]);
   });
 
-  test("an undo that a close overtakes happened whole or not at all", async () => {
+  test("an undo during a close happens whole or not at all", async () => {
     const { sessions, session, file } = await open();
     for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
     const undo = session.undo().then(
@@ -216,7 +216,7 @@ describe("undo", () => {
     expect(file("0.txt")).toBeNull();
   });
 
-  test.for(["undo", "redo"] as const)("an %s that a clear overtakes did not happen", async (direction) => {
+  test.for(["undo", "redo"] as const)("an %s during a clear does not happen", async (direction) => {
     const { sessions, session, file } = await open();
     for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
     await session.undo();
@@ -253,7 +253,7 @@ describe("undo", () => {
     expect(file("0.txt")).toBe("mine");
   });
 
-  test("a dry run tells and changes nothing", async () => {
+  test("a dry run reports and changes nothing", async () => {
     const { sessions, session, file } = await open();
     await runPrompt(sessions, session.id, "one");
     const before = (await recordsOf(sessions, session.id)).length;
@@ -274,7 +274,7 @@ describe("undo", () => {
     expect([file("shared.txt"), said(session.conversation)]).toEqual(["both one", ["both one"]]);
   });
 
-  test("is refused while a turn runs, and is not one of the turns itself", async () => {
+  test("is refused while a turn runs, and does not count as a turn", async () => {
     const { sessions, session } = await open();
     await runPrompt(sessions, session.id, "one");
     session.prompt({ text: "stop" });
@@ -305,7 +305,7 @@ describe("files whose snapshots are gone", () => {
     message: `/undo: rewound 1 turn (0 remaining); left alone because they were not kept: ${join(cwd, name)}`,
   });
 
-  test("are named by an undo after /new forgot them, and by one in a fork", async () => {
+  test("are reported by an undo after /new dropped them, and by one in a fork", async () => {
     const { sessions, session, cwd, file } = await open(editing);
     await runPrompt(sessions, session.id, "one");
     const fork = await sessions.fork(session.id);
@@ -317,7 +317,7 @@ describe("files whose snapshots are gone", () => {
     expect(file("0.txt")).toBe("one");
   });
 
-  test("are named where the oldest turns did not fit, but not of a turn that left its files as it found them", async () => {
+  test("are reported if the oldest turns did not fit, but not for a turn that changed nothing", async () => {
     const [root, cwd] = [mkdtempSync(join(tmpdir(), "session-undo-")), mkdtempSync(join(tmpdir(), "session-work-"))];
     onTestFinished(() => {
       for (const path of [root, cwd]) rmSync(path, { recursive: true, force: true });
@@ -333,7 +333,7 @@ describe("files whose snapshots are gone", () => {
   });
 });
 
-test("covers a write that its agent left when the turn was cancelled, and refuses one that begins after it", async () => {
+test("covers an unfinished write of a cancelled turn, and refuses a write that begins after it", async () => {
   let write = () => {};
   const late: { error?: unknown } = {};
   const leaving: Agent = async function* (_turn, { workspace, signal }) {
@@ -377,7 +377,7 @@ describe("a fork", () => {
     expect(said(child.conversation)).toEqual(["one"]);
   });
 
-  test("goes its own way, and its undo leaves the parent's files alone", async () => {
+  test("is independent of its parent, and its undo does not touch the parent's files", async () => {
     const { sessions, session, file } = await open();
     await runPrompt(sessions, session.id, "one");
     const child = await sessions.fork(session.id);
@@ -387,7 +387,7 @@ describe("a fork", () => {
     expect([file("0.txt"), file("1.txt"), said(child.conversation)]).toEqual(["one", null, []]);
   });
 
-  test("reads the log of a session that is only stored once, and takes what came after the turn into account", async () => {
+  test("reads the log of a stored parent once, and applies the changes after the turn", async () => {
     const store = createMemoryStore<SessionEvent, Summary>();
     const before = makeSessions(speaking("hi"), { store });
     const parent = await before.create({ cwd: "/" });
@@ -410,7 +410,7 @@ describe("a fork", () => {
     }
   });
 
-  test("has what its parent undid, cleared and renamed after the last turn, unless it ends at a turn of the past", async () => {
+  test("repeats undo, clear and title of its parent after the last turn, unless it ends at an earlier turn", async () => {
     const { sessions, session } = await open();
     for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
     await session.undo();
@@ -429,7 +429,7 @@ describe("a fork", () => {
     session.cancel();
   });
 
-  test("goes up to the last end, whichever turn ended last", async () => {
+  test("ends with the turn that ended last", async () => {
     const sessions = makeSessions(untilCancelled("part"));
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "one" });
@@ -457,7 +457,7 @@ describe("a fork", () => {
 });
 
 describe("a process that was frozen while another took its session over", () => {
-  test("undoes nothing, writes nothing, names the holder, and shows what that one does", {
+  test("undoes nothing, writes nothing, names the new holder, and shows the new records", {
     tags: ["needs-files"],
   }, async () => {
     const { sessions, session, cwd, start, thaw } = await open();
@@ -488,7 +488,7 @@ describe("a process that was frozen while another took its session over", () => 
     expect(existsSync(join(cwd, "1.txt"))).toBe(false);
   });
 
-  test("stops a turn before it writes a file, and keeps no snapshot of it", { tags: ["needs-files"] }, async () => {
+  test("stops a turn before it writes a file, and makes no snapshot", { tags: ["needs-files"] }, async () => {
     let go = () => {};
     const asked = new Promise<void>((resolve) => {
       go = resolve;
@@ -512,7 +512,7 @@ describe("a process that was frozen while another took its session over", () => 
   });
 });
 
-test("a workspace that is too large for undo is said to be before its first command runs, once", async () => {
+test("one notice before the first command says that a workspace is too large for undo", async () => {
   const cwd = mkdtempSync(join(tmpdir(), "session-large-"));
   const root = mkdtempSync(join(tmpdir(), "session-undo-"));
   onTestFinished(() => {

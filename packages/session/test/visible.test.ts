@@ -23,7 +23,7 @@ async function visible(run: (say: (text: string) => Promise<unknown>) => Promise
   return { records, session };
 }
 
-test("the deltas of one block are one record, under the number of its last", async () => {
+test("the deltas of one block are one record, with the number of the last delta", async () => {
   const { records } = await visible((say) => say("hello"));
   const texts = records.flatMap((record) =>
     record.type === "text_delta" || record.type === "thought_delta" ? [record.metadata.text] : [],
@@ -33,7 +33,7 @@ test("the deltas of one block are one record, under the number of its last", asy
   expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
 });
 
-test("undone and cleared turns are left out, what redo brings back is in", async () => {
+test("undone and cleared turns are left out, and redone turns are in", async () => {
   const said = async (...texts: string[]) => {
     const { records } = await visible(async (say) => {
       for (const text of texts) await say(text);
@@ -59,7 +59,7 @@ test("a block of megabytes comes in parts", async () => {
   expect(typesOf(records).at(-1)).toBe("agent_result");
 });
 
-test("what was streamed comes once, also when the next prompt came in the middle of it", async () => {
+test("streamed text comes once, also if the next prompt came in the middle of it", async () => {
   let goOn = () => {};
   const asked = new Promise<void>((resolve) => {
     goOn = resolve;

@@ -44,7 +44,7 @@ test.each<[string, Agent, string?]>([
   expect(seen).toContain("\ufffd");
 });
 
-test("titles and settings too", async () => {
+test("titles and settings are well-formed too", async () => {
   const sessions = makeSessions(speaking("fine"));
   const { id } = await sessions.create({ cwd: "/" });
   const session = await sessions.load(id);
@@ -112,7 +112,7 @@ test("long text that begins in the middle of a character fits the bound of a rec
   expect(Math.max(...texts.map(({ length }) => length))).toBeLessThanOrEqual(64 * 1024);
 });
 
-test("a call whose arguments are nested as deep as JSON can be written is on record", async () => {
+test("a call with arguments nested as deep as JSON allows is recorded", async () => {
   let args: object = { text: "\ud800" };
   for (let depth = 0; depth < 3000; depth++) args = { args };
   const seen = await seenOf(

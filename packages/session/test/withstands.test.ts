@@ -77,7 +77,7 @@ function changing(path: string, then: () => void = () => {}): Agent {
   };
 }
 
-test("a log that fails in a call costs no undo of what the turn changed", async () => {
+test("the changes of a turn can be undone even if the log failed during a call", async () => {
   const cwd = scratch();
   const path = join(cwd, "a.txt");
   writeFileSync(path, "before");
@@ -96,7 +96,7 @@ test("a log that fails in a call costs no undo of what the turn changed", async 
   expect(readFileSync(path, "utf8")).toBe("before");
 });
 
-test("an undo in the log stands, though the log could not be asked for it when the session was loaded", async () => {
+test("an undo in the log stands, even if the log could not be read when the session was loaded", async () => {
   const [cwd, root] = [scratch(), scratch()];
   const path = join(cwd, "a.txt");
   writeFileSync(path, "before");
@@ -137,7 +137,7 @@ test("an undo in the log stands, though the log could not be asked for it when t
   expect(readFileSync(path, "utf8")).toBe("before");
 });
 
-test("prompts that wait when a turn fails at a close end once", async () => {
+test("prompts that wait when a turn fails during a close end once", async () => {
   const sessions = makeSessions(async function* (_turn, { signal }) {
     yield { type: "text_delta", metadata: { text: "x" } };
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -154,7 +154,7 @@ test("prompts that wait when a turn fails at a close end once", async () => {
   expect(ends.map(({ turn }) => turn).sort()).toEqual([0, 1]);
 });
 
-test("a fork is made as its parent was: closing it leads back to no more", async () => {
+test("closing a fork does not reset it to wider settings than its parent's", async () => {
   const sessions = makeSessions(speaking("hello"));
   const parent = await sessions.create({ cwd: "/", settings: { readOnly: true, allowedTools: ["Read"] } });
   parent.prompt({ text: "go" });
@@ -181,7 +181,7 @@ test("a question of an agent that was cancelled is denied at once, and nobody se
   expect((await recordsOf(sessions, session.id)).map(({ type }) => type)).not.toContain("permission_request");
 });
 
-test("a stored summary with a time that is none loads, and the next turn ends as usual", async () => {
+test("a stored summary with an invalid time is loaded, and the next turn ends as usual", async () => {
   const store: Store = createMemoryStore();
   const errors: unknown[] = [];
   const sessions = makeSessions(speaking("hello"), { store, onError: (error) => void errors.push(error) });
@@ -198,7 +198,7 @@ test("a stored summary with a time that is none loads, and the next turn ends as
   expect(errors).toEqual([]);
 });
 
-test("an evicted session that another program widened meanwhile comes back no wider than this one was started", async () => {
+test("an evicted session that another program widened gets no wider settings here than the start settings", async () => {
   const store: Store = createMemoryStore();
   let now = 0;
   const strict = { model: "m", readOnly: true };
@@ -213,7 +213,7 @@ test("an evicted session that another program widened meanwhile comes back no wi
   expect((await sessions.load(id)).mode).toBe("read-only");
 });
 
-test("a session that another program has open is not torn down under it", async () => {
+test("a session that another program has is not torn down", async () => {
   const store: Store = createMemoryStore();
   const snapshots = createSnapshotStore({ root: scratch() });
   const cwd = scratch();
@@ -228,7 +228,7 @@ test("a session that another program has open is not torn down under it", async 
   expect(existsSync(path)).toBe(false);
 });
 
-test("a session whose summary lost most of what it said is loaded from its log", {
+test("a session whose summary lost most of its fields is loaded from its log", {
   tags: ["needs-files"],
 }, async () => {
   const [root, cwd] = [scratch(), scratch()];
@@ -246,7 +246,7 @@ test("a session whose summary lost most of what it said is loaded from its log",
   expect(await makeSessions(speaking("hello"), { store: second }).load(id)).toMatchObject({ cwd, title: "hello" });
 });
 
-test("a session whose log another process took over is unloaded, so that it can be loaded once it is free", async () => {
+test("a session whose log another process took over is unloaded, and can be loaded when it is free", async () => {
   const { store, takeOver } = breakable();
   const sessions = makeSessions(speaking("hello"), { store });
   const { id } = await sessions.create({ cwd: "/" });

@@ -40,7 +40,7 @@ test("the project comes before the user, the plural directory before the singula
   expect(found[3]?.source).toBe(join(cwd, ".opencode/commands/d.md"));
 });
 
-test("what cannot be a command hides only itself", async () => {
+test("a file that cannot be a command does not hide others", async () => {
   const cwd = tree({
     ".opencode/command/good.md": "fine",
     ".opencode/command/empty.md": "\n",
@@ -67,11 +67,11 @@ test("a project's command is a file of the project; the user's own may be kept e
   expect(await names(home)).toEqual(["kept", "linked"]);
 });
 
-test("no directories, no commands", async () => {
+test("without directories there are no commands", async () => {
   expect(await discoverCommands({ home: "/nonexistent", cwd: "/nonexistent" })).toEqual([]);
 });
 
-test("files that are made to take long are read one by one, as far as they make sense", async () => {
+test("files that are slow to read do not block the event loop", async () => {
   const keys = Array.from({ length: 20_000 }, (_, at) => `k${at}: v`).join("\n");
   const names = Array.from({ length: 20 }, (_, at) => `c${String(at).padStart(2, "0")}`);
   const files = names.map((name) => [`.opencode/commands/${name}.md`, `---\n${keys}\n---\nbody`]);

@@ -48,7 +48,7 @@ describe("rendering", () => {
     ["$1", ["$& $` $' $$ $<x>"], "$& $` $' $$ $<x>"],
     ["run !`id` and @/etc/passwd with $1", ["!`id`"], "run !`id` and @/etc/passwd with !`id`"],
     ["$1", ["`; rm -rf / #"], "`; rm -rf / #"],
-  ])("%j never looks at the text of %j again", (body, args, expected) => {
+  ])("%j does not replace placeholders in the argument %j", (body, args, expected) => {
     expect(render(body, args, { name: "never" })).toBe(expected);
   });
 
@@ -59,7 +59,7 @@ describe("rendering", () => {
     },
   );
 
-  test("names with the signs of a pattern stand for themselves", () => {
+  test("names with characters of a regular expression are plain text", () => {
     expect(render("$a.b $a+ $axb", [], { "a.b": "dot", "a+": "plus" })).toBe("dot plus $axb");
   });
 
@@ -85,7 +85,7 @@ describe("the text after a command's name", () => {
     expect([split.positional, Object.fromEntries(split.named)]).toEqual([positional, named]);
   });
 
-  test("a long unclosed quote is split in no time", () => {
+  test("a long unclosed quote is split quickly", () => {
     const started = performance.now();
     splitArguments(`"${"a ".repeat(50_000)}`);
     expect(performance.now() - started).toBeLessThan(2000);
@@ -93,7 +93,7 @@ describe("the text after a command's name", () => {
 });
 
 describe("a command file", () => {
-  test("has its fields in front of its body", async () => {
+  test("has front matter before its body", async () => {
     const text =
       "---\nname: deploy\ndescription: Ship $1\nargs:\n  - env\n  - name: tag\n    description: a tag\n---\n\nGo.\n\n";
     expect(await parseCommand(text, "/x/other.md")).toEqual({
@@ -119,11 +119,11 @@ describe("a command file", () => {
     expect(await parseCommand(text, "/x/named.md")).toMatchObject({ name: "named", body });
   });
 
-  test.each(["", "  \n\t\n", "\uFEFF"])("that is empty (%j) is none", async (text) => {
+  test.each(["", "  \n\t\n", "\uFEFF"])("that is empty (%j) is not a command", async (text) => {
     expect(await parseCommand(text, "/x/e.md")).toBeNull();
   });
 
-  test("with fields of the wrong kind keeps what can be used", async () => {
+  test("with fields of the wrong type keeps the valid ones", async () => {
     const text = "---\nname: {a: 1}\ndescription: [x]\nargs: 7\n---\nbody";
     expect(await parseCommand(text, "/x/odd.md")).toMatchObject({
       name: "odd",
