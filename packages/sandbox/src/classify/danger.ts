@@ -33,8 +33,7 @@ export function catastrophe(invocation: Invocation, directories: readonly string
   const overwritten = [...writes, ...(WRITERS.get(name)?.(args) ?? [])].find((target) => target && isVitalFile(target));
   if (overwritten) return `overwrites ${overwritten}`;
   const judge = /^(mkfs|mke2fs|mkswap)(\.|$)/.test(name) ? formatsDisk : CATASTROPHES.get(name);
-  // The last word of `mv` is where things go, unless an option names that.
-  const touched = name === "mv" && !args.some((word) => /^(-\w*t|--t)/.test(word)) ? args.slice(0, -1) : args;
+  const touched = name === "mv" ? movedBy(args) : args;
   const home = touched.find((word) => isVital(word, directories, new Set([homedir()])));
   const vital = touched.find((word) => isVital(word, directories, VITAL));
   return judge?.({ args, vital, home, recursive: hasFlag(args, "rR", "recursive") });
@@ -72,6 +71,15 @@ export function riskOf(invocation: Invocation): CommandRisk {
 }
 
 // --- internal ---
+
+/** The arguments of `mv` but the one where things go: the value of `-t`, or the last word that is no option. */
+function movedBy(args: readonly string[]): readonly string[] {
+  const isOption = (word: string, at: number) => /^-./.test(word) && !args.slice(0, at).includes("--");
+  const named = args.findIndex((word, at) => isOption(word, at) && /^-([bfinTuvZ]*t|-t)/.test(word));
+  const isApart = /^-([bfinTuvZ]*t|-t[a-z-]*)$/.test(args[named] ?? "");
+  const last = args.findLastIndex((word, at) => !isOption(word, at));
+  return args.toSpliced(named < 0 ? last : isApart ? named + 1 : args.length, 1);
+}
 
 function isVitalFile(target: string): boolean {
   return DISK.test(target) || KERNEL_SWITCH.test(target) || VITAL_FILE.test(target);

@@ -22,7 +22,7 @@ const DIFF_LONG = words(`
 `);
 const LOG_LONG = words(`
   ${DIFF_LONG.join(" ")}
-  graph decorate no-decorate all branches tags remotes since= until= after= before= author= committer= grep= format=
+  graph decorate no-decorate all branches tags remotes since= until= after= before= author= committer= grep= format
   pretty follow merges no-merges first-parent reverse date= max-count= skip= topo-order date-order left-right
   cherry-pick invert-grep no-walk source ancestry-path boundary count
 `);

@@ -60,9 +60,9 @@ export function parseOptions(args: readonly PlainWord[], table: OptionTable): Pa
       if (!hasValue) continue;
       const isAttached = text.includes("=");
       if (!isAttached) index += 1;
-      const value = args[index];
-      if (!isAttached && value?.glob) return `option ${text} without a fixed value`;
-      values.push({ option: `--${name}`, value: isAttached ? text.slice(name.length + 3) : (value?.text ?? "") });
+      const value = args[index] ?? { text: "", glob: false };
+      if (!isAttached && !isValue(value, name, table)) return `option ${text} without a fixed value`;
+      values.push({ option: `--${name}`, value: isAttached ? text.slice(name.length + 3) : value.text });
       continue;
     }
     const rest = readCluster(text, table, seen);
@@ -70,7 +70,7 @@ export function parseOptions(args: readonly PlainWord[], table: OptionTable): Pa
     if (rest.needs) {
       if (!rest.value) index += 1;
       const value = rest.value ?? args[index];
-      if (!isFixed(value)) return `option ${text} without a fixed value`;
+      if (!value || (!rest.value && !isValue(value, rest.letter, table))) return `option ${text} without a fixed value`;
       if (rest.needs === "file") files.push(value);
       values.push({ option: `-${rest.letter}`, value: value.text });
     }
@@ -80,9 +80,12 @@ export function parseOptions(args: readonly PlainWord[], table: OptionTable): Pa
 
 // --- internal ---
 
-/** A pattern could become several words, of which only the first would be the value. */
-function isFixed(value: PlainWord | undefined): value is PlainWord {
-  return value !== undefined && !value.glob;
+/**
+ * Whether the word after an option is surely its value. A pattern could become several words. A word that looks like an option may be one:
+ * after `--format`, which takes only `--format=…`, or after `-zn`, where git wants the letters apart, it would still write `--output=F`.
+ */
+function isValue({ text, glob }: PlainWord, option: string | undefined, { inert }: OptionTable): boolean {
+  return !glob && (inert === true || option === "e" || option === "regexp" || !/^-\D/.test(text));
 }
 
 function readCluster(

@@ -67,6 +67,8 @@ export const BENIGN: readonly string[] = [
   "git status --short --branch",
   "git log --oneline -10",
   "git log -n 5 --stat",
+  "git grep -e --force -- src",
+  "date -d '-1 day' +%F",
   "git log --since='2 days ago' --author=me -- src",
   "git diff",
   "git diff HEAD~1",

@@ -100,6 +100,12 @@ export const CATASTROPHES: readonly string[] = [
   "kill -TERM -1",
   "mv -t /x / a",
   "mv $HOME/ /x",
+  "mv ~ /x -v",
+  "mv -v -t/x ~",
+  "mv --target-directory=/x a ~",
+  "mv -- ~ -x",
+  "mv ~ -",
+  "mv -- -t / x",
   "find ~ -delete",
   "killall5 -9",
 ];
