@@ -155,7 +155,8 @@ function parsed(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch (cause) {
-    throw badReply(`the model sent an event that is not JSON: ${startOf(data, 200)}`, cause);
+    // Servers and proxies that fail in the middle of a reply write such lines, so it may succeed a little later.
+    throw new AgentError("provider_failed", `the model sent what is not JSON: ${startOf(data, 200)}`, { cause });
   }
 }
 

@@ -108,6 +108,7 @@ describe.each(wires)("$name", (wire) => {
     ],
     ["a 503", { status: 503, writes: ["<html>no</html>"] }],
     ["a reported overload", { writes: [wire.failing] }],
+    ["a line of a server that failed", { writes: ["data: Internal Server Error\n\n"] }],
     ["a connection cut before the first token", { writes: [wire.keepAlive], after: "cut" as const }],
     ["a stream that ends before it began", { writes: [] }],
   ])("asks again after %s", async (_name, reply) => {
@@ -121,7 +122,7 @@ describe.each(wires)("$name", (wire) => {
     ["a cut connection", { writes: [wire.opening("Half")], after: "cut" as const }, "connection_lost", 10],
     ["a stream that just ends", { writes: [wire.opening("Half")] }, "connection_lost", 10],
     ["a reported overload", { writes: [wire.opening("Half") + wire.failing] }, "provider_failed", 10],
-    ["an event that is not JSON", { writes: [`${wire.opening("Half")}data: {oops\n\n`] }, "bad_reply", 1],
+    ["an event that is not JSON", { writes: [`${wire.opening("Half")}data: {oops\n\n`] }, "provider_failed", 10],
     ["a stall", { writes: [wire.opening("Half")], after: "hang" as const }, "stalled", 3],
   ])("shows no text twice after %s", async (_name, reply, name, tries) => {
     const server = await serveWire([reply]);
