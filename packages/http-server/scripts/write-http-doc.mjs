@@ -53,42 +53,42 @@ function introduction() {
   return `# HTTP
 
 This page is generated from the schemas that validate requests, by \`packages/http-server/scripts/write-http-doc.mjs\`. A server
-describes itself in the same way at \`GET /openapi.json\`. What a stream carries is in [records](records.md).
+describes itself in the same way at \`GET /openapi.json\`. [Records](records.md) describes the content of streams.
 
 Bodies are JSON objects, of at most ${LIMITS.bodyBytes / 1024 / 1024} MiB and ${LIMITS.bodyValues.toLocaleString("en-US")} values; a POST with a body says
 \`Content-Type: application/json\`. A field with \`?\` may be left out, or be null; no body at all reads as \`{}\`. Times are UTC, as text
 in ISO 8601; fields with seconds since 1970 (\`created_at\`, \`last_touched\`, \`timestamp\`) stand beside them (\`created\`, \`updated\`, \`ts\`).
 
-A name that a route does not know, in the query or anywhere in the body, is ignored and named in \`warnings\` of the answer, and in the header
-\`X-Warnings\` where the answer is not JSON (the first ${LIMITS.notedNames}, and how many more there were). A route that takes no body knows no name of one. With \`Prefer: handling=strict\` it is 400 \`unknown_field\`. Every answer has an \`X-Request-Id\`, the
-caller's own where it sent one. A long JSON answer to a GET is compressed for a caller that accepts gzip.
+A route ignores unknown names in the query and in the body, and lists them in \`warnings\` of the answer, or in the header
+\`X-Warnings\` if the answer is not JSON (the first ${LIMITS.notedNames}, and the number of the others). A route without a body treats every field of a body as unknown. With \`Prefer: handling=strict\` an unknown name is 400 \`unknown_field\`. Every answer has an \`X-Request-Id\`: the
+caller's own, or a new one. A long JSON answer to a GET is compressed for a caller that accepts gzip.
 
 \`Idempotency-Key\` (at most ${LIMITS.keyChars} visible characters) makes it safe to send a request again whose answer was lost. \`POST /sessions\`, \`/session\`, \`/sessions/{id}/fork\` and
 \`/runs\` answer the same key with the same session; \`/sessions/{id}/turns\`, \`/session/{id}/message\` and \`/commands/{name}/invoke\` with the same turn. The key is in the log, so a restart
-changes nothing, and every node finds it; a session remembers the keys of its last 100 prompts, and the server those of the sessions of the last day. A session that is found again has a new
-token, and one that is deleted takes its key with it. A request that asks for something else with the same key is 422 \`key_reused\`. Nodes that are sent the same key at the same
-moment make one session: the database decides which of them makes it.
+changes nothing, and every node finds it. A session remembers the keys of its last 100 prompts, and the server those of the sessions of the last day. The answer of a repeated request has a new
+session token. After a session was deleted, its key may make a new one. A different request with the same key is 422 \`key_reused\`. If several nodes get the same key at the same
+moment, they make one session: the database decides which of them makes it.
 
-A list that has more gives \`next\`; \`?limit=50&after=<next>\` is the page after it.
+If a list has more rows, the answer has \`next\`; \`?limit=50&after=<next>\` is the next page.
 
 ## Who may call
 
-\`Authorization: Bearer <token>\`, and nothing else: no cookie, no query. The master token comes from \`--auth-token-file\`,
-\`<NAME>_SERVER_TOKEN\` or \`--auth-token\`; without one the server binds loopback only and is open to its own user, where the
-system tells users apart (Linux), and to everybody on this machine elsewhere. \`--auth-token auto\` makes a token in a file that
-\`attach\` and the like find, and that curl can read: \`-H "Authorization: Bearer $(cat FILE)"\`. A session's token is made with the session, lives in memory only, and opens that session's routes.
+A caller sends \`Authorization: Bearer <token>\`; cookies and the query are not read. The master token comes from \`--auth-token-file\`,
+\`<NAME>_SERVER_TOKEN\` or \`--auth-token\`. Without one the server binds loopback only. On Linux, which tells users apart, it is then open only to
+its own user, and on other systems to everybody on this machine. \`--auth-token auto\` makes a token in a file that
+\`attach\` and similar commands find, and that curl can read: \`-H "Authorization: Bearer $(cat FILE)"\`. A session's token is made with the session, is kept in memory only, and opens the routes of this session.
 
-People have tokens of their own: \`token add <name> --role <role>\`. A \`viewer\` reads every session, a \`user\` makes sessions, and sees these and those that are shared (\`PATCH /sessions/{id}\` with
-\`shared\`), an \`admin\` may do what the master may. A session that a person may not see is 404, and what they may only read is 403 \`read_only\`. Their name is the \`owner\` of what they make and the
-\`origin\` of what they do. \`token revoke <name>\` cuts what is open with the token, on every node. A proxy may name people in a header: \`--trust-proxy\`, \`--user-header\`, \`--proxy-secret-file\`.
+People have tokens of their own: \`token add <name> --role <role>\`. A \`viewer\` reads every session. A \`user\` makes sessions, and sees these and shared ones (\`PATCH /sessions/{id}\` with
+\`shared\`). An \`admin\` has the rights of the master. A session that a person may not see is 404, and changing one that they may only read is 403 \`read_only\`. A person's name is the \`owner\` of their sessions and the
+\`origin\` of their records. \`token revoke <name>\` closes everything that was opened with the token, on every node. A proxy may name people in a header: \`--trust-proxy\`, \`--user-header\`, \`--proxy-secret-file\`.
 
-The page at \`/\` is served to anybody: its files hold nothing. Where a token is set, \`serve\` prints the page's address with a code in the fragment, which a browser does not send. The page
-exchanges the code for a token of its own by \`POST /page/tokens\`: it opens everything but what is for the master, ends after ${LIMITS.pageIdleMs / 3_600_000} hours without a request or when it is revoked, and
-takes its open streams and the tokens of sessions that it was given with it. A code works once and for ${LIMITS.pageCodeMs / 60_000} minutes; \`POST /page/codes\` makes further ones.
+The page at \`/\` is served to everybody, because its files contain no data. If a token is set, \`serve\` prints the page's address with a code in the fragment, which a browser does not send. The page
+exchanges the code for a token of its own with \`POST /page/tokens\`. This token opens every route except those of the master. It ends after ${LIMITS.pageIdleMs / 3_600_000} hours without a request or when it is revoked; then
+its open streams and the session tokens that it was given end too. A code works once, within ${LIMITS.pageCodeMs / 60_000} minutes; \`POST /page/codes\` makes further ones.
 
-Always, token or not: the Host header names loopback, the bound address or an \`--allow-host\` (403 \`bad_host\`); an Origin
-header is one of \`--cors\`, or that of the page: the scheme and the Host of the request itself. What a browser loads as a part of another site's page is refused (403 \`bad_origin\`). A path that does not exist is 401 to a stranger and 404 to the master. After
-${LIMITS.refusalBurst} refusals an address is refused ${LIMITS.refusalsPerSecond} times a second, and with too many waiting gets 429.
+With or without a token, the server checks two headers. Host must be loopback, the bound address or an \`--allow-host\` (403 \`bad_host\`). Origin
+must be one of \`--cors\`, or the scheme and the Host of the request itself, as for the page. A request that a browser sends for a part of another site's page is refused (403 \`bad_origin\`). An unknown path is 401 without a valid token and 404 with the master's. After
+${LIMITS.refusalBurst} refusals an address gets ${LIMITS.refusalsPerSecond} refusals a second, and 429 if too many requests wait.
 `;
 }
 
