@@ -30,15 +30,20 @@ export function createUpgrade(
 
 // --- internal ---
 
-/** The headers of a request. A browser cannot set headers for a WebSocket: it sends its token as a protocol, `bearer.` and base64url. */
-function headersOf({ headers }: IncomingMessage): Headers {
-  const known = Object.entries(headers).flatMap(([name, value]) =>
-    [value ?? []].flat().map((one): [string, string] => [name, one]),
-  );
+/**
+ * Every header of a request: Node's `headers` leave out the second Host or token. A browser cannot set headers for a WebSocket: it sends its
+ * token as a protocol, `bearer.` and base64url.
+ */
+function headersOf({ headers, headersDistinct }: IncomingMessage): Headers {
+  const all = new Headers();
+  for (const [name, values = []] of Object.entries(headersDistinct)) for (const one of values) all.append(name, one);
   const token = /(?:^|,)\s*bearer\.([\w-]+)/.exec(headers["sec-websocket-protocol"] ?? "")?.[1];
-  if (token !== undefined && headers.authorization === undefined)
-    known.push(["authorization", `Bearer ${Buffer.from(token, "base64url").toString("utf8")}`]);
-  return new Headers(known);
+  // No token holds what no header may hold, so that it is a wrong one.
+  const given = Buffer.from(token ?? "", "base64url")
+    .toString("latin1")
+    .replace(/[\0\r\n]/g, " ");
+  if (token !== undefined && !all.has("authorization")) all.set("authorization", `Bearer ${given}`);
+  return all;
 }
 
 const NOT_HERE: Refusal = { status: 400, error: "bad_upgrade", message: "the only WebSocket here is that of GET /acp" };

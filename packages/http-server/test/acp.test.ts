@@ -546,6 +546,27 @@ describe("a WebSocket", () => {
     expect(refused.statusCode).toBe(401);
   });
 
+  test.each([
+    [
+      "bytes that no header holds",
+      [],
+      ["sec-websocket-protocol", `bearer.${Buffer.from("t\n").toString("base64url")}`],
+      401,
+    ],
+    ["bytes that are not text", [], ["sec-websocket-protocol", "bearer.____"], 401],
+    ["a second token", ["authorization", `Bearer ${T}`], ["authorization", "Bearer wrong"], 401],
+    ["a second Host", ["authorization", `Bearer ${T}`], ["host", "evil.test"], [400, 403]],
+  ])("is refused with %s", async (_what, one, another, status) => {
+    const { url } = await serve();
+    const { host, port, pathname } = new URL(url);
+    const headers = ["host", host, ...one, ...another, "connection", "upgrade", "upgrade", "websocket"];
+    const version = ["sec-websocket-version", "13", "sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="];
+    const asked = httpRequest({ port, path: pathname, headers: [...headers, ...version] }).end();
+    const statuses = [status].flat();
+    const [answer] = (await Promise.race([once(asked, "response"), once(asked, "upgrade")])) as [Loose];
+    expect(statuses).toContain(answer.statusCode);
+  });
+
   test("begins with initialize, answers malformed messages, and limits their size", async () => {
     const served = await serve();
     const early = socketTo(served, [], auth);
