@@ -371,26 +371,36 @@ describe("custom commands", () => {
   });
 });
 
-test("an answer that cannot be finished is cut short; only the log has the failure", async () => {
+test.each([
+  ["begun is an error", 0, true],
+  ["finished is cut short", 10_000, false],
+])("an answer that cannot be %s; only the log has the failure", async (_, to, isWhole) => {
   const served = await serve();
   const { id } = await newSession(served);
-  await runTurn(served, id, "say hello");
+  await runTurn(served, id, `say ${"x".repeat(200_000)}`);
   const { logs } = served.sessions;
   const failing = {
     ...served.sessions,
     logs: {
       ...logs,
       async *read() {
-        yield* logs.read(id, { to: 2 });
+        for await (const entry of logs.read(id)) if (entry.seq <= to) yield entry;
         throw new Error("/secret/path is gone");
       },
     },
   } as unknown as Sessions;
   const broken = await serve({ sessions: failing });
-  const request = `GET /sessions/${id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\n\r\n`;
-  const { text } = await sendRaw(broken.port, request);
+  const lines = [
+    `GET /sessions/${id} HTTP/1.1`,
+    "Host: localhost",
+    `Authorization: Bearer ${MASTER}`,
+    "Connection: close",
+  ];
+  const { status, text } = await sendRaw(broken.port, `${lines.join("\r\n")}\r\n\r\n`);
   expect(text).not.toContain("secret");
-  expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
+  expect(status).toBe(isWhole ? 500 : 200);
+  if (isWhole) expect(text).toContain("internal_error");
+  else expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
   expect(broken.logged.join()).toContain("/secret/path is gone");
   expect((await broken.call("GET", "/health")).status).toBe(200);
 });

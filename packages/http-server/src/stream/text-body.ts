@@ -4,23 +4,25 @@ import type { AppDeps, AppEnv } from "../deps.js";
 import { logFailure } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 
-/** Sends pieces of text in larger chunks. If making a piece fails, the answer is cut short, because its status has been sent. */
-export function streamText(
+/** Sends pieces of text in larger chunks. If making a piece fails after the first chunk, the answer is cut short: its status has been sent. */
+export async function streamText(
   c: Context<AppEnv>,
   log: AppDeps["log"],
   pieces: AsyncIterable<string>,
   headers: Readonly<Record<string, string>>,
-): Response {
-  c.set("streamed", true);
+): Promise<Response> {
   // Nobody reads the body of a HEAD answer, so the reader of the log would wait forever.
   if (c.req.method === "HEAD") return c.body(null, 200, { ...headers });
   const source = pieces[Symbol.asyncIterator]();
+  let first: string | null = await nextChunk(source);
+  c.set("streamed", true);
   const encoder = new TextEncoder();
   let hasLeft = false;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const text = await nextChunk(source);
+        const text = first ?? (await nextChunk(source));
+        first = null;
         if (hasLeft) return;
         if (text === "") controller.close();
         else controller.enqueue(encoder.encode(text));
@@ -45,7 +47,7 @@ export function streamArray(
   c: Context<AppEnv>,
   log: AppDeps["log"],
   { head, members, tail }: { readonly head: string; readonly members: AsyncIterable<string>; readonly tail: string },
-): Response {
+): Promise<Response> {
   const warnings = c.get("warnings");
   const end = warnings ? `${tail.slice(0, -1)},"warnings":${JSON.stringify(warnings)}}` : tail;
   const pieces = async function* () {
