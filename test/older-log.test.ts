@@ -72,7 +72,7 @@ test("over HTTP each is a row with every field, and its records are shown unchan
   expect((await ask(`GET /runs/${WHOLE}`)).body).toMatchObject({ status: "completed", error: null });
   expect((await ask(`GET /sessions/${BARE}`)).body).toMatchObject({ step_count: 0, event_count: 0, events: [] });
   const refused = await ask(`POST /sessions/${BARE}/turns`, { body: { prompt: "go on" } });
-  expect(refused).toMatchObject({ status: 400, body: { message: `session ${BARE} does not say where it worked` } });
+  expect(refused).toMatchObject({ status: 400, body: { message: `the summary of session ${BARE} has no directory` } });
 });
 
 test("an editor lists it, gets the conversation and continues it; no turn counts as cut short", async () => {

@@ -194,45 +194,45 @@ function rest() {
   const { enum: _, ...code } = schemas.ErrorReply.properties.error;
   return `## Event streams
 
-A record is \`id\`, \`event\` and one line of \`data\`. \`id\` counts from 1 without gaps, per session, and is the same in both
-families, after a reconnect and after a restart. A stream replays what follows \`Last-Event-ID\` (absent, blank, negative or no
-whole number: everything; past the end: nothing), then goes on live; \`?from=live\` replays nothing, and \`?turn=3\` without
-\`Last-Event-ID\` replays from the prompt of that turn (numbered from 0), or everything where there is no such turn yet. A comment comes every
-${LIMITS.keepAliveMs / 1000} s. A peer that takes nothing for ${LIMITS.stallMs / 1000} s is dropped, and resumes where it was.
-Where records are damaged on disk stands a notice of the level \`error\` without an id, once, with their numbers in \`missing: {first, last}\`:
-\`event: notice\`, or a \`loop_event\` of that type. \`GET /sessions/{id}\` and a JSON transcript have it among their events, and a run's events have it as \`generic\`. A stream
-that waits for a record which is lost ends as if it had come.
+Each event has \`id\`, \`event\` and one line of \`data\`. \`id\` is the record's number: it counts from 1 without gaps in each session, and is the same in both
+families, after a reconnect and after a restart. A stream replays the records after \`Last-Event-ID\` (absent, blank, negative or not a
+whole number: everything; past the end: nothing), then continues live. \`?from=live\` replays nothing. \`?turn=3\` without
+\`Last-Event-ID\` replays from the prompt of that turn (numbered from 0), or everything if there is no such turn yet. A comment comes every
+${LIMITS.keepAliveMs / 1000} s. A peer that takes nothing for ${LIMITS.stallMs / 1000} s is dropped, and can resume with its cursor.
+In place of records that are damaged on disk, a stream has one notice of the level \`error\` without an id, with their numbers in \`missing: {first, last}\`:
+\`event: notice\`, or a \`loop_event\` of that type. \`GET /sessions/{id}\` and a JSON transcript have it among their events, and a run's events have it as \`generic\`. If a stream
+waits for a record that is lost, it ends as if the record had come.
 
-- \`/sessions/{id}/events\`: records as they are in the log, \`event\` being their type. After the last record of a turn, when
-  nothing runs or waits: \`event: end\` with \`{session_id, success}\`, without an id, and the stream closes. Opened at the head of
-  an idle session it waits for the next turn.
+- \`/sessions/{id}/events\`: records as they are in the log, with their type as \`event\`. After the last record of a turn, if
+  no turn runs or waits: \`event: end\` with \`{session_id, success}\`, without an id, and the stream closes. A stream that begins at the end of the log of
+  an idle session waits for the next turn.
 - \`/session/{id}/events\`: \`user_message\`, \`permission_request\`, \`error\`, \`result\`, and \`loop_event\` for every other record.
   It stays open until the session is torn down, evicted, or its token is rotated.
 - \`/events?session=a&session=b:42\`: up to ${LIMITS.streamedSessions} sessions in one stream, each from the number after its colon. \`event: record\` with \`{session_id, record}\`; the id, with the
-  last record of a batch, names the number of every session (\`a:17,b:44\`), and as \`Last-Event-ID\` resumes them all: pass over a record that you have. With \`list=true\` also
-  \`event: row\` with \`{session_id, row}\` for each change of the list: \`row\` is one of \`GET /sessions\`, null when the session is gone. Changes that another process makes come within some ${LIMITS.listLookMs / 1000} s, those of a slow peer once, as the row is then.
-- \`?until=turn\` ends a session's stream after the last record of a turn, \`?until=never\` keeps it open when nothing runs, \`?until=end\` is the default of \`/sessions/{id}/events\`.
+  last record of a batch, has the cursor of every session (\`a:17,b:44\`), and as \`Last-Event-ID\` resumes them all: skip records that you have already. With \`list=true\` also
+  \`event: row\` with \`{session_id, row}\` for each change of the list: \`row\` is one of \`GET /sessions\`, or null if the session is gone. Changes by another process come within about ${LIMITS.listLookMs / 1000} s. A slow peer gets a row that changed often once, in its newest form.
+- \`?until=turn\` ends a session's stream after the last record of a turn, \`?until=never\` keeps it open when no turn runs, \`?until=end\` is the default of \`/sessions/{id}/events\`.
 - \`POST /runs\` with \`mode: "stream"\`: lines of \`data\` only, each a [RunEvent](#runevent).
 
 ## ACP
 
 \`/acp\` is the remote transport of the Agent Client Protocol, for every dialect that the program speaks on stdio. \`POST\` \`initialize\` answers with \`Acp-Connection-Id\`, which
-every later request carries; a message about a session carries \`Acp-Session-Id\` too. Messages are answered 202, and what they bring comes on event streams: \`GET\` with
-both headers for a session, without \`Acp-Session-Id\` for the rest. Or all of it goes over a WebSocket, one message a text frame; where a browser cannot send a header,
-\`Sec-WebSocket-Protocol: acp.v1, bearer.<token in base64url>\` carries the token.
+every later request must have; a message about a session also needs \`Acp-Session-Id\`. Messages are answered 202, and replies and updates come on event streams: \`GET\` with
+both headers for a session, without \`Acp-Session-Id\` for everything else. A WebSocket can carry all of it, with one message per text frame. A browser, which cannot send a header, sends
+the token as \`Sec-WebSocket-Protocol: acp.v1, bearer.<token in base64url>\`.
 
-- \`id:\` is the number of the record that a frame shows. \`Last-Event-ID\` brings back everything after it: updates, the answer to the prompt, and questions that are still unanswered. It holds
-  over connections and restarts of the server.
-- A connection lives ${LIMITS.acpGraceMs / 1000} s without a stream. \`DELETE\` ends it. Turns go on either way.
-- \`Idempotency-Key\` on a \`POST\`: done once, however often it is sent. A prompt with a key is run once over any connection, and everybody who sent it gets its answer.
-- A session's token is for that session, and may only make its settings stricter. Other methods are answered with a JSON-RPC error.
+- \`id:\` is the number of the frame's record. With \`Last-Event-ID\` a stream repeats everything after it: updates, the answer to the prompt, and unanswered questions. It works
+  also over another connection and after a restart of the server.
+- A connection stays open ${LIMITS.acpGraceMs / 1000} s without a stream. \`DELETE\` ends it. Turns continue in both cases.
+- \`Idempotency-Key\` on a \`POST\`: the message is handled once, however often it is sent. A prompt with a key runs once over all connections, and every sender gets its answer.
+- A session's token reaches only that session, and can only make its settings stricter. Other methods get a JSON-RPC error.
 
 ## Errors
 
 ${fieldTable({ ...schemas.ErrorReply, properties: { ...schemas.ErrorReply.properties, error: code } }, schemas, linkTo)}
 
-The routes list their own codes. Every route may also answer with these, as far as it takes a token, has a query or has a body: ${quoted(usual)}.
-What loads a session may also answer with ${quoted(loaded)}.
+The routes list their own codes. Every route with a token, a query or a body may also answer with these: ${quoted(usual)}.
+Every route that loads a session may also answer with ${quoted(loaded)}.
 
 | status | codes |
 |---|---|
@@ -240,7 +240,7 @@ ${Object.entries(ERRORS).map(errorRow).join("\n")}
 `;
 }
 
-/** What a code alone does not say. */
+/** The codes of a status, with a note where the code alone is not clear. */
 function errorRow([status, codes]) {
   const notes = {
     bad_request: "the target or the Host makes no URL, or a step of the path is dots",

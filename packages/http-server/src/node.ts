@@ -202,7 +202,7 @@ async function createNodeServer(tls: ListenOptions["tls"], listener: RequestList
 
 /** Refuses a request before any work on it. The client may repeat it, for the next server to answer. */
 function turnAway(outgoing: ServerResponse): void {
-  const refusal = { status: 503, error: "shutting_down", message: "the server is on its way down" } as const;
+  const refusal = { status: 503, error: "shutting_down", message: "the server is stopping" } as const;
   refuse(outgoing, refusal, {
     "Retry-After": String(LIMITS.retryAfterSeconds),
     ...(outgoing.req.httpVersionMajor < 2 && { Connection: "close" }),

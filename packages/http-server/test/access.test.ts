@@ -12,7 +12,7 @@ function requestOf(name: RouteName, id: string): [method: string, path: string] 
   return [method, filled];
 }
 
-/** What an open route answers to an empty body: signing in takes a code. */
+/** The status of an open route for an empty body: a sign-in needs a code. */
 function openStatus(name: RouteName): number {
   return name === "POST /page/tokens" ? 400 : 200;
 }
@@ -68,7 +68,7 @@ test.each(Object.entries(STRANGERS))("a caller with %s gets 401 everywhere but a
   expect(served.sessions.find(id)?.lastSeq).toBe(0);
 });
 
-/** What each tier answers to the token of a session: its own, and another's. */
+/** The status of each tier for the token of a session: for its own session, and for another one. */
 const OWN: Readonly<Record<Tier, "passes" | 401 | 403>> = {
   open: "passes",
   session: "passes",

@@ -99,7 +99,7 @@ async function serve(agent: Agent = counting().agent, store: object = createMemo
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** What is in use, once what is not was collected. */
+/** The memory in use after a garbage collection. */
 function memory(): number {
   collect();
   const { heapUsed, external } = process.memoryUsage();

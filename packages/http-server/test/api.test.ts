@@ -61,7 +61,7 @@ describe("every answer", () => {
     const stream = await openStream(served, `/sessions/${id}/events`, { "accept-encoding": "gzip" });
     await stream.ended;
     expect(stream.response.headers.get("content-encoding")).toBeNull();
-    // On the wire, and not only in a header.
+    // The body itself is compressed, not only its header.
     const bytes = await sendRaw(
       served.port,
       `GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`,
@@ -79,9 +79,9 @@ describe("an unknown name in a request", () => {
     const created = await served.call("POST", "/sessions?secret=s3cr3t", { body });
     expect(created.status).toBe(201);
     expect(created.body.warnings).toEqual([
-      "query: POST /sessions knows no secret; it was ignored",
-      "body: POST /sessions knows no mod; it was ignored",
-      "body: POST /sessions knows no w%C3%B6rd%0A; it was ignored",
+      "query: POST /sessions has no secret; it was ignored",
+      "body: POST /sessions has no mod; it was ignored",
+      "body: POST /sessions has no w%C3%B6rd%0A; it was ignored",
     ]);
     expect(created.text).not.toContain("s3cr3t");
     const read = await served.call("GET", `/sessions/${created.body.session_id}?full=1`);
@@ -128,7 +128,7 @@ describe("an unknown name in a request", () => {
     expect(served.sessions.find(id)).toBeDefined();
     if (pattern.startsWith("/runs")) return;
     const warned = await served.call(method, path, { body: { turn: 3 } });
-    expect(warned.headers.get("x-warnings")).toContain("knows no turn");
+    expect(warned.headers.get("x-warnings")).toContain("has no turn");
   });
 
   test("is reported also with the value null, and inside a field", async () => {
@@ -255,7 +255,7 @@ describe("settings", () => {
     ]) {
       expectError(await patch(wrong), 400, "invalid_setting");
     }
-    // What only the session can tell.
+    // Only the session knows whether these are valid.
     for (const wrong of [{ options: { "engine:zzz": true } }, { model: " " }, { title: "x".repeat(201) }])
       expectError(await patch({ title: "Other", shared: true, mode: "auto", ...wrong }), 400, "invalid_setting");
     expect(served.sessions.find(id)!.lastSeq).toBe(before);

@@ -56,7 +56,7 @@ test("the list shows the questions of another process's session, and a stream of
   expect(rowsOf(id).at(-1).permissions).toEqual([]);
   await there.call("DELETE", `/sessions/${id}`);
   await stream.until(() => rowsOf(id).at(-1) === null);
-  // What did not change was not said.
+  // Unchanged rows were not sent.
   expect(rowsOf(older)).toEqual([]);
   stream.leave();
   await eventually(async () => (await here.connections()) === 0);

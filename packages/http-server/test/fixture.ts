@@ -286,7 +286,7 @@ function complete(text: string): boolean {
   const [head = "", body = ""] = text.split("\r\n\r\n");
   // A stream ends with its connection.
   if (/^content-type: text\/event-stream/im.test(head)) return false;
-  // What comes in chunks says when it is whole; what is cut short ends with its connection.
+  // A chunked body has an end of its own; a body that is cut short ends with its connection.
   if (/^transfer-encoding: chunked/im.test(head)) return text.endsWith("\r\n0\r\n\r\n");
   const length = /content-length: (\d+)/i.exec(head)?.[1];
   return text.includes("\r\n\r\n") && (length === undefined || body.length >= Number(length));

@@ -1,4 +1,4 @@
-// What an `Idempotency-Key` promises: the same request, however often it is sent and to whichever process, is done once.
+// The promise of an `Idempotency-Key`: a request is done once, however often and to whichever process it is sent.
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

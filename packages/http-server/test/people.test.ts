@@ -181,7 +181,7 @@ test("a viewer reads every session and changes none; an admin has the rights of 
   for (const name of names.filter((one) => !one.startsWith("GET") && !one.includes("/page/"))) {
     const [method, path, body] = requestOf(name, id);
     const { status } = await served.call(method, path, { token: token("vera"), ...(body !== undefined && { body }) });
-    // ACP asks for a connection first. What its methods let a person do is tested in test/two-people.test.ts.
+    // ACP needs a connection first. test/two-people.test.ts tests the rights of a person over ACP.
     const refusals = name.endsWith("/acp") ? [400] : [403, 404];
     expect([name, refusals.includes(status), status]).toEqual([name, true, status]);
   }

@@ -161,7 +161,7 @@ test("of 200 concurrent clients exactly as many get a stream as the limit allows
   expect((await open(of(ANN))).response.status).toBe(200);
 });
 
-/** What a session has below a root, log and snapshots. */
+/** The bytes of a session's log and snapshots below a root. */
 function bytesIn(root: string, id: string): number {
   const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const paths = files.map(({ parentPath, name }) => join(parentPath, name)).filter((path) => path.includes(id));
@@ -220,7 +220,7 @@ test("dollars and sessions of the other servers of a shared store count too, wit
     await other.sessions.load(second);
     return other.sessions.quota.use(ANN.name);
   };
-  // Of one that is not known here, its log says what it cost today; of one that is, its summary says how much more.
+  // Today's cost of an unknown session is read from its log; the new cost of a known one comes from its summary.
   await spend(1.5);
   await expect.poll(async () => (await used()).usdPerDay, { timeout: 10_000 }).toBe(1.5);
   expect((await send()).status).toBe(202);

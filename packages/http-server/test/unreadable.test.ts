@@ -1,4 +1,4 @@
-// What never reaches the app is answered like everything else: a code, words, an id, and the headers that every answer has.
+// Requests that never reach the app get the same form of answer: a code, a message, an id, and the usual headers.
 import { once } from "node:events";
 import type { Server } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -98,7 +98,7 @@ test("a request that comes too slowly gets 408", async () => {
   const { port, server, load } = await listenEarly();
   load();
   const { socket, answered } = await arrived(server, port, "GET / HTTP/1.1\r\n");
-  // What Node does after the time limit.
+  // Node does this after the time limit.
   server.emit("clientError", Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
   expectRefusal(await answered, 408, "request_timeout");
 });

@@ -206,7 +206,7 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
   const onUncovered = (root: string, reason: keyof typeof UNCOVERED): void => {
     if (uncovered.get(root) === reason) return;
     uncovered.set(root, reason);
-    warn(`undo knows only a part of ${root}: ${UNCOVERED[reason]}. What commands change in the rest cannot be undone.`);
+    warn(`undo covers only a part of ${root}: ${UNCOVERED[reason]}. Changes by commands in the rest cannot be undone.`);
   };
   return {
     ...parts,
@@ -245,8 +245,8 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
 }
 
 const UNCOVERED = {
-  time_limit: "it takes too long to read at once, and the next commands go on with it",
-  quota: "it has more files, or larger ones, than are kept",
+  time_limit: "it takes too long to read at once, and the next commands continue",
+  quota: "it has too many files, or too large ones",
 } as const;
 
 type OwnerMethods = Omit<OwnedSession, keyof Session | Standing>;

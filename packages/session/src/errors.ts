@@ -115,15 +115,16 @@ function reasonOf({ cause }: StoreFailure): string {
 const missing: Row = ["session_not_found", (_, id) => (id ? `there is no session ${id}` : "there is no such session")];
 const full: Row = [
   "storage_full",
-  (error) => `the disk is full${reasonOf(error)}: nothing more is kept until there is room; free some and try again`,
+  (error) =>
+    `the disk is full${reasonOf(error)}: nothing more can be stored until there is room; free some space and try again`,
 ];
 const readOnly: Row = [
   "storage_read_only",
-  (error) => `the disk cannot be written${reasonOf(error)}: make it writable and try again; reading goes on meanwhile`,
+  (error) => `the disk cannot be written${reasonOf(error)}: make it writable and try again; sessions can still be read`,
 ];
 const failed: Row = [
   "storage_failed",
-  (error) => `the disk failed${reasonOf(error)}: try again; if it stays, the server's log says where`,
+  (error) => `the disk failed${reasonOf(error)}: try again; if it fails again, the server's log has the details`,
 ];
 const newer: Row = ["unsupported_format", () => "a newer version wrote this: open it with that version"];
 const claimed: Row = [
@@ -151,7 +152,7 @@ const STORE: Partial<Record<StoreErrorCode, Row>> = {
 
 const SNAPSHOTS: Partial<Record<SnapshotErrorCode, Row>> = {
   turn_running: ["turn_running"],
-  bad_manifest: ["session_damaged", () => "what undo needs is damaged: these turns cannot be undone"],
+  bad_manifest: ["session_damaged", () => "the undo data is damaged: these turns cannot be undone"],
   unsupported_format: newer,
   workspace_moved: ["workspace_moved"],
   storage_full: full,

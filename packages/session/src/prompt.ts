@@ -199,7 +199,7 @@ function startTurn(
       await snapshots?.endTurn(journal.conversation.reachable());
     } catch (error) {
       onError(error);
-      const text = `what this turn changed cannot be undone: ${error instanceof Error ? error.message : String(error)}`;
+      const text = `the changes of this turn cannot be undone: ${error instanceof Error ? error.message : String(error)}`;
       recorder.write({ type: "notice", metadata: { level: "warning", text } }, place);
     }
   };

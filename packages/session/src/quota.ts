@@ -242,7 +242,7 @@ function createDisk(diskBytes: QuotaDeps["diskBytes"]) {
   };
 }
 
-const SAID: Readonly<Record<keyof Limits, string>> = {
+const COUNTED: Readonly<Record<keyof Limits, string>> = {
   sessions: "sessions are open",
   turns: "turns run or wait",
   promptsPerMinute: "prompts came in this minute",
@@ -254,8 +254,5 @@ const SAID: Readonly<Record<keyof Limits, string>> = {
 function refusal(name: keyof Limits, limit: number, whose: string | undefined): SessionError {
   const code = name === "usdPerDay" ? "budget_spent" : "limit_reached";
   const help = name === "diskBytes" ? ": delete sessions that nobody needs" : "";
-  return new SessionError(
-    code,
-    `${limit} ${SAID[name]}, which is the most ${whose === undefined ? "in all" : `for ${whose}`}${help}`,
-  );
+  return new SessionError(code, `${limit} ${COUNTED[name]}, which is the limit for ${whose ?? "all together"}${help}`);
 }

@@ -151,8 +151,8 @@ async function* answer(run: () => Promise<string> | string): AsyncIterable<Agent
 /** The only command that the agent runs. */
 const COMPACT: SlashCommand = {
   name: "compact",
-  description: "Summarize the conversation so far and go on from the summary",
-  hint: "[what to dwell on]",
+  description: "Summarize the conversation so far and continue from the summary",
+  hint: "[focus]",
   run: () => "",
 };
 
@@ -216,7 +216,7 @@ const BUILT_IN: readonly SlashCommand[] = [
   },
   {
     name: "new",
-    description: "Open a new session in the same directory; what this one did to files can then no longer be undone",
+    description: "Open a new session in the same directory; file changes of this one can then no longer be undone",
     isForOperator: true,
     opensSession: true,
     async run({ sessions, session }) {

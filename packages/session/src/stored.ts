@@ -23,7 +23,7 @@ export async function summaryOf(house: StoredDeps, id: string): Promise<Summary>
   if (summary.cwd === "") {
     // If the log is damaged, opening it throws the better error.
     await store.open(id).then((one) => one.close(), naming);
-    throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
+    throw new SessionError("invalid_setting", `the summary of session ${id} has no directory`);
   }
   deps.requirePlace?.([summary.cwd, ...ownDirectories(deps, summary.directories)]);
   return summary;

@@ -45,7 +45,7 @@ export function use(world: World, id: string): void {
 export const filesOf = ({ cwd }: Pick<World, "cwd">): Record<string, string> =>
   Object.fromEntries(readdirSync(cwd).map((name) => [name, readFileSync(join(cwd, name), "utf8")]));
 
-/** Waits until nothing goes on by itself: no turn runs or waits, or the one that runs waits for a command. */
+/** Waits until nothing more happens without a command: no turn runs or waits, or the running turn waits for a command. */
 export async function settled({ program: { sessions, stops }, id }: World): Promise<void> {
   const goesOn = () => {
     const session = sessions.find(id);

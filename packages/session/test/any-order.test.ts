@@ -27,7 +27,7 @@ type Command =
   | { readonly do: "at once"; readonly acts: readonly Act[] }
   | { readonly do: "fork" | "tear down" | "delete" | "leave" | "evict" | "restart" | "kill" };
 
-/** What a turn does, word by word. `wait` goes on with the command `go on`; `a` and `b` write a file, `-a` removes one. */
+/** The prompts: each word is an action of the turn. `wait` waits for the command `go on`; `a` and `b` write a file, `-a` removes it. */
 const words = fc.constantFrom("a", "a", "b", "b", "-a", "call", "fail", "remember", "job", "wait", "ask", "question");
 const one = fc.constantFrom("a", "b", "c");
 
@@ -103,7 +103,7 @@ async function run(world: World, command: Command): Promise<void> {
     const now = stateOf(await again.load(world.id));
     expect((await recordsOf(again, world.id)).slice(0, records.length).map(contentOf)).toEqual(records.map(contentOf));
     const isBetweenTurns = before.running.length + before.waiting.length === 0;
-    // What ran has ended; that a turn did so changes what can be undone, and no more.
+    // The running turn and jobs have ended. The end of a turn changes only what can be undone.
     const { undoable, redoable, messages, outcomes, title } = now;
     expect(now).toEqual({
       ...as,
@@ -151,7 +151,7 @@ async function run(world: World, command: Command): Promise<void> {
 /** Without the time, which a log that a test copies by hand gets anew. */
 const contentOf = ({ id: _id, ts: _ts, ...content }: SessionRecord) => content;
 
-/** A fork has the past and the settings of its parent, and nobody may read it who was not asked for. */
+/** A fork has the past and the settings of its parent, but is not shared. */
 async function fork(world: World, parent: State, records: readonly SessionRecord[]): Promise<void> {
   const { sessions } = world.program;
   const child = await sessions.fork(world.id);
@@ -183,7 +183,7 @@ async function expectFold(world: World): Promise<void> {
   for (const id of world.gone) await expect(sessions.load(id)).rejects.toMatchObject({ code: "session_not_found" });
 }
 
-/** What a command may be refused for, when others came first. */
+/** The reasons for which a command may be refused if others came first. */
 const REFUSALS = ["turn_running", "session_closed", "already_resolved"];
 
 async function perform(world: World, session: OwnedSession, act: Act): Promise<void> {

@@ -45,7 +45,7 @@ export function untilHeard(session: Session): Promise<void> {
   return until(() => session.conversation.count(new Set(["text_delta"])) > 0);
 }
 
-/** Says the text, and goes on until somebody cancels it. */
+/** Yields the text, then waits until it is cancelled. */
 export function untilCancelled(text: string): Agent {
   return async function* (_turn, { signal }) {
     yield { type: "text_delta", metadata: { text } } satisfies AgentEvent;

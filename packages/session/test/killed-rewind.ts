@@ -21,7 +21,7 @@ import { expect, onTestFinished } from "vitest";
 import type { Agent } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt } from "./fixture.js";
 
-/** What the last two turns leave: null removes a file. */
+/** The files after each of the last two turns: null removes a file. */
 const TURNS: readonly Record<string, string | null>[] = [
   { "kept.txt": "one", "gone.txt": "one" },
   { "kept.txt": "two", "gone.txt": null, "deep/made.txt": "two" },
@@ -44,7 +44,7 @@ const writing = (earlier: number): Agent =>
   };
 
 export interface KilledRewind {
-  /** The calls of an undo or redo that nobody interrupts. */
+  /** The file-system calls of an undo or redo without an interruption. */
   readonly calls: readonly string[];
   /**
    * Kills the process at a call, starts over, and checks that files, log and visible conversation say the same and that undo

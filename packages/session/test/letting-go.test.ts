@@ -41,7 +41,7 @@ function keepingEngine() {
   return { agent, engine: () => kept.at(-1)! };
 }
 
-/** Opens a session as soon as nobody has it. */
+/** Opens a session as soon as no process has it. */
 async function openWhenFree(sessions: Sessions, id: string): Promise<void> {
   await vi.waitFor(() => sessions.load(id), { interval: 20, timeout: 10_000 });
 }
@@ -184,7 +184,7 @@ describe("another process", () => {
       await vi.waitFor(() => store.importLog(session.id, { summary, events, replace: true }), 10_000);
       const loaded = await one.load(session.id);
       expect(loaded.conversation.turns.map(({ prompt }) => prompt.text)).toEqual(["other"]);
-      // What this process allowed, it allowed to the other one.
+      // The approvals of this process were given to the former session, so they do not hold for this one.
       expect(loaded.settings).toMatchObject({ autoApproveWrites: false, autoApproveExecute: false });
     },
   );
@@ -216,7 +216,7 @@ describe("another process", () => {
       for (const entry of batch) if ("type" in entry) heard.push(String(entry.type));
     });
     onTestFinished(() => reading.close());
-    // One to whom it matters only what is written here.
+    // A reader that needs only the records that this process writes.
     const own: string[] = [];
     const counting = one.logs.follow(session.id, { from: 0, sleeps: "let go" }, (batch) => {
       own.push(...batch.map(({ type }) => String(type)).filter((type) => type === "agent_result"));

@@ -1,4 +1,4 @@
-/** What is true of a session is in its log: after eviction, after a restart, and while several clients act at once. */
+/** The log decides the state of a session: after an eviction, after a restart, and while several clients act at once. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

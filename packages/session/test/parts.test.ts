@@ -50,7 +50,7 @@ const PARTS: Message[] = [
       { type: "call", id: "b", name: "Read", args: { path: "b" } },
     ],
   },
-  // What the model read while the turn ran: the output, or why there is none.
+  // The model read this during the turn: the output, or the reason why there is none.
   { role: "tool", id: "a", name: "Read", output: "said", success: false },
   { role: "tool", id: "b", name: "Read", output: "only an error", success: false },
 ];

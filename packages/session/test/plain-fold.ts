@@ -2,7 +2,7 @@
 import type { SessionRecord } from "@chimera/acp-schema/events";
 import type { OwnedSession } from "../src/index.js";
 
-/** What the sessions of these tests start with. */
+/** The start settings of these tests. */
 export const START = { model: "m0", options: { approval: "auto", tone: "dry" } };
 
 export interface State {

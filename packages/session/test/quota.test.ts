@@ -1,4 +1,4 @@
-/** What counts where several processes share a store. */
+/** Limits if several processes share a store. */
 import { expect, test } from "vitest";
 import { createQuota, type QuotaDeps } from "../src/quota.js";
 

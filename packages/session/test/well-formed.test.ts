@@ -7,7 +7,7 @@ import { makeSessions, recordsOf, runPrompt, speaking } from "./fixture.js";
 /** JSON text names a half by its escape, and whole characters by themselves. */
 const HALF = /\\ud[89a-f]/;
 
-/** What a session with a half in one of its texts has on record and in memory. */
+/** The records and the state of a session with half a surrogate pair in one of its texts. */
 async function seenOf(agent: Agent, text = "go"): Promise<string> {
   const sessions = makeSessions(agent);
   const { id } = await sessions.create({ cwd: "/" });

@@ -1,4 +1,4 @@
-/** What a session withstands: logs that fail at a bad moment, damaged summaries, claims that are lost, clients that stay for long. */
+/** Sessions under bad conditions: logs that fail at a bad moment, damaged summaries, lost claims, clients that stay for long. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

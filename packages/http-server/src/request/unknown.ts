@@ -13,11 +13,11 @@ export function noteUnknown(c: Context<AppEnv>, route: RouteName, part: Part, na
   const unknown = names.filter((name) => !known.has(name)).map(shown);
   if (unknown.length === 0) return;
   const left = unknown.splice(LIMITS.notedNames).length;
-  const notes = unknown.map((name) => `${part}: ${route} knows no ${name}; it was ignored`);
+  const notes = unknown.map((name) => `${part}: ${route} has no ${name}; it was ignored`);
   if (left > 0) notes.push(`${part}: ${left} more names were ignored`);
   if (prefers(c, "handling=strict")) {
-    const list = known.size > 0 ? `; it knows ${[...known].join(", ")}` : "";
-    throw new HttpError(400, "unknown_field", `${part}: ${route} knows no ${unknown.join(", ")}${list}`, {
+    const list = known.size > 0 ? `; it has ${[...known].join(", ")}` : "";
+    throw new HttpError(400, "unknown_field", `${part}: ${route} has no ${unknown.join(", ")}${list}`, {
       fields: { detail: unknown },
     });
   }

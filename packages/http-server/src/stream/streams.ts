@@ -201,7 +201,7 @@ function createLongAnswers() {
       throw new HttpError(
         503,
         "too_many_streams",
-        `${LIMITS.streams} event streams are open, which is the most: close some, or try again in a moment`,
+        `${LIMITS.streams} event streams are open, which is the limit: close some, or try again in a moment`,
       );
     const leave = quota.requireStream(owner ?? undefined);
     count++;

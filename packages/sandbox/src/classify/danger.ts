@@ -72,7 +72,7 @@ export function riskOf(invocation: Invocation): CommandRisk {
 
 // --- internal ---
 
-/** The arguments of `mv` but the one where things go: the value of `-t`, or the last word that is no option. */
+/** The paths that `mv` moves: its arguments without the target, which is the value of `-t` or the last word that is not an option. */
 function movedBy(args: readonly string[]): readonly string[] {
   const isOption = (word: string, at: number) => /^-./.test(word) && !args.slice(0, at).includes("--");
   const named = args.findIndex((word, at) => isOption(word, at) && /^-([bfinTuvZ]*t|-t)/.test(word));
