@@ -21,6 +21,13 @@ async function look(window: PageWindow, view: string): Promise<void> {
       if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`) });
       const wide = `[...document.querySelectorAll("html, main, nav, header, .conversation")].some((one) => one.scrollWidth > one.clientWidth)`;
       expect(await page.evaluate(wide), `${name} is wider than its place`).toBe(false);
+      const aside = `[...document.querySelectorAll(".top nav a, .settings > summary, .menu > summary")].filter((one) => {
+        const text = document.createRange();
+        text.selectNodeContents(one);
+        const [box, { top, bottom }] = [one.getBoundingClientRect(), text.getBoundingClientRect()];
+        return box.height > 0 && Math.abs(top + bottom - box.top - box.bottom) > 8;
+      }).map((one) => one.textContent)`;
+      expect(await page.evaluate(aside), `${name}: text that is not in the middle of its button`).toEqual([]);
       const found = await page.evaluate<
         string[]
       >(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
