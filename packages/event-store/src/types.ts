@@ -1,6 +1,6 @@
 /** The store contract: one append-only, numbered log per session. An event is any JSON object with a `type`. */
 
-/** What a caller appends. The store adds `seq`, `id` and `ts`. */
+/** An event as a caller appends it. The store adds `seq`, `id` and `ts`. */
 export interface EventBody {
   readonly type: string;
 }
@@ -35,7 +35,7 @@ export interface Lost {
   readonly reason: "damaged" | "missing" | "truncated";
 }
 
-/** What a reader of a log receives: a record, or a {@link Lost}, which alone has a `last`. */
+/** An entry that a reader of a log receives: a record, or a {@link Lost}. Only the latter has a `last`. */
 export type LogEntry<E extends EventBody> = Entry<E> | Lost;
 
 /** What waits for the disk. `turn`: acknowledgements. `event`: acknowledgements and deliveries to readers. `none`: nothing. */

@@ -288,7 +288,7 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
   const dropped = queue.stop();
   broker.release(by);
   await queue.idle();
-  // Another process may hold the log by now, so nothing is written to it.
+  // Write nothing: another process may hold the log.
   if (writer.isLetGo) return parts.attachments.onDeserted(null);
   try {
     journal.endInterrupted(new Set());

@@ -2,7 +2,7 @@ import type { Entry, EventBody, ListedSession, ListOptions } from "../types.js";
 import type { Replay } from "./replay.js";
 
 /**
- * What a place to store logs supplies. `createStore` makes an `EventStore` of it. The store numbers, encodes and stamps records,
+ * The interface of a place to store logs. `createStore` makes an `EventStore` of it. The store numbers, encodes and stamps records,
  * gathers them into batches, hands them to readers and lets slow readers catch up. A backend keeps lines and gives them back. It
  * throws StoreError `not_found`, `exists` and `claimed`; any other error becomes `io`, `read_only` or `storage_full`.
  */

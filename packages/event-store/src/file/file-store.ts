@@ -251,7 +251,7 @@ function createList<S extends object>(deps: {
     // A page ordered by id needs to check only its own rows.
     const checked = limit === undefined || order === "touched";
     const start = order === "touched" && after !== undefined ? parsePageEnd(after)[0] : Number.POSITIVE_INFINITY;
-    // Whatever was written since the last refresh stands before this page, which checks its own rows one by one.
+    // Sessions that were written since the last refresh come before this page, and the page checks its own rows one by one.
     const isSettled = index.isSettled(start);
     if (checked && !isSettled) await index.refresh(ids);
     const work: ListWork = { checked, logBytes: LIMITS.derivedBytes, onUnreadable };

@@ -122,7 +122,7 @@ export function sessionOf(message: Message): string | null {
 
 interface Frame {
   readonly line: string;
-  /** The id of the frame in its stream. Null if a client cannot go on after this frame. */
+  /** The id of the frame in its stream. Null if a client cannot resume after this frame. */
   readonly id: string | null;
 }
 

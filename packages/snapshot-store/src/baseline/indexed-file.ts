@@ -25,7 +25,7 @@ import {
   pathIn,
 } from "./tree.js";
 
-/** What is known of a file's past when it is first listed. Only the creation of an `absent` one can be undone. */
+/** The known past of a file when it is first listed. Only the creation of an `absent` file can be undone. */
 export type Past = "absent" | "ignored_before" | "uncharted";
 
 export async function addFile(context: ScanContext, directory: DirectoryNode, name: string, past: Past): Promise<void> {

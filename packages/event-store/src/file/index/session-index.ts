@@ -62,7 +62,7 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
   const path = join(directory, INDEX_NAME);
   let rows: Map<string, Row<S>> | null = null;
   let changed = 0;
-  /** Whatever was written after the last refresh is newer than this. */
+  /** Sessions that were written after the last refresh have a later time than this. */
   let settled = 0;
   const names = createDirectoryView(directory, () =>
     readdirSync(directory, { withFileTypes: true })

@@ -15,7 +15,7 @@ interface LogPosition {
   readonly prev: SegmentHeader["prev"];
 }
 
-/** What one sync makes durable. */
+/** The files that one sync makes durable, and the position that they reach. */
 export interface SyncPoint extends LogPosition {
   readonly files: readonly SegmentFile[];
   /** True when a segment was started since the last sync, so that the directory must be synced too. */
