@@ -46,7 +46,7 @@ test("over HTTP each is a row with every field, and its records are shown unchan
     status: "idle",
     permissions: [],
     questions: [],
-    engine: null,
+    engine: "chimera",
     owner: null,
     shared: false,
     working_dir: null,
