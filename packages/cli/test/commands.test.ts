@@ -180,6 +180,11 @@ test("sessions gc applies limits of age, number and size, and a dry run shows wh
     dry_run: false,
   });
   expect(await left()).toEqual([newest]);
+  const deletion = join(person.home, `.chimera/eventlog/.deleted-${third}-0123abcd`);
+  await mkdir(deletion);
+  expect(ok(await person.type(["sessions", "gc", "--dry-run"]))).toContain(" 1 leftovers would be removed");
+  expect(existsSync(deletion)).toBe(true);
+  expect(ok(await person.type(["sessions", "gc"]))).toContain(" 1 leftovers ");
   expect(await person.type(["sessions", "gc", "--max-bytes", "much"])).toMatchObject({ code: 2 });
 }, 60_000);
 

@@ -192,7 +192,7 @@ export interface EventStore<E extends EventBody, S extends object> {
   list(options?: ListOptions<S>): Promise<{ sessions: ListedSession<S>[]; next: string | null }>;
   /** Ends the session's subscribers and removes it. Idempotent. */
   delete(id: string): Promise<void>;
-  /** Removes what killed processes left in sessions that no process holds now. Returns how many leftovers it removed. */
-  sweep(): Promise<number>;
+  /** Removes what killed processes left in sessions that no process holds now. Returns how many leftovers it removed, or would. */
+  sweep(options?: { dryRun?: boolean }): Promise<number>;
   close(): Promise<void>;
 }

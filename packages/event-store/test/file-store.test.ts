@@ -263,6 +263,8 @@ describe("succession", () => {
     await openStore().create(elsewhere, {});
     const [abandoned, ...owned] = await Promise.all([left, open, elsewhere].map(draftIn));
     await writeFile(join(root, "eventlog", "no-session"), "");
+    expect(await store.sweep({ dryRun: true })).toBe(1);
+    expect(existsSync(abandoned!)).toBe(true);
     expect(await store.sweep()).toBe(1);
     expect(existsSync(abandoned!)).toBe(false);
     expect(owned.map((path) => existsSync(path))).toEqual([true, true]);

@@ -443,6 +443,9 @@ describe("what a killed process left beside the sessions", () => {
     writeFileSync(join(eventlog, `.deleted-${ID}-bbbbbbbb`, "summary.json"), "{}");
     for (const name of others) writeFileSync(join(eventlog, name, "dear.txt"), "");
     const store = openStore(root, countingForm().form, later);
+    const before = hidden(root).sort();
+    expect(await store.sweep({ dryRun: true })).toBe(3);
+    expect(hidden(root).sort()).toEqual(before);
     expect(await store.sweep()).toBe(3);
     expect(hidden(root).sort()).toEqual([unsigned, ...others].sort());
     await store.importLog(ID, { summary: UNASKED, events: [note(0)] });

@@ -30,6 +30,8 @@ describe("the command line", () => {
   it("without a command runs the program's fallback, also when options come first", async () => {
     expect(JSON.parse((await tiny([])).stdout)).toEqual({ name: "", flags: {}, operands: [] });
     expect(JSON.parse((await tiny(["-p", "hello"])).stdout)).toMatchObject({ flags: { print: "hello" } });
+    expect(JSON.parse((await tiny(["--", "walk"])).stdout)).toMatchObject({ name: "", operands: ["walk"] });
+    expect(JSON.parse((await tiny(["-p", "x", "--", "walk"])).stdout)).toMatchObject({ operands: ["walk"] });
     expect((await tiny([], { NO_FALLBACK: "1" })).stdout).toContain("Usage: tiny <command>");
   });
 

@@ -75,6 +75,8 @@ function optionChange(deps: AppDeps, id: string, value: string | boolean): (sess
   }
   if (id.startsWith(ENGINE_OPTION)) return (session) => engineOptionChange(session, id, value);
   const option = deps.options?.find((one) => one.id === id);
+  // A field of the body that an application need not describe.
+  if (!option && id === "effort") return () => ({ option: id, value });
   const known = [...(deps.options ?? []).map((one) => one.id), ...Object.keys(FLAG_OPTIONS)];
   if (!option) throw invalid(`there is no option ${JSON.stringify(id)}; one of ${known.join(", ")}`);
   if (!option.change) throw invalid(`${id} cannot be changed while the program runs`);

@@ -592,8 +592,10 @@ describe("a WebSocket", () => {
     const socket = socketTo(served, [], auth);
     await once(socket, "open");
     let pongs = 0;
-    socket.on("pong", () => {
+    let newest = "";
+    socket.on("pong", (data) => {
       pongs += 1;
+      newest = String(data);
     });
     const settled = async () => {
       for (let last = -1; last !== pongs; await new Promise((resolve) => setTimeout(resolve, 500))) last = pongs;
@@ -603,9 +605,11 @@ describe("a WebSocket", () => {
     expect(await settled()).toBe(1);
     socket.pause();
     for (let n = 0; n < MANY; n++) socket.ping(Buffer.alloc(125));
+    socket.ping("the last one");
     await expect.poll(() => socket.bufferedAmount, { timeout: 15_000 }).toBe(0);
     socket.resume();
     expect(await settled()).toBeLessThan(MANY / 2);
+    expect(newest).toBe("the last one");
     socket.ping("again");
     await once(socket, "pong");
   });

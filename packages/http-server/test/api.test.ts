@@ -265,6 +265,16 @@ describe("settings", () => {
     expectError(await served.call("PATCH", "/sessions/nobody", { body: {} }), 404, "session_not_found");
   });
 
+  test("the effort of a session is what a body says if the application has no list of efforts", async () => {
+    const served = await serve({ agents });
+    const made = await served.call("POST", "/sessions", { body: { prompt: "say hi", effort: "high" } });
+    expect(made.status).toBe(201);
+    const { session_id: id } = made.body;
+    expect((await served.call("GET", `/sessions/${id}/settings`)).body.options).toMatchObject({ effort: "high" });
+    const changed = await served.call("PATCH", `/sessions/${id}`, { body: { effort: "low" } });
+    expect(changed.body.options).toMatchObject({ effort: "low" });
+  });
+
   test("models are listed", async () => {
     const price = { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 };
     const known = { context_window: 200_000, max_output: 8192, images: true, thinking: false, price };

@@ -37,13 +37,15 @@ async function collect(invocation: Invocation, opened: OpenStore, limits: Limits
       progress.update(at + 1, doomed.length);
       if (!dryRun && !(await removeUnclaimed(store, one.id))) continue;
       removed.push(one);
-      if (!dryRun) await forgetFiles(paths, one.id);
+      // Leaves a directory with any other files alone.
+      if (!dryRun && (await hasOutputs(paths.outputs, one.id)))
+        await rm(join(paths.outputs, one.id), { recursive: true, force: true });
     }
     const leftovers = await leftOutputs(store, paths, now);
     const orphans = await orphansIn(store, paths, "snapshots", now);
-    if (dryRun) return reportRemoval(invocation, { removed, leftovers: leftovers.length + orphans.length, dryRun });
+    const found = leftovers.length + orphans.length + (await store.sweep({ dryRun }));
+    if (dryRun) return reportRemoval(invocation, { removed, leftovers: found, dryRun });
     for (const path of leftovers) await rm(path, { recursive: true, force: true });
-    const swept = await store.sweep();
     for (const id of new Set([...orphans, ...removed.map((one) => one.id)])) await snapshots.clear(id);
     const left = await orphansIn(store, paths, "snapshots", now);
     // Keep the blobs of recent sessions: a server may hold one, and a person may be about to undo.
@@ -52,7 +54,7 @@ async function collect(invocation: Invocation, opened: OpenStore, limits: Limits
     const report = await snapshots.gc({ keep: recent });
     return reportRemoval(invocation, {
       removed,
-      leftovers: leftovers.length + swept + orphans.length - left.length,
+      leftovers: found - left.length,
       blobs: report.blobsRemoved,
       bytes: report.bytesFreed,
       dryRun,
@@ -60,11 +62,6 @@ async function collect(invocation: Invocation, opened: OpenStore, limits: Limits
   } finally {
     progress.end();
   }
-}
-
-/** Removes the long outputs of a deleted session. Leaves a directory with any other files alone. */
-async function forgetFiles({ outputs }: Pick<Paths, "outputs">, id: string): Promise<void> {
-  if (await hasOutputs(outputs, id)) await rm(join(outputs, id), { recursive: true, force: true });
 }
 
 interface Doomed {
@@ -201,22 +198,17 @@ async function hasOutputs(directory: string, id: string): Promise<boolean> {
   return names?.every((name) => name.endsWith(".txt")) ?? false;
 }
 
-/** Directories with the id of a session that has no log; none where the session may be in a store that is not asked here. */
+/**
+ * Directories with the id of a session that has no log; none where the session may be in a store that is not asked here. Skips young ones:
+ * an unsaved session has no log, and its process may still be running.
+ */
 async function orphansIn(store: SessionStore, paths: Paths, kind: "snapshots" | "outputs", now: number) {
-  if (!isOnlyStore(paths)) return [];
-  return oldNames(paths[kind], now, async (id) => !(await store.has(id)));
-}
-
-/** Skips young directories: an unsaved session has no log, and its process may still be running. */
-async function oldNames(directory: string, now: number, wanted: (name: string) => Promise<boolean>): Promise<string[]> {
   const found: string[] = [];
-  for (const name of await readdir(directory).catch(() => [])) {
+  for (const name of isOnlyStore(paths) ? await readdir(paths[kind]).catch(() => []) : []) {
     // Links and files, and names that no session can have, belong to another program.
-    const age = await lstat(join(directory, name)).then(
-      (stats) => (stats.isDirectory() ? now - stats.mtimeMs : 0),
-      () => 0,
-    );
-    if (age >= YOUNG_MS && (await wanted(name).catch(() => false))) found.push(name);
+    const stats = await lstat(join(paths[kind], name)).catch(() => null);
+    const isOld = stats?.isDirectory() && now - stats.mtimeMs >= YOUNG_MS;
+    if (isOld && !(await store.has(name).catch(() => true))) found.push(name);
   }
   return found;
 }

@@ -31,8 +31,8 @@ export interface Backend<E extends EventBody, S extends object> {
   list(options: ListOptions<S>): Promise<{ sessions: ListedSession<S>[]; next: string | null }>;
   /** Removes a session, which may be gone already, and ends this process's hold of it if there is one. */
   remove(id: string): Promise<void>;
-  /** Removes what killed processes left in sessions that no process holds now. Returns how many leftovers it removed. */
-  sweep?(): Promise<number>;
+  /** Removes what killed processes left in sessions that no process holds now. Returns how many leftovers it removed, or would. */
+  sweep?(dryRun: boolean): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -126,7 +126,7 @@ export function createStore<E extends EventBody, S extends object>(
       await backend.remove(id).catch(named(`cannot delete session ${id}`));
       live.end(id);
     },
-    sweep: async () => (await backend.sweep?.()) ?? 0,
+    sweep: async ({ dryRun = false } = {}) => (await backend.sweep?.(dryRun)) ?? 0,
     async close() {
       if (live.isClosed()) return;
       const failed = await live.close();

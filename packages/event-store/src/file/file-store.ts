@@ -64,9 +64,9 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
   const follow = createFollowing<E>();
   const summaries = createSummaries<S>(openFiles, disk);
   const makers = createSessionMakers<E, S>({ openFiles, disk, heartbeat, form });
-  const leftovers = createSweep(async () => {
+  const leftovers = createSweep(async (dryRun) => {
     const { sweepHidden } = await import("./sweep.js");
-    return sweepHidden(eventlog, clock(), heartbeat);
+    return sweepHidden(eventlog, clock(), heartbeat, dryRun);
   });
   const holds = new Map<string, HeldLog>();
 
@@ -207,13 +207,13 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
         if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
       }
     },
-    async sweep() {
-      let swept = await leftovers.sweep();
+    async sweep(dryRun) {
+      let swept = await leftovers.sweep(dryRun);
       for (const id of index.ids()) {
         try {
           const left = summaries.drafts(directoryOf(id)).length;
-          if (left === 0 || holds.has(id)) continue;
-          await hold(id, openLog(id)).release();
+          if (left === 0 || (dryRun ? maybeHeld(id) : holds.has(id))) continue;
+          if (!dryRun) await hold(id, openLog(id)).release();
           swept += left;
         } catch {
           // Another process holds it and may be writing the drafts, or it cannot be opened.
@@ -271,12 +271,12 @@ function createList<S extends object>(deps: {
 }
 
 /** Sweeps again and again from `start` on, and also when it is called. */
-function createSweep(sweep: () => Promise<number>) {
+function createSweep(sweep: (dryRun: boolean) => Promise<number>) {
   let timer: NodeJS.Timeout | undefined;
   return {
     sweep,
     start(): void {
-      timer ??= setInterval(() => sweep().catch(() => {}), LIMITS.sweepMs).unref();
+      timer ??= setInterval(() => sweep(false).catch(() => {}), LIMITS.sweepMs).unref();
     },
     stop: () => clearInterval(timer),
   };

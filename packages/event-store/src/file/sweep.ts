@@ -13,7 +13,12 @@ const HIDDEN = /^\.(new|deleted|replaced)-(.+)-[0-9a-f]{8}$/;
  * Removes deleted sessions, and drafts whose maker is dead. Gives a replaced session its name back if no new session has it. Returns how
  * many directories it handled.
  */
-export async function sweepHidden(eventlog: string, now: number, heartbeat: Heartbeat): Promise<number> {
+export async function sweepHidden(
+  eventlog: string,
+  now: number,
+  heartbeat: Heartbeat,
+  dryRun: boolean,
+): Promise<number> {
   let swept = 0;
   for (const name of await readdir(eventlog).catch(() => [])) {
     const [, why, id] = HIDDEN.exec(name) ?? [];
@@ -25,13 +30,11 @@ export async function sweepHidden(eventlog: string, now: number, heartbeat: Hear
       // The maker of a young draft may still be at work. Two processes may finish the same deletion.
       if (why !== "deleted" && now - entry.ctimeMs < LIMITS.leftoverMs) continue;
       if (why === "new" && !isAbandoned(path, heartbeat)) continue;
-      if (why === "replaced" && lstatSync(directory, { throwIfNoEntry: false }) === undefined) {
-        renameSync(path, directory);
-      } else {
-        refuseForeign(path);
-        // In one step, so that a maker that is alive after all publishes its whole draft or nothing.
-        await removeSessionDirectory(path, directory);
-      }
+      const comesBack = why === "replaced" && lstatSync(directory, { throwIfNoEntry: false }) === undefined;
+      if (!comesBack) refuseForeign(path);
+      if (!dryRun && comesBack) renameSync(path, directory);
+      // In one step, so that a maker that is alive after all publishes its whole draft or nothing.
+      else if (!dryRun) await removeSessionDirectory(path, directory);
       swept++;
     } catch {
       // Another process was faster, or it cannot be removed: the next sweep tries again.

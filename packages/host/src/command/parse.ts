@@ -19,7 +19,10 @@ export async function parseCommand(command: Command, argv: readonly string[], ot
     const args = argv.map((word, at) => (isBare(flags, word, argv[at + 1]) ? `${word}=` : word));
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
     const [first = ""] = positionals;
-    if (others.includes(first)) throw new UsageError(`the command ${first} comes before its options`);
+    // After `--` a word means only itself.
+    const literal = args.length - 1 - [...args, "--"].indexOf("--");
+    if (positionals.length > literal && others.includes(first))
+      throw new UsageError(`the command ${first} comes before its options`);
     const extra = positionals[command.maxOperands ?? 0];
     if (extra !== undefined) throw new UsageError(`unexpected argument ${quote(extra)}`);
     return { flags: values as FlagValues, operands: positionals };

@@ -21,10 +21,17 @@ export function socketChannel(socket: WebSocket): LineChannel {
     isAlive = true;
   };
   socket.on("pong", noteAlive);
+  /** The newest ping without an answer. A pong for each would fill the memory while the peer does not read. */
+  let pinged: Buffer | undefined;
+  const answerPing = () => {
+    if (pinged === undefined || socket.bufferedAmount >= LIMITS.acpHighBytes) return;
+    socket.pong(pinged, undefined, answerPing);
+    pinged = undefined;
+  };
   socket.on("ping", (data) => {
     noteAlive();
-    // A peer that sends pings and reads no pongs would fill the memory.
-    if (socket.bufferedAmount < LIMITS.acpHighBytes) socket.pong(data);
+    pinged = data;
+    answerPing();
   });
   socket.on("error", () => {});
   socket.on("close", () => {
@@ -51,6 +58,7 @@ export function socketChannel(socket: WebSocket): LineChannel {
       socket.send(line, () => {
         inFlight -= line.length;
         settle();
+        answerPing();
       });
     },
     get bufferedBytes() {

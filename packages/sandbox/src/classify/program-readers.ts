@@ -70,13 +70,7 @@ export function jqConcern(args: readonly PlainWord[], standpoint: Standpoint): s
   });
   if (typeof parsed === "string") return `jq: ${parsed} is not known to only read`;
   const [filter, ...files] = parsed.operands;
-  if (
-    !filter ||
-    filter.glob ||
-    /\bENV\b|__|(?<!\.)\b(env|import|include|modulemeta|get_search_list|input_filename|halt_error)\b/.test(filter.text)
-  ) {
-    return "jq: the filter can reach beyond its input";
-  }
+  if (!filter || filter.glob || JQ_REACHES.test(filter.text)) return "jq: the filter can reach beyond its input";
   return firstPath(files, standpoint, "jq");
 }
 
@@ -100,6 +94,8 @@ export function testConcern(args: readonly PlainWord[], standpoint: Standpoint):
 }
 
 // --- internal ---
+
+const JQ_REACHES = /__|(?<!\.)\b(ENV|env|import|include|modulemeta|get_search_list|input_filename|halt_error)\b/;
 
 const FIND_PLAIN = new Set(
   words("! -not ( ) -a -and -o -or , -print -print0 -prune -empty -ls -depth -xdev -executable -readable -writable"),

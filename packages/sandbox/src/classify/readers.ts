@@ -43,16 +43,16 @@ const READERS: Readonly<Record<string, Reader>> = {
   ...sharing(": echo expr false true", { operands: "anything" }),
   ...sharing("egrep fgrep grep", grep),
   ...sharing("basename dirname", { flags: "az", values: "s", operands: "text" }),
-  ...sharing("comm fold rev tac", { flags: "123bsrz", values: "w", counts: true, inert: true }),
+  ...sharing("comm expand fmt fold rev tac", { flags: "0123456789bcirstuz", values: "w", counts: true, inert: true }),
   ...sharing("head tail", ends),
-  ...sharing("md5sum sha1sum sha256sum sha512sum", hash),
-  ...sharing("printf sleep", { operands: "text" }),
-  ...sharing("free nproc uname uptime whoami", { flags: "abghiklmnoprstvw", long: ["all"], operands: "none" }),
+  ...sharing("cksum md5sum sha1sum sha256sum sha512sum", hash),
+  ...sharing("cal printf sleep", { counts: true, operands: "text" }),
+  ...sharing("free nproc tty uname uptime whoami", { flags: "abghiklmnoprstvw", long: ["all"], operands: "none" }),
   base64: { flags: "di", values: "w", long: words("decode wrap="), inert: true },
   cat: { flags: "AbeEnstTuv", long: words("number show-all number-nonblank squeeze-blank"), inert: true },
   cmp: { flags: "bls", values: "in", long: words("silent quiet verbose bytes=") },
   column: { flags: "txe", values: "sco", long: words("table separator=") },
-  cut: { flags: "nsz", values: "bcdf", long: words("delimiter= fields= output-delimiter="), inert: true },
+  cut: { flags: "nsz", values: "bcdf", long: words("delimiter= fields= output-delimiter= complement"), inert: true },
   date: { flags: "uR", values: "d", long: words("utc iso-8601 rfc-3339= date="), operands: "text" },
   df: { flags: "ahHiklPT", values: "t", long: words("human-readable total inodes type="), operands: "text" },
   diff: {
@@ -62,13 +62,14 @@ const READERS: Readonly<Record<string, Reader>> = {
     long: words("brief unified context ignore-all-space ignore-case new-file side-by-side color stat exclude="),
     counts: true,
   },
-  du: { flags: "0abcDhHklmPsSx", values: "dBt", long: words("human-readable summarize max-depth="), inert: true },
+  du: { flags: "0abchklmsSx", values: "dBt", long: words("human-readable summarize max-depth= exclude="), inert: true },
   file: { flags: "bhiLkN0", long: words("brief mime mime-type mime-encoding dereference no-dereference") },
   hexdump: { flags: "bcCdovx", values: "ns", inert: true },
-  hostname: { flags: "sI", operands: "none" },
+  ...sharing("arch groups hostname", { flags: "sI", operands: "none" }),
   id: { flags: "Ggnru", operands: "text" },
   ls: {
     flags: "1aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ",
+    values: "I",
     long: words(`
       all almost-all human-readable recursive reverse size sort= time= color colour directory classify inode
       group-directories-first full-time time-style= file-type indicator-style= no-group numeric-uid-gid ignore=
@@ -78,7 +79,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   nl: { flags: "p", values: "bfhilnsvw", inert: true },
   od: { flags: "abcdfiloxsv", values: "AjNSt", inert: true },
-  paste: { flags: "sz", values: "d", inert: true },
+  ...sharing("join paste", { flags: "isz", values: "12adejotv", inert: true }),
   pwd: { flags: "LP", operands: "none" },
   readlink: { flags: "efmnqz", long: words("canonicalize"), inert: true },
   realpath: { flags: "eLmPqsz", long: words("relative-to= relative-base= no-symlinks"), inert: true },
@@ -115,10 +116,9 @@ const READERS: Readonly<Record<string, Reader>> = {
     separate: true,
     long: words("dirsfirst noreport prune gitignore du si matchdirs ignore-case"),
   },
-  type: { flags: "aptP", operands: "text" },
   uniq: { flags: "cdDiuz", values: "fsw", long: words("count repeated unique ignore-case") },
   wc: { flags: "clLmw", long: words("lines words bytes chars max-line-length"), inert: true },
-  which: { flags: "as", operands: "text" },
+  ...sharing("type which", { flags: "apstP", operands: "text" }),
 };
 
 /** The same row for several programs. An option that only one of them has may be in it if it does no more than read in any. */
