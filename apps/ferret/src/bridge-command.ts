@@ -1,4 +1,5 @@
 /** `bridge`: runs one session, new or by its id, with a remote console as its only client, until a signal or the remote ends it. */
+import { withResolvers } from "@chimera/acp-schema/promises";
 import type { BridgeExit } from "@chimera/bridge";
 import { type Invocation, openCore, UsageError, untilEnd } from "@chimera/host";
 import { createBridgeExtension } from "./bridge.js";
@@ -9,12 +10,9 @@ export async function runBridge(invocation: Invocation): Promise<number> {
   if (flags["remote-url"] === undefined) throw new UsageError("needs --remote-url <url>");
   const say = (text: string) => void process.stderr.write(`[${profile.name}] ${text}\n`);
 
-  let onExit = (_exit: BridgeExit) => {};
-  const ended = new Promise<BridgeExit>((resolve) => {
-    onExit = resolve;
-  });
+  const { promise: ended, resolve: onExit } = withResolvers<BridgeExit>();
   const own = createBridgeExtension({
-    onExit: (exit) => onExit(exit),
+    onExit,
     report: (message, fields = {}) =>
       say([message, ...Object.entries(fields).map(([key, value]) => `${key}=${value}`)].join(" ")),
   });

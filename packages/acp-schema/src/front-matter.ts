@@ -1,5 +1,6 @@
 /** `@chimera/acp-schema/front-matter`: reads Markdown with a YAML head, which describes a command, an agent or a skill. */
 import { setImmediate } from "node:timers/promises";
+import { createLanes } from "./promises.js";
 
 export interface FrontMatter {
   readonly head: Readonly<Record<string, unknown>>;
@@ -34,18 +35,16 @@ const HEAD = /^---[ \t]*\n((?:[\s\S]*?\n)?)---[ \t]*(?:\n|$)/;
 /** Longer heads are refused, because the parser can take milliseconds per kilobyte. */
 const MAX_CHARS = 8192;
 
-let last: Promise<unknown> = Promise.resolve();
+const { inLane } = createLanes();
 
 /** Parses one head per turn of the event loop, since the worst take tens of milliseconds. */
 function parseYaml(text: string): Promise<unknown> {
-  const parsed = last.then(async () => {
+  return inLane("", async () => {
     const { parse } = await import("yaml");
     await setImmediate();
     if (text.length > MAX_CHARS) throw new Error(`it has more than ${MAX_CHARS} characters`);
     return parse(text, { maxAliasCount: 0, prettyErrors: false }) as unknown;
   });
-  last = parsed.catch(() => {});
-  return parsed;
 }
 
 function describe(error: Error & { readonly pos?: readonly [number, number] }, yaml: string): string {

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { TurnView } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import { createLanes, withResolvers } from "@chimera/acp-schema/promises";
 import type { LogEntry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
 import type { Accepted, McpServer, PromptInput, Session } from "@chimera/session";
@@ -52,7 +53,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
   const shown = new Map<string, Shown>();
   const lentServers = new Map<string, readonly McpServer[]>();
   /** By session id: settles when the prompts that still wait for the session to open are in the queue. */
-  const arriving = new Map<string, Promise<unknown>>();
+  const arriving = createLanes();
   const ownPrompts = createOwnPrompts();
   let stopListening: (() => void) | null = null;
   let isGone = false;
@@ -128,22 +129,18 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
     /** Queues a prompt once its session is open. The request is answered after the records of its turn and the `updates`. */
     prompt(id: string, request: RequestContext, opening: () => Promise<OpenedPrompt>, key?: string) {
       ownPrompts.add(key);
-      const before = arriving.get(id);
-      const submitting = opening().then(async (prompt): Promise<typeof deferred> => {
-        // Prompts run in the order the client sent them, whichever of them was ready first.
-        if (before) await before;
-        return submit(deps, shown.get(id), prompt, request, ownPrompts);
-      });
-      const settled = Promise.allSettled([before, submitting]);
-      arriving.set(id, settled);
-      void settled.then(() => arriving.get(id) === settled && arriving.delete(id));
-      return submitting;
+      const opened = opening();
+      // Prompts run in the order the client sent them, whichever of them was ready first; one that cannot be opened fails at once.
+      const submitted = arriving.inLane(id, () =>
+        opened.then((prompt) => submit(deps, shown.get(id), prompt, request, ownPrompts)),
+      );
+      return Promise.all([submitted, opened]).then(() => submitted);
     },
     /** Resolves when the prompts sent so far are in the queue. A cancel must wait for this, or it could overtake its prompt. */
-    arrived: async (id: string) => void (await arriving.get(id)),
+    arrived: (id: string) => arriving.settled(id),
     /** Unloads or deletes a session, sends its last updates, and stops showing it. */
     async close(id: string, how: "close" | "delete") {
-      await arriving.get(id);
+      await arriving.settled(id);
       const { sessions } = await deps.core();
       // A session that another node has loaded must be deleted there first, because that node has its snapshots.
       const isDeleted = how === "delete" && sessions.isAway?.(id) === true;
@@ -323,10 +320,7 @@ function submit(
   const cancelTurn = async (prompt: Accepted | Promise<Accepted>) =>
     session.cancel((prompt instanceof Promise ? await prompt : prompt).turn);
   const wait = ({ turn }: Accepted): typeof deferred => {
-    let answered = () => {};
-    const done = new Promise<void>((resolve) => {
-      answered = resolve;
-    });
+    const { promise: done, resolve: answered } = withResolvers();
     const send = () => updates().catch((error) => deps.onReaderError(error, session.id));
     const endedBy = session.conversation.turns[turn]?.ended ? session.lastSeq : null;
     const waiting = one.pending.get(turn) ?? [];

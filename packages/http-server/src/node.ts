@@ -2,6 +2,7 @@
 import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { withResolvers } from "@chimera/acp-schema/promises";
 import { boundConnections } from "./connections.js";
 import { LIMITS } from "./limits.js";
 import { refuse } from "./outside-app.js";
@@ -67,10 +68,7 @@ export async function listen(
     answer = served.answer;
     return served;
   };
-  let begin = () => {};
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
+  const { promise: begun, resolve: begin } = withResolvers();
   const loaded = () => {
     begin();
     return serving;

@@ -64,7 +64,7 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
   const endGraceMs = Math.min(limits.endGraceMs, 2 ** 31 - 1);
   const onError = options.onError ?? (() => {});
   const calls = createCalls();
-  const { promise: closed, resolve: resolveClosed } = withResolver<CloseReason>();
+  const { promise: closed, resolve: resolveClosed } = withResolvers<CloseReason>();
   let closing = false;
   let inputEnded = false;
   let paused = false;
@@ -180,7 +180,8 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
 
 const CANCEL = "$/cancel_request";
 
-function withResolver<T>() {
+/** As of `@chimera/acp-schema/promises`: this package depends on none. */
+function withResolvers<T>() {
   let resolve: (value: T) => void = () => {};
   const promise = new Promise<T>((settle) => {
     resolve = settle;

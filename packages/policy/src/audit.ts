@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { AuditChain, AuditChains, AuditEntry, ChainHead, StoredChain } from "@chimera/acp-schema/policy";
+import { createLanes } from "@chimera/acp-schema/promises";
 
 export interface Audit {
   /** Resolves when the entry is written. */
@@ -22,7 +23,7 @@ const GENESIS: ChainHead = { n: 0, hash: "0".repeat(64) };
  * const audit = createAudit(fileChain(join(home, "audit")));
  */
 export function createAudit(chain: AuditChain): Audit {
-  let queue: Promise<void> = Promise.resolve();
+  const { inLane, settled } = createLanes();
   const write = async (entry: AuditEntry): Promise<void> => {
     for (;;) {
       const last = (await chain.head()) ?? GENESIS;
@@ -33,13 +34,9 @@ export function createAudit(chain: AuditChain): Audit {
     }
   };
   return {
-    append: (entry) => {
-      const done = queue.then(() => write(entry));
-      queue = done.catch(() => {});
-      return done;
-    },
+    append: (entry) => inLane("", () => write(entry)),
     close: async () => {
-      await queue;
+      await settled();
       await chain.close();
     },
   };

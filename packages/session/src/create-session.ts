@@ -1,5 +1,6 @@
 /** Makes one session: its readable state, the commands of clients, and the methods of the program that holds it. */
 import { type ChangedSettings, modeOf } from "@chimera/acp-schema/conversation";
+import { withResolvers } from "@chimera/acp-schema/promises";
 import { isStoreError } from "@chimera/event-store";
 import type { Direction } from "@chimera/snapshot-store";
 import { createEngineMemory } from "./engine-memory.js";
@@ -253,10 +254,7 @@ type OwnerMethods = Omit<OwnedSession, keyof Session | Standing>;
 
 function ownerMethodsOf(parts: Parts): OwnerMethods {
   const { activity, end } = parts;
-  let announceEnd = () => {};
-  const ended = new Promise<void>((resolve) => {
-    announceEnd = resolve;
-  });
+  const { promise: ended, resolve: announceEnd } = withResolvers();
   return {
     made: parts.birth.made,
     touch: activity.touch,

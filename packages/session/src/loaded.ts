@@ -1,5 +1,6 @@
 /** The sessions in memory, their clients, and one lane per session: its loading, unloading, forking and deletion run one after the other. */
 
+import { createLanes, type Lanes } from "@chimera/acp-schema/promises";
 import { createClients } from "./attachments.js";
 import { SessionError } from "./errors.js";
 import { limits } from "./limits.js";
@@ -115,7 +116,7 @@ export function endOf({ lastSeq, origin }: Pick<OwnedSession, "lastSeq" | "origi
 const MIN_CHECK_MS = 20;
 
 type InMemory = ReturnType<typeof createInMemory>;
-type Lane = ReturnType<typeof createLanes>["inLane"];
+type Lane = Lanes["inLane"];
 
 /** The sessions in memory: `held` are those whose log this process holds, `resting` those whose log it let go. */
 function createInMemory() {
@@ -210,24 +211,6 @@ function mayRest({
 }: OwnedSession): boolean {
   const isQuiet = openPermissions.size + openQuestions.size + openJobs.size === 0;
   return persistent && state === "idle" && queued === 0 && turns.length > 0 && isQuiet;
-}
-
-function createLanes() {
-  const lanes = new Map<string, Promise<unknown>>();
-  return {
-    inLane<T>(id: string, work: () => Promise<T>): Promise<T> {
-      const before = lanes.get(id);
-      const done = before ? before.then(work, work) : work();
-      const settled = done.then(
-        () => {},
-        () => {},
-      );
-      lanes.set(id, settled);
-      void settled.then(() => lanes.get(id) === settled && lanes.delete(id));
-      return done;
-    },
-    settled: () => Promise.allSettled(lanes.values()),
-  };
 }
 
 function createWatchers() {

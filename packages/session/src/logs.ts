@@ -1,6 +1,7 @@
 /** Reads logs by session id, in the same way whether the session is loaded, stored or held by another process. */
 import { type Conversation, createJoin, foldConversation, type JoinedRecord } from "@chimera/acp-schema/conversation";
 import { isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import { withResolvers } from "@chimera/acp-schema/promises";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, Reader, SubscribeOptions, Subscription } from "@chimera/event-store";
 import type { Loaded } from "./loaded.js";
@@ -106,10 +107,8 @@ function followLoaded(
   let cursor = from;
   /** The last record that this process wrote before it unloaded the session. Null while the session is loaded. */
   let last: number | null = null;
-  let end: (failure?: unknown) => void = () => {};
-  const ended = new Promise<void>((resolve, reject) => {
-    end = (failure) => (failure === undefined ? resolve() : reject(failure));
-  });
+  const { promise: ended, resolve, reject } = withResolvers();
+  const end = (failure?: unknown) => (failure === undefined ? resolve() : reject(failure));
   /** Sleeps once the reader has every record up to `last`. */
   const sleep = () => {
     if (last === null || !inner || inner.cursor < last) return;

@@ -1,4 +1,5 @@
 /** Limits on what one person uses, and on what all use together. A request beyond a limit is refused before anything is done. */
+import { createLanes } from "@chimera/acp-schema/promises";
 import { ALL, createCounts } from "./counts.js";
 import { SessionError } from "./errors.js";
 import type { OwnedSession } from "./session.js";
@@ -212,9 +213,10 @@ function createPrompts(clock: () => number) {
 /** Bytes on disk: the measured ones, and those that are expected and not measured yet. */
 function createDisk(diskBytes: QuotaDeps["diskBytes"]) {
   const bytes = createCounts();
-  const sessions = new Map<string, { measured: number; expected: number; measuring: Promise<void> }>();
+  const sessions = new Map<string, { measured: number; expected: number }>();
+  const { inLane } = createLanes();
   const rowOf = (id: string) => {
-    const row = sessions.get(id) ?? { measured: 0, expected: 0, measuring: Promise.resolve() };
+    const row = sessions.get(id) ?? { measured: 0, expected: 0 };
     sessions.set(id, row);
     return row;
   };
@@ -227,17 +229,15 @@ function createDisk(diskBytes: QuotaDeps["diskBytes"]) {
     },
     measure({ id, owner }: Measured): Promise<void> {
       const row = rowOf(id);
-      const count = async () => {
+      // One measurement at a time. Bytes that are written meanwhile stay expected until the next one.
+      return inLane(id, async () => {
         const { expected } = row;
         const measured = await diskBytes(id);
         bytes.add(owner, measured - row.measured - expected);
         row.measured = measured;
         row.expected -= expected;
         if (measured + row.expected === 0) sessions.delete(id);
-      };
-      // One measurement at a time, also after a failed one. Bytes that are written meanwhile stay expected until the next one.
-      row.measuring = row.measuring.then(count, count);
-      return row.measuring;
+      });
     },
   };
 }

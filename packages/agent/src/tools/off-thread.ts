@@ -6,6 +6,7 @@
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
+import { createLanes } from "@chimera/acp-schema/promises";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 import { MAX_TEXT_BYTES } from "../files/canonical-file.js";
@@ -28,17 +29,8 @@ export function offThread<A extends readonly unknown[], R>(
   args: A,
   options: OffThreadOptions,
 ): Promise<R> {
-  const before = lastOf.get(options.signal) ?? Promise.resolve();
   const source = `(() => {\n${(options.uses ?? []).join("\n")}\nreturn ${work};\n})()`;
-  const running = before.then(() => runOnThread<R>({ source, args }, options));
-  lastOf.set(
-    options.signal,
-    running.then(
-      () => {},
-      () => {},
-    ),
-  );
-  return running;
+  return inLane(options.signal, () => runOnThread<R>({ source, args }, options));
 }
 
 /** Most characters in a pattern. A longer one is generated, not written. */
@@ -110,8 +102,8 @@ parentPort.on("message", ({ source, args }) => {
   }
 });`;
 
-/** Turn's signal -> promise of the end of the turn's last job. */
-const lastOf = new WeakMap<AbortSignal, Promise<void>>();
+/** One lane for each turn, by its signal. */
+const { inLane } = createLanes<AbortSignal>();
 /** Thread without work -> timer that ends it. */
 const idle = new Map<Worker, NodeJS.Timeout>();
 const waiting: (() => void)[] = [];

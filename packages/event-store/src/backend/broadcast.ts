@@ -3,7 +3,7 @@ import { LIMITS } from "../limits.js";
 import type { Entry, EventBody, LogEntry, Position, Reader, SubscribeOptions, Subscription } from "../types.js";
 import { lastOf } from "./line.js";
 import type { Replay } from "./replay.js";
-import { deferred } from "./waiters.js";
+import { withResolvers } from "./waiters.js";
 
 export type Broadcast<E extends EventBody> = ReturnType<typeof createBroadcast<E>>;
 
@@ -36,7 +36,7 @@ export function createBroadcast<E extends EventBody>(options: {
   const window = createWindow<E>(options.budget);
   /** The last number readers may see; -1 until that is known. */
   let head = UNKNOWN;
-  const known = deferred();
+  const known = withResolvers();
 
   /** Hands a batch over. Returns a promise only when the reader asked to wait. */
   const give = (follower: Follower<E>, batch: readonly LogEntry<E>[]): void | Promise<void> => {
@@ -138,7 +138,7 @@ export function createBroadcast<E extends EventBody>(options: {
     },
     advance,
     subscribe({ from, signal }: SubscribeOptions, reader: Reader<E>): Subscription {
-      const { promise: ended, resolve, reject } = deferred();
+      const { promise: ended, resolve, reject } = withResolvers();
       // A caller that does not look at `ended` must not bring the process down.
       ended.catch(() => {});
       const follower: Follower<E> = {

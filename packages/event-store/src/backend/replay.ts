@@ -1,6 +1,6 @@
 import { LIMITS } from "../limits.js";
 import type { EventBody, LogEntry } from "../types.js";
-import { deferred } from "./waiters.js";
+import { withResolvers } from "./waiters.js";
 
 export interface ReplayRange {
   readonly from: number;
@@ -88,18 +88,18 @@ async function* pullBatches<E extends EventBody>(
   range: Omit<ReplayRange, "isOver">,
 ): AsyncGenerator<readonly LogEntry<E>[]> {
   let isOver = false;
-  let taken = deferred();
-  let arrived = deferred<readonly LogEntry<E>[] | null>();
+  let taken = withResolvers();
+  let arrived = withResolvers<readonly LogEntry<E>[] | null>();
   const ended = replay({ ...range, isOver: () => isOver }, (batch) => {
     arrived.resolve(batch);
-    taken = deferred();
+    taken = withResolvers();
     return taken.promise;
   });
   const end = (): void => arrived.resolve(null);
   ended.then(end, end);
   try {
     for (let batch = await arrived.promise; batch !== null; batch = await arrived.promise) {
-      arrived = deferred();
+      arrived = withResolvers();
       yield batch;
       taken.resolve();
     }

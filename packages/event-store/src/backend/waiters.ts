@@ -51,8 +51,8 @@ export function createWaiters() {
   };
 }
 
-/** A promise with the functions that settle it. */
-export function deferred<T = void>() {
+/** A promise with the functions that settle it, as of `@chimera/acp-schema/promises`: this package depends on none. */
+export function withResolvers<T = void>() {
   let resolve!: (value: T) => void;
   let reject!: (reason: unknown) => void;
   const promise = new Promise<T>((yes, no) => {
@@ -67,5 +67,5 @@ export function deferred<T = void>() {
 type Group = ReturnType<typeof createGroup>;
 
 function createGroup(seq: number) {
-  return { lowest: seq, highest: seq, ...deferred() };
+  return { lowest: seq, highest: seq, ...withResolvers() };
 }

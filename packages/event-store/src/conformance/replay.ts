@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withResolvers } from "../backend/waiters.js";
 import { parseCursor } from "../cursor.js";
 import { type Cases, collect, column, createWith, delta, idAt, recordOf, upTo, within } from "./bench.js";
 
@@ -108,10 +109,7 @@ export const replayCases: Cases = {
     const writer = await store.create(ID, {});
     const slow: number[] = [];
     let release = (): void => {};
-    let done = (): void => {};
-    const all = new Promise<void>((resolve) => {
-      done = resolve;
-    });
+    const { promise: all, resolve: done } = withResolvers();
     const subscription = store.subscribe(ID, { from: 0 }, (batch) => {
       for (const entry of batch) slow.push(entry.seq);
       if (slow.length >= 3000) done();

@@ -1,6 +1,7 @@
 /** `acp --connect` relays between stdio and `/acp` of a running server. It hides broken connections and restarts of the server from the client. */
 import { once } from "node:events";
 import { connect } from "node:net";
+import { createLanes } from "@chimera/acp-schema/promises";
 import { resumingFetch } from "@chimera/client/acp";
 import { ErrorCode, encodeError, frameOf, type LineChannel, streamChannel } from "@chimera/ndjson-rpc";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
@@ -81,7 +82,7 @@ function createRelay(url: URL, own: Record<string, string>, client: LineChannel,
   /** By the id of a question, the session on whose stream it came. */
   const questions = new Map<unknown, string>();
   let connection: string | null = null;
-  let last: Promise<unknown> = Promise.resolve();
+  const { inLane, settled } = createLanes();
   /** The ids of the client's unanswered requests. */
   const unanswered = new Set<unknown>();
   let onAnswered = (): void => {};
@@ -148,23 +149,22 @@ function createRelay(url: URL, own: Record<string, string>, client: LineChannel,
     /** Sends messages in order, and resolves when this one is delivered. Answers a request that cannot be delivered with an error. */
     send(text: string, frame: Frame): Promise<unknown> {
       if (frame.kind === "request") unanswered.add(frame.id);
-      last = last
-        .then(() => deliver(text, frame))
-        .catch((error: Error) => {
+      return inLane("", () =>
+        deliver(text, frame).catch((error: Error) => {
           if (frame.kind !== "request" || signal.aborted || !unanswered.has(frame.id)) return;
           const why = error.cause instanceof Error ? error.cause.message || error.message : error.message;
           const message = `${url.origin}: ${why}`;
           const data = { code: "unreachable" };
           answer(frame.id, encodeError(frame.idText, { code: ErrorCode.internalError, message, data }));
-        });
-      return last;
+        }),
+      );
     },
     /** Waits a moment for unanswered requests, because a script writes its requests and closes the pipe. */
     async end(): Promise<void> {
       const late = AbortSignal.timeout(2000);
       await new Promise<void>((resolve) => {
         late.addEventListener("abort", () => resolve());
-        onAnswered = () => (unanswered.size === 0 || signal.aborted) && void last.then(() => resolve());
+        onAnswered = () => (unanswered.size === 0 || signal.aborted) && void settled().then(resolve);
         onAnswered();
       });
       if (connection === null) return;

@@ -2,6 +2,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import { withResolvers } from "@chimera/acp-schema/promises";
 import type { AcpServer } from "@chimera/acp-server";
 import { createEarly, type Listening, listen } from "@chimera/http-server/node";
 import type { Invocation } from "../command/command.js";
@@ -110,12 +111,7 @@ function openHttp(options: HttpOptions) {
   const lines = new Set<AcpServer>();
   let stopMetrics = () => {};
   const certificates: Renewal[] = [];
-  let begin = () => {};
-  let giveUp = () => {};
-  const begun = new Promise<void>((resolve, reject) => {
-    begin = resolve;
-    giveUp = () => reject(new Error("closed before everything was bound"));
-  });
+  const { promise: begun, resolve: begin, reject: giveUp } = withResolvers();
   begun.catch(() => {});
   const app = lazily(async () => {
     await begun;
@@ -190,7 +186,7 @@ function openHttp(options: HttpOptions) {
       await answered();
     },
     async close() {
-      giveUp();
+      giveUp(new Error("closed before everything was bound"));
       for (const { stop } of certificates) stop();
       stopMetrics();
       const closed = bound.map((listening) => listening.close());

@@ -1,6 +1,7 @@
 /** The output of an event stream: Node's response under Node, else a web stream. */
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
+import { withResolvers } from "@chimera/acp-schema/promises";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
@@ -125,10 +126,7 @@ function nodeSink(answer: ServerResponse, headers: Readonly<Record<string, strin
 }
 
 function webSink(headers: Readonly<Record<string, string>>): Sink {
-  let leave = () => {};
-  const gone = new Promise<void>((resolve) => {
-    leave = resolve;
-  });
+  const { promise: gone, resolve: leave } = withResolvers();
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(undefined, {
     highWaterMark: LIMITS.streamChunkBytes,
     size: (chunk) => chunk.byteLength,
