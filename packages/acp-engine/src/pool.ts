@@ -1,4 +1,5 @@
 /** Keeps the programs of one engine: one for each workspace, shared by its sessions and ended when no session needs it. */
+import { backoff } from "@chimera/acp-schema/timer";
 import { limits } from "./limits.js";
 import type { EngineProgram } from "./program.js";
 
@@ -17,9 +18,7 @@ export function createPool(start: (cwd: string) => Promise<EngineProgram>, clock
   let mayStartAt = 0;
 
   const delayNextStart = (): void => {
-    const wait = Math.min(limits.firstWaitMs * 2 ** failures, limits.longestWaitMs);
-    failures++;
-    mayStartAt = clock() + wait;
+    mayStartAt = clock() + backoff(failures++, limits.firstWaitMs, limits.longestWaitMs);
   };
 
   const open = async (cwd: string, slotOf: () => Slot): Promise<EngineProgram> => {

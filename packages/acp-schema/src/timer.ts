@@ -3,6 +3,17 @@
 /** The longest delay of one platform timer in milliseconds, which is 24.8 days. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/**
+ * How many milliseconds to wait before the next attempt: twice as long after each further failure. With a random number from 0 to 1 it
+ * is between the half and the whole, so that those who failed at the same moment do not all come back at the same moment.
+ *
+ * @example
+ * await setTimeout(backoff(failures, 100, 5000, Math.random()));
+ */
+export function backoff(failuresBefore: number, firstMs: number, longestMs: number, random = 1): number {
+  return Math.min(longestMs, firstMs * 2 ** failuresBefore) * (0.5 + random / 2);
+}
+
 export interface Timer {
   stop(): void;
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { requireDelay, startTimer } from "../src/timer.js";
+import { backoff, requireDelay, startTimer } from "../src/timer.js";
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -53,4 +53,10 @@ test.each([-1, Number.NaN, Number.NEGATIVE_INFINITY, "5", true, null, undefined,
 
 test("Infinity is not a delay either", () => {
   expect(() => requireDelay("patience", Number.POSITIVE_INFINITY)).toThrow(RangeError);
+});
+
+test("the pause between attempts doubles up to the longest; chance takes at most half of it away", () => {
+  const pauses = [0, 1, 2, 3, 4, 2000].map((failures) => backoff(failures, 50, 700));
+  expect(pauses).toEqual([50, 100, 200, 400, 700, 700]);
+  expect([backoff(1, 50, 700, 0), backoff(1, 50, 700, 0.5), backoff(9, 50, 700, 0)]).toEqual([50, 75, 350]);
 });

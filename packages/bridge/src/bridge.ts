@@ -9,6 +9,7 @@ import type { BridgedSession } from "./session.js";
 
 const HEARTBEAT_MS = 30_000;
 /** The delay before the next attempt doubles from the first to the longest, and starts again after a success. */
+/** The delay doubles as by `backoff` of `@chimera/acp-schema/timer`, on which this package does not depend. */
 const FIRST_DELAY_MS = 5_000;
 const LONGEST_DELAY_MS = 60_000;
 const ORIGIN = "bridge";

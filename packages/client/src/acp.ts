@@ -2,7 +2,8 @@
  * `@chimera/client/acp`: a `fetch` with which a client of ACP's remote transport survives lost connections and restarts of the server.
  * The client sees a single connection, and streams that never end.
  */
-import { backoff, pause } from "./pause.js";
+import { backoff } from "@chimera/acp-schema/timer";
+import { pause } from "./pause.js";
 import { serverEvents } from "./server-events.js";
 
 export interface ResumingOptions {
@@ -21,7 +22,7 @@ export function resumingFetch(options: ResumingOptions = {}): typeof fetch {
   const connections = new Map<string, Connection>();
 
   const retry = async (attempt: number, error: unknown, signal?: AbortSignal | null): Promise<void> => {
-    const waitMs = backoff(attempt, 50);
+    const waitMs = backoff(attempt, 50, 5000, Math.random());
     options.onRetry?.({ attempt, waitMs, error });
     await pause(waitMs, signal);
   };

@@ -14,8 +14,3 @@ export function pause(ms: number, signal?: AbortSignal | null): Promise<void> {
     if (signal?.aborted) leave();
   });
 }
-
-/** The delay before the next attempt: doubles up to five seconds, with a random part, so that clients do not all come at once. */
-export function backoff(attempt: number, firstMs: number): number {
-  return Math.min(5000, firstMs * 2 ** attempt) * (0.5 + Math.random() / 2);
-}

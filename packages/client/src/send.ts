@@ -1,8 +1,8 @@
 /** Sends requests with a token, a time limit, and an idempotency key for prompts. Retries requests that are safe to repeat. */
 
-import { startTimer } from "@chimera/acp-schema/timer";
+import { backoff, startTimer } from "@chimera/acp-schema/timer";
 import { ClientError, errorOf } from "./error.js";
-import { backoff, pause } from "./pause.js";
+import { pause } from "./pause.js";
 import type { Input, Output, RouteName, StreamName } from "./types.js";
 
 export interface ClientOptions {
@@ -75,7 +75,7 @@ export function createSender(options: ClientOptions): Sender {
   };
 
   const retry: Sender["retry"] = async (attempt, error, signal) => {
-    const waitMs = error.retryAfterMs ?? backoff(attempt, 100);
+    const waitMs = error.retryAfterMs ?? backoff(attempt, 100, 5000, Math.random());
     onRetry?.({ attempt, waitMs, error });
     await pause(waitMs, signal);
   };

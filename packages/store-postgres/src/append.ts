@@ -4,6 +4,7 @@
  * number are those its writer knows, so it can be sent again after a lost reply without writing twice.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { backoff } from "@chimera/acp-schema/timer";
 import { StoreError } from "@chimera/event-store";
 import { arrayOf, isUnsure, type Sql } from "./connect.js";
 
@@ -66,7 +67,7 @@ export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) 
           for (const one of left) one.reject(error as StoreError);
           return;
         }
-        await pause(Math.min(20 * 2 ** attempt, SLOWEST_RETRY_MS));
+        await pause(backoff(attempt, 20, SLOWEST_RETRY_MS));
       }
     }
   };

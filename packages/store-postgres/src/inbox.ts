@@ -2,6 +2,7 @@
  * Requests from one node to another. A request is a row: its node marks it as taken, does it and writes the reply into the same row. It is
  * done at most once, because the node takes it before it begins. A request that its node had not taken when it died goes to the next node.
  */
+import { backoff } from "@chimera/acp-schema/timer";
 import { StoreError } from "@chimera/event-store";
 import { arrayOf, type Connections, untilKnown } from "./connect.js";
 import type { Lease } from "./lease.js";
@@ -53,7 +54,7 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
   /** Requests that this node has begun and not answered yet, by id. */
   const underWay = new Map<number, Promise<void>>();
   /** Requests whose handler failed, with the time at which each is tried again. */
-  const failed = new Map<number, { readonly pauseMs: number; readonly until: number }>();
+  const failed = new Map<number, { readonly times: number; readonly until: number }>();
   let handle: ((request: string) => Promise<string>) | null = null;
   let taking: Promise<void> = Promise.resolve();
   let isClosed = false;
@@ -94,8 +95,8 @@ export function createInbox({ reads, signs, listener }: Connections, lease: Leas
         .then(does)
         .then((reply) => answer(id, from, reply))
         .catch(() => {
-          const pauseMs = Math.min(2 * (failed.get(id)?.pauseMs ?? LOOK_MS / 2), LONGEST_PAUSE_MS);
-          failed.set(id, { pauseMs, until: performance.now() + pauseMs });
+          const before = failed.get(id)?.times ?? 0;
+          failed.set(id, { times: before + 1, until: performance.now() + backoff(before, LOOK_MS, LONGEST_PAUSE_MS) });
         })
         .finally(() => underWay.delete(id));
       underWay.set(id, work);

@@ -1,4 +1,6 @@
 /** One connection that receives the messages of nodes. When it breaks, it is opened again, after pauses, until that succeeds. */
+import { backoff } from "@chimera/acp-schema/timer";
+
 /** The parts of a connection that the listener uses. */
 export interface ListeningClient {
   connect(): Promise<unknown>;
@@ -21,7 +23,7 @@ export function createListener(open: () => ListeningClient) {
   let client: ListeningClient | null = null;
   let isConnected = false;
   let isClosed = false;
-  let waitMs = FIRST_WAIT_MS;
+  let failures = 0;
   let timer: NodeJS.Timeout | undefined;
 
   const connect = async (): Promise<void> => {
@@ -33,7 +35,7 @@ export function createListener(open: () => ListeningClient) {
       await opened.connect();
       for (const channel of channels.keys()) await opened.query(`LISTEN ${channel}`);
       isConnected = true;
-      waitMs = FIRST_WAIT_MS;
+      failures = 0;
       for (const { onReady } of channels.values()) onReady();
     } catch {
       await opened.end().catch(() => {});
@@ -45,8 +47,7 @@ export function createListener(open: () => ListeningClient) {
     client = null;
     isConnected = false;
     if (isClosed) return;
-    timer = setTimeout(() => void connect(), waitMs).unref();
-    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+    timer = setTimeout(() => void connect(), backoff(failures++, FIRST_WAIT_MS, LONGEST_WAIT_MS)).unref();
   };
 
   return {

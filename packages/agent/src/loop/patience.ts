@@ -1,7 +1,7 @@
 /** Waiting: the clock as an effect, work that may ignore its abort signal, and the pauses between retries of a model request. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentEvent } from "@chimera/acp-schema/events";
-import { startTimer } from "@chimera/acp-schema/timer";
+import { backoff, startTimer } from "@chimera/acp-schema/timer";
 import { AgentError } from "../errors.js";
 
 /** Time as an effect: monotonic milliseconds, and a sleep that a signal can end. */
@@ -137,7 +137,7 @@ export async function waitToRetry(
   const asked = error.retryAfterMs ?? 0;
   if (!error.retryable || times >= most || failures.all >= ATTEMPTS) throw error;
   if (asked > LONGEST_RETRY_AFTER_MS) throw tooLong(error, asked);
-  const wait = asked > 0 ? asked : backoff(failures.all, run.random());
+  const wait = asked > 0 ? asked : backoff(failures.all - 1, FIRST_WAIT_MS, LONGEST_WAIT_MS, run.random());
   const text = `${error.message}; ${plan} in ${(wait / 1000).toFixed(1)} s (${times} of ${most - 1})`;
   run.emit({ type: "notice", metadata: { level: "warning", text } });
   await run.clock.sleep(wait, run.signal);
@@ -154,9 +154,4 @@ interface Linked {
 function tooLong(error: AgentError, asked: number): AgentError {
   const message = `${error.message}; it asks to wait for ${Math.ceil(asked / 60_000)} minutes`;
   return new AgentError(error.code, message, { cause: error, retryAfterMs: asked });
-}
-
-function backoff(failures: number, random: number): number {
-  const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
-  return full / 2 + (full / 2) * random;
 }

@@ -1,4 +1,5 @@
 /** The MCP servers of each session, connected in the background. A turn waits briefly for new servers, and not for the others. */
+import { backoff } from "@chimera/acp-schema/timer";
 import type { Confine } from "../confine-port.js";
 import { within } from "../loop/patience.js";
 import type { Tool } from "../tool.js";
@@ -168,8 +169,7 @@ function connect(
     .catch((error: unknown) => {
       link.failure = error as Error;
       link.failures++;
-      const pause = link.failures === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (link.failures - 2), LONGEST_PAUSE_MS);
-      link.retryAt = now() + pause;
+      link.retryAt = now() + (link.failures === 1 ? 0 : backoff(link.failures - 2, FIRST_PAUSE_MS, LONGEST_PAUSE_MS));
     })
     .finally(() => {
       link.connecting = null;
