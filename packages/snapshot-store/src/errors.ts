@@ -58,6 +58,15 @@ export function unless<T>(codes: readonly string[], call: () => T): T | null {
   }
 }
 
+/** The result of the call, or the other value when it throws anything. */
+export function orElse<T, U>(call: () => T, otherwise: U): T | U {
+  try {
+    return call();
+  } catch {
+    return otherwise;
+  }
+}
+
 /** The `code` of a file-system error, if it has one. */
 export function errnoOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;

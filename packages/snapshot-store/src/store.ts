@@ -5,7 +5,7 @@ import { type Baseline, baselineDirectory, createBaseline } from "./baseline/bas
 import { type Blobs, createBlobs } from "./content/blobs.js";
 import { removeOwnDirectory } from "./content/own-files.js";
 import { editsOf } from "./diff/edits.js";
-import { errnoOf, SnapshotError, toSnapshotError } from "./errors.js";
+import { errnoOf, orElse, SnapshotError, toSnapshotError } from "./errors.js";
 import { collectGarbage } from "./gc.js";
 import { DEFAULT_LIMITS } from "./limits.js";
 import { readJournal } from "./restore/journal.js";
@@ -115,12 +115,8 @@ const NO_LOG: RestoreLog = { requireHeld() {}, recorded: async () => false };
 
 /** The roots of an unsettled restore; null when there is none. */
 function interruptedRoots(directory: string): readonly string[] | null {
-  try {
-    return readJournal(directory)?.roots ?? null;
-  } catch {
-    // The journal cannot be read; settling it will report why.
-    return [];
-  }
+  // When the journal cannot be read, settling it will report why.
+  return orElse(() => readJournal(directory)?.roots ?? null, []);
 }
 
 function sessionDirectory(root: string, sessionId: string): string {

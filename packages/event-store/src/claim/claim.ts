@@ -3,6 +3,7 @@ import { linkSync, lstatSync, readdirSync, renameSync, statSync, unlinkSync, wri
 import { basename, dirname } from "node:path";
 import { StoreError, storageError } from "../errors.js";
 import { readRegular } from "../file/regular-file.js";
+import { orElse } from "../or-else.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { describeHolder, type Holder, isProvenDead } from "./identity.js";
 
@@ -166,11 +167,8 @@ function createClaim(path: string, generation: number, isTakeover: boolean): Cla
     release() {
       if (released) return;
       released = true;
-      try {
-        renameSync(writeTemp(path, '{"released":true}'), `${path}.${generation}`);
-      } catch {
-        // The directory is gone or not writable. Others can take over once this process is provably dead.
-      }
+      // When the directory is gone or not writable, others can take over once this process is provably dead.
+      orElse(() => renameSync(writeTemp(path, '{"released":true}'), `${path}.${generation}`), undefined);
     },
   };
 }
@@ -192,9 +190,6 @@ function removeIfStale(temp: string): void {
 }
 
 function discard(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // Another process, or the file's owner, removed it first.
-  }
+  // Another process, or the file's owner, may have removed it first.
+  orElse(() => unlinkSync(path), undefined);
 }

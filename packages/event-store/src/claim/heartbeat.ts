@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, lstatSync, mkdirSync, openSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../limits.js";
+import { orElse } from "../or-else.js";
 import { describeSelf, type Holder } from "./identity.js";
 
 /** One file per process whose time stamp moves while the process lives. All its claims refer to it. */
@@ -118,12 +119,8 @@ function touch(path: string): void {
 }
 
 function markOf(path: string): string {
-  try {
-    const { mtimeMs, ino } = statSync(path);
-    return `${ino}:${mtimeMs}`;
-  } catch {
-    return "missing";
-  }
+  const found = orElse(() => statSync(path), null);
+  return found ? `${found.ino}:${found.mtimeMs}` : "missing";
 }
 
 /** Removes the heartbeats that crashed processes left more than a day ago. */

@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { orElse } from "../or-else.js";
 
 /** The process that holds a claim: enough to prove, on the same machine, that it is gone. Null where the platform does not say. */
 export interface Holder {
@@ -47,12 +48,8 @@ export function isProvenDead(holder: Holder, self: Holder): boolean {
 
 /** When a process started, in ticks since boot. Undefined when there is no such process, null when the platform does not say. */
 export function startTicks(pid: number): string | null | undefined {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  } catch {
-    return exists(pid) ? null : undefined;
-  }
+  const stat = orElse(() => readFileSync(`/proc/${pid}/stat`, "latin1"), null);
+  if (stat === null) return exists(pid) ? null : undefined;
   // The command name may hold spaces and parentheses; the fields after it do not.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields[0] === "Z" || fields[0] === "X" ? undefined : (fields[19] ?? null);
@@ -68,19 +65,9 @@ export function exists(pid: number): boolean {
 }
 
 export function bootId(): string | null {
-  return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
+  return orElse(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(), null);
 }
 
 export function pidNamespace(): string | null {
-  return attempt(() => readlinkSync("/proc/self/ns/pid"));
-}
-
-// --- internal ---
-
-function attempt(read: () => string): string | null {
-  try {
-    return read();
-  } catch {
-    return null;
-  }
+  return orElse(() => readlinkSync("/proc/self/ns/pid"), null);
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { lineId, parsedEntry } from "../backend/line.js";
 import { storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
+import { orElse } from "../or-else.js";
 import type { EventBody, EventStore, LogEntry, Stored } from "../types.js";
 import { readRegular } from "./regular-file.js";
 
@@ -95,12 +96,7 @@ export async function writeEventFiles<E extends EventBody, S extends object>(
 // --- internal ---
 
 function readEventFile<E extends EventBody>(path: string, file: EventFile): Stored<E> | null {
-  let body: unknown;
-  try {
-    body = JSON.parse(readRegular(path, LIMITS.recordBytes) ?? "");
-  } catch {
-    return null;
-  }
+  const body: unknown = orElse(() => JSON.parse(readRegular(path, LIMITS.recordBytes) ?? ""), null);
   if (typeof body !== "object" || body === null || typeof (body as EventBody).type !== "string") return null;
   const { idx: _idx, event_id: _eventId, timestamp: _timestamp, ...rest } = body as Record<string, unknown>;
   const { id: _id, seq: _seq, ts, ...own } = rest;

@@ -7,6 +7,7 @@ import { type Claim, claim, isHeld } from "../claim/claim.js";
 import { createHeartbeat } from "../claim/heartbeat.js";
 import { StoreError } from "../errors.js";
 import { LIMITS } from "../limits.js";
+import { orElse } from "../or-else.js";
 import type { EventBody, EventStore, ListedSession, SummaryForm } from "../types.js";
 import { createDiskSync, createOpenFiles } from "./disk.js";
 import { createFollowing } from "./follow.js";
@@ -94,13 +95,8 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     chain.segments.findLast((segment) => segment.header?.birth)?.header?.birth ??
     birthOf(form, shaped(id, summaries.read(directory)));
 
-  const maybeHeld = (id: string): boolean => {
-    try {
-      return holds.has(id) || isHeld(join(directoryOf(id), "claim"), heartbeat);
-    } catch {
-      return true;
-    }
-  };
+  const maybeHeld = (id: string): boolean =>
+    orElse(() => holds.has(id) || isHeld(join(directoryOf(id), "claim"), heartbeat), true);
   const latest = (id: string, time: number): number => Math.max(time, holds.get(id)?.touched ?? 0);
   const list = createList<S>({ index, maybeHeld, latest, unheld: (summary) => form?.unheld(summary) ?? summary });
 

@@ -5,6 +5,7 @@ import { type Claim, claimHolder } from "../claim/claim.js";
 import type { Heartbeat } from "../claim/heartbeat.js";
 import { describeHolder } from "../claim/identity.js";
 import { StoreError } from "../errors.js";
+import { orElse } from "../or-else.js";
 import type { DiskSync, OpenFiles } from "./disk.js";
 import type { SegmentFile, SegmentLog } from "./segment/segment-log.js";
 
@@ -120,12 +121,8 @@ export function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
 // --- internal ---
 
 function takenOver(id: string, directory: string): StoreError {
-  let holder = null;
-  try {
-    holder = claimHolder(join(directory, "claim"));
-  } catch {
-    // It cannot be read, or the session is gone.
-  }
+  // None when it cannot be read, or the session is gone.
+  const holder = orElse(() => claimHolder(join(directory, "claim")), null);
   const who = describeHolder(holder ?? undefined);
   return new StoreError("fenced", `session ${id} was taken over by ${who}`, { ...(holder && { holder }) });
 }

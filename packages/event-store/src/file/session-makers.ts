@@ -4,6 +4,7 @@ import type { Copy, Import } from "../backend/backend.js";
 import { claimUnseen } from "../claim/claim.js";
 import type { Heartbeat } from "../claim/heartbeat.js";
 import { LIMITS } from "../limits.js";
+import { orElse } from "../or-else.js";
 import type { EventBody, SummaryForm } from "../types.js";
 import type { DiskSync, OpenFiles } from "./disk.js";
 import type { OpenLog } from "./held-log.js";
@@ -102,10 +103,5 @@ function createPending() {
 
 /** A directory that cannot be opened cannot be synced. */
 function canBeOpened(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return orElse(() => accessSync(path, constants.R_OK) ?? true, false);
 }

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { readTextIfAny, replacingFile } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type FileState, hasContent } from "../content/file-state.js";
-import { errnoOf } from "../errors.js";
+import { errnoOf, orElse } from "../errors.js";
 import type { Steps } from "../pacer.js";
 
 export interface Fact {
@@ -105,12 +105,7 @@ function encode(fact: Fact): string {
 
 /** Null for anything that is not a whole row: a torn tail, or bytes of another program. */
 function decode(row: string): Fact | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(row);
-  } catch {
-    return null;
-  }
+  const value: unknown = orElse(() => JSON.parse(row), null);
   if (!Array.isArray(value) || typeof value[0] !== "string") return null;
   if (value.length === 1) return goneFact(value[0]);
   const [path, size, mtimeMs, ctimeMs, ino, sha, mode, binary, target] = value;

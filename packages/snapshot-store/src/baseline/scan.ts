@@ -1,5 +1,6 @@
 /** Brings the index of a root up to date: it compares times and reads only changed files. */
 import { accessSync, constants } from "node:fs";
+import { orElse } from "../errors.js";
 import type { IgnoreRules } from "./ignore-rules.js";
 import { addFile, checkFile } from "./indexed-file.js";
 import { type Listing, listDirectory, settleListing } from "./listing.js";
@@ -58,12 +59,7 @@ export async function scan(context: ScanContext): Promise<void> {
 // --- internal ---
 
 function isReadable(directory: DirectoryNode): boolean {
-  try {
-    accessSync(directory.address, constants.R_OK | constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return orElse(() => accessSync(directory.address, constants.R_OK | constants.X_OK) ?? true, false);
 }
 
 async function addFiles(

@@ -5,6 +5,7 @@
  */
 import { existsSync, type FSWatcher, readFileSync, statfsSync, statSync, utimesSync, watch } from "node:fs";
 import { replaceFile } from "../content/atomic-file.js";
+import { orElse } from "../errors.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 
 export type Watcher = ReturnType<typeof createWatcher>;
@@ -101,30 +102,18 @@ const RING_TIMEOUT_MS = 1000;
 
 function deviceWatched(root: string): number | null {
   if (process.platform !== "linux") return null;
-  try {
-    const address = fsPath(root);
-    return LOCAL_FILE_SYSTEMS.has(statfsSync(address).type) ? statSync(address).dev : null;
-  } catch {
-    return null;
-  }
+  const address = fsPath(root);
+  return orElse(() => (LOCAL_FILE_SYSTEMS.has(statfsSync(address).type) ? statSync(address).dev : null), null);
 }
 
 /** A limit of the kernel; 0, which allows no watch, when it cannot be read. */
 function kernelLimit(name: string): number {
-  try {
-    return Number(readFileSync(`/proc/sys/fs/inotify/${name}`, "utf8")) || 0;
-  } catch {
-    return 0;
-  }
+  return orElse(() => Number(readFileSync(`/proc/sys/fs/inotify/${name}`, "utf8")) || 0, 0);
 }
 
 function startWatch(path: string, listener: (type: string, name: Buffer | null) => void): FSWatcher | null {
-  try {
-    return watch(fsPath(path), { persistent: false, encoding: "buffer" }, listener);
-  } catch {
-    // The kernel has no more watches, or the path is gone.
-    return null;
-  }
+  // It throws when the kernel has no more watches, or the path is gone.
+  return orElse(() => watch(fsPath(path), { persistent: false, encoding: "buffer" }, listener), null);
 }
 
 /** The current time of the clock that stamps files: the system sets a file's change time from it, whatever times are requested. */

@@ -1,6 +1,6 @@
 /** The state of a path: nothing, a file, a link, a directory, or something that cannot be stored. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, type Stats } from "node:fs";
-import { errnoOf } from "../errors.js";
+import { errnoOf, orElse } from "../errors.js";
 import type { Steps } from "../pacer.js";
 import { sha256 } from "./blobs.js";
 import { readingAtMost } from "./pieces.js";
@@ -65,11 +65,7 @@ export function contentOf({ state, bytes }: Pick<Observed, "state" | "bytes">): 
 
 /** The result of `lstat`; null when the path does not exist or cannot be checked. */
 export function statIfAny(address: string | Buffer): Stats | null {
-  try {
-    return lstatSync(address, { throwIfNoEntry: false }) ?? null;
-  } catch {
-    return null;
-  }
+  return orElse(() => lstatSync(address, { throwIfNoEntry: false }) ?? null, null);
 }
 
 /** The fields of a file that show without reading it that it is unchanged. */

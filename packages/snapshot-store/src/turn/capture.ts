@@ -13,6 +13,7 @@ import {
   sameState,
   statIfAny,
 } from "../content/file-state.js";
+import { orElse } from "../errors.js";
 import type { SnapshotLimits } from "../limits.js";
 import { createPacer, type Pacer, paced } from "../pacer.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
@@ -153,9 +154,5 @@ async function currentState(
 
 /** False when a parent has become a link, or cannot be entered. */
 function isReached(path: string, roots: Roots): boolean {
-  try {
-    return roots.canonical(path) === path;
-  } catch {
-    return false;
-  }
+  return orElse(() => roots.canonical(path) === path, false);
 }

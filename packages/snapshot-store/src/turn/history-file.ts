@@ -7,7 +7,7 @@ import { closeSync, constants, fstatSync, openSync, writeFileSync } from "node:f
 import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type StoredState } from "../content/file-state.js";
-import { SnapshotError, unless } from "../errors.js";
+import { orElse, SnapshotError, unless } from "../errors.js";
 import { isModeOrNull, isPlainPath, isSnapId } from "./manifest.js";
 
 export interface EndedTurn {
@@ -112,13 +112,7 @@ const numberOf = (snap: string): number => Number(snap.split("-")[1]);
 
 /** The first line; null when it is damaged, or lost in a power cut right after the file was replaced. */
 function parseHead(text: string): HistoryContent | null {
-  let value: Loose | null;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const { v, counter, kept, undo, redo } = value ?? {};
+  const { v, counter, kept, undo, redo }: Loose = orElse(() => JSON.parse(text), null) ?? {};
   if (typeof v === "number" && v > VERSION) {
     throw new SnapshotError("unsupported_format", `the undo history has format ${v}, this version reads ${VERSION}`);
   }
@@ -144,12 +138,8 @@ function isEnded(value: unknown): value is EndedTurn {
 
 /** The row in a line; none for half a row, one of a later version, or an invalid one. */
 function parseRow(text: string): HistoryRow[] {
-  try {
-    const row: unknown = JSON.parse(text);
-    return typeof row === "object" && row !== null && isWhole(row) ? [row] : [];
-  } catch {
-    return [];
-  }
+  const row: unknown = orElse(() => JSON.parse(text), null);
+  return typeof row === "object" && row !== null && isWhole(row) ? [row] : [];
 }
 
 type Loose = Readonly<Record<string, unknown>>;

@@ -2,6 +2,7 @@
 import { rmSync } from "node:fs";
 import { namesIn } from "../content/atomic-file.js";
 import type { Blobs } from "../content/blobs.js";
+import { orElse } from "../errors.js";
 import type { SnapshotLimits } from "../limits.js";
 import type { Direction } from "../types.js";
 import type { Roots } from "../workspace/roots.js";
@@ -47,13 +48,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   function readable(): KeptTurn[] {
     return namesIn(snaps)
       .filter(isSnapId)
-      .flatMap((snap) => {
-        try {
-          return [{ turn: manifest(snap).turn, snap }];
-        } catch {
-          return [];
-        }
-      });
+      .flatMap((snap) => orElse(() => ({ turn: manifest(snap).turn, snap }), []));
   }
 
   function save(next: HistoryContent): void {
@@ -73,14 +68,8 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   }
 
   function neededBlobs(): Set<string> | null {
-    const needed = new Set<string>();
-    try {
-      for (const { snap } of snapped(current())) for (const sha of shasOf(manifest(snap))) needed.add(sha);
-      return needed;
-    } catch {
-      // A manifest that cannot be read may need any blob.
-      return null;
-    }
+    // A manifest that cannot be read may need any blob.
+    return orElse(() => new Set(snapped(current()).flatMap(({ snap }) => shasOf(manifest(snap)))), null);
   }
 
   function keep(kept: readonly EndedTurn[]): void {

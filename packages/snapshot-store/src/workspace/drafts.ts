@@ -2,6 +2,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { lstat, readdir, unlink } from "node:fs/promises";
+import { orElse } from "../errors.js";
 
 /** Drafts of version 0.1 do not name the pid namespace of their pid. */
 const DRAFT = /^\.chimera-(\d+)-(?:([0-9a-f]{8})\.)?[0-9a-f-]{36}\.tmp$/;
@@ -55,13 +56,10 @@ let known: string | undefined;
 
 /** Identifies this boot of the machine and pid namespace: a pid names one process only within both. */
 function here(): string {
-  if (known !== undefined) return known;
-  try {
+  known ??= orElse(() => {
     const place = readFileSync("/proc/sys/kernel/random/boot_id", "utf8") + readlinkSync("/proc/self/ns/pid");
-    known = createHash("sha256").update(place).digest("hex").slice(0, 8);
-  } catch {
-    known = NOWHERE;
-  }
+    return createHash("sha256").update(place).digest("hex").slice(0, 8);
+  }, NOWHERE);
   return known;
 }
 

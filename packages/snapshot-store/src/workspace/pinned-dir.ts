@@ -15,7 +15,7 @@ import {
   readlinkSync,
   realpathSync,
 } from "node:fs";
-import { errnoOf, SnapshotError, unless } from "../errors.js";
+import { errnoOf, orElse, SnapshotError, unless } from "../errors.js";
 import { bytesOfText, fsPath, textOfBytes } from "./path-bytes.js";
 
 const HAS_PROC_FD = process.platform === "linux" && existsSync("/proc/self/fd");
@@ -110,13 +110,10 @@ function pin(path: string, address: string | Buffer) {
     },
     /** False once the directory was moved, removed or replaced. */
     inPlace(): boolean {
-      try {
-        if (HAS_PROC_FD)
-          return textOfBytes(readlinkSync(link, { encoding: "buffer" })) === path && fstatSync(fd).nlink > 0;
-        return textOfBytes(realpathSync.native(fsPath(path), { encoding: "buffer" })) === path;
-      } catch {
-        return false;
-      }
+      const isHere = HAS_PROC_FD
+        ? () => textOfBytes(readlinkSync(link, { encoding: "buffer" })) === path && fstatSync(fd).nlink > 0
+        : () => textOfBytes(realpathSync.native(fsPath(path), { encoding: "buffer" })) === path;
+      return orElse(isHere, false);
     },
     /** Sets the mode, unless the directory has it already or belongs to another user. */
     chmod(mode: number) {

@@ -1,7 +1,7 @@
 /** Which paths belong to a workspace, by their real location. */
 import { realpathSync } from "node:fs";
 import { basename, dirname, resolve, sep } from "node:path";
-import { SnapshotError, unless } from "../errors.js";
+import { orElse, SnapshotError, unless } from "../errors.js";
 import type { SnapshotWorkspace } from "../types.js";
 import { fsPath, textOfBytes } from "./path-bytes.js";
 
@@ -55,11 +55,7 @@ function canonicalPath(path: string): string {
 }
 
 function realOr(path: string): string {
-  try {
-    return realPath(path);
-  } catch {
-    return path;
-  }
+  return orElse(() => realPath(path), path);
 }
 
 function realPath(path: string): string {

@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync, type Stats } fro
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { StoreError, storageError } from "../../errors.js";
+import { orElse } from "../../or-else.js";
 
 /** True for a session's directory, false for a symbolic link to one: a write through it would land wherever it leads. */
 export function isSessionDirectory(path: string): boolean {
@@ -103,11 +104,8 @@ function unseenName(directory: string, why: "new" | "deleted" | "replaced"): str
 
 /** Never throws: the caller has the error to report already. */
 function discard(directory: string): void {
-  try {
-    rmSync(directory, { recursive: true, force: true });
-  } catch {
-    // No list shows a hidden name, so the leftover is harmless.
-  }
+  // No list shows a hidden name, so what is left is harmless.
+  orElse(() => rmSync(directory, { recursive: true, force: true }), undefined);
 }
 
 /** Makes a directory and its missing parents. Returns the directories in which a name was created. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { StoreError, storageError } from "../../errors.js";
 import { LIMITS } from "../../limits.js";
+import { orElse } from "../../or-else.js";
 import type { SummaryForm } from "../../types.js";
 import { type DiskSync, listDrafts, type OpenFiles, replaceFile } from "../disk.js";
 import { readRegular } from "../regular-file.js";
@@ -63,11 +64,7 @@ export function formatSummary(summary: object): string {
 
 /** The summary a text holds, or null when it is not a JSON object. */
 export function parseSummary(text: string): object | null {
-  try {
-    return asObject(JSON.parse(text));
-  } catch {
-    return null;
-  }
+  return orElse(() => asObject(JSON.parse(text)), null);
 }
 
 export function asObject(value: unknown): object | null {

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { hex8 } from "../../backend/line.js";
 import { StoreError } from "../../errors.js";
+import { orElse } from "../../or-else.js";
 
 /** The major version of the segment format. A reader refuses a newer major instead of guessing. */
 const MAJOR = 1;
@@ -78,10 +79,6 @@ function isCount(value: unknown): boolean {
 }
 
 function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
+  const value: unknown = orElse(() => JSON.parse(text), null);
+  return typeof value === "object" ? (value as Record<string, unknown> | null) : null;
 }
