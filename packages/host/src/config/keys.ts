@@ -74,7 +74,6 @@ export const CONFIG_KEYS = complete({
   }),
   auth_token_file: key<string | null>({
     kind: path,
-    default: null,
     value: "<file>",
     help: "File with the token every request must carry; nobody else may read it (mode 0600)",
   }),
@@ -87,23 +86,20 @@ export const CONFIG_KEYS = complete({
   }),
   user_header: key<string | null>({
     kind: text,
-    default: null,
     value: "<name>",
     help: "Header in which that proxy names the person, as X-Forwarded-Email",
   }),
   proxy_secret_file: key<string | null>({
     kind: path,
-    default: null,
     value: "<file>",
     help: "File with what that proxy sends in X-Proxy-Secret; nobody else may read it (mode 0600)",
   }),
   tls_cert: key<string | null>({
     kind: path,
-    default: null,
     value: "<file>",
     help: "Certificate chain (PEM); needs --tls-key",
   }),
-  tls_key: key<string | null>({ kind: path, default: null, value: "<file>", help: "Its private key (PEM)" }),
+  tls_key: key<string | null>({ kind: path, value: "<file>", help: "Its private key (PEM)" }),
   workspace_root: key<readonly string[]>({
     kind: paths,
     default: [],
@@ -113,7 +109,6 @@ export const CONFIG_KEYS = complete({
   }),
   metrics_port: key<number | null>({
     kind: number({ whole: true, max: 65535 }),
-    default: null,
     value: "<port>",
     help: "Serve /metrics on this port of 127.0.0.1 too, to anybody there and without a token",
   }),
@@ -131,7 +126,6 @@ export const CONFIG_KEYS = complete({
   }),
   model: key<string | null>({
     kind: text,
-    default: null,
     value: "<name>",
     project: "set",
     help: "Model to use (default: by the keys that are set, else offline)",
@@ -144,7 +138,6 @@ export const CONFIG_KEYS = complete({
   }),
   mode: key<Mode | null>({
     kind: choice(MODES),
-    default: null,
     value: "<mode>",
     help: "Mode a session opens in: auto, review or read-only (default: as the safety settings say)",
   }),
@@ -162,7 +155,6 @@ export const CONFIG_KEYS = complete({
   }),
   engine_command: key<readonly string[] | null>({
     kind: words,
-    default: null,
     value: "<command>",
     help: "Command line of an ACP agent that runs turns",
   }),
@@ -182,26 +174,23 @@ export const CONFIG_KEYS = complete({
   }),
   allowed_tools: key<readonly string[] | null>({
     kind: list,
-    default: null,
     value: "<a,b>",
     project: { narrow: intersect },
     help: "Only these tools",
   }),
   max_steps: key<number | null>({
     kind: number({ whole: true, min: 1 }),
-    default: null,
     value: "<n>",
     project: { narrow: least },
     help: "Model steps at which a turn ends (default: none, it asks every 100)",
   }),
   max_cost: key<number | null>({
     kind: number({}),
-    default: null,
     value: "<usd>",
     project: { narrow: least },
     help: "Cost at which a session pauses and asks",
   }),
-  mcp: key<string | null>({ kind: path, default: null, value: "<file>", help: "File of MCP servers to use" }),
+  mcp: key<string | null>({ kind: path, value: "<file>", help: "File of MCP servers to use" }),
   save: key({
     kind: toggle,
     default: true,
@@ -229,14 +218,12 @@ export const CONFIG_KEYS = complete({
   }),
   store: key<string | null>({
     kind: text,
-    default: null,
     value: "<address>",
     show: (address) => address?.replace(/:[^:@/]*@/, ":***@") ?? null,
     help: "Where sessions are kept: file:<dir> (default: the data directory) or postgres://<user>@<host>/<database>",
   }),
   workspace_host: key<string | null>({
     kind: text,
-    default: null,
     value: "<name>",
     help: "With a database: servers of one name share their files, and take over from each other (default: the host's)",
   }),
@@ -290,7 +277,6 @@ export const CONFIG_KEYS = complete({
   }),
   log_file: key<string | null>({
     kind: path,
-    default: null,
     value: "<file>",
     env: "CHIMERA_LOG_FILE",
     help: "Write the log to this file too; rotated at 10 MiB, five old ones kept",
@@ -315,8 +301,7 @@ export function narrow<Name extends ConfigName>(
 // --- internal ---
 
 /** A row as written above, without the fields that `complete` derives from its name. */
-interface Row<T> extends Omit<ConfigKey<T>, "kind" | "flag" | "env" | "project"> {
-  /** A default of null means "not set", which no kind can read. */
+interface Row<T> extends Omit<ConfigKey<T>, "kind" | "default" | "flag" | "env" | "project"> {
   readonly kind: Kind<NonNullable<T>>;
   /** Null for none. @defaultValue the name, with dashes */
   readonly flag?: string | null;
@@ -326,7 +311,10 @@ interface Row<T> extends Omit<ConfigKey<T>, "kind" | "flag" | "env" | "project">
   readonly project?: ConfigKey<T>["project"];
 }
 
-function key<T>(row: Row<T>): ConfigKey<T> {
+/** A setting that may be unset has no default: its value is null then, which no kind can read. */
+type Default<T> = null extends T ? { readonly default?: never } : { readonly default: T };
+
+function key<T>(row: Row<T> & Default<T>): ConfigKey<T> {
   return row as unknown as ConfigKey<T>;
 }
 
@@ -334,7 +322,7 @@ function complete<R extends Readonly<Record<string, object>>>(rows: R): R {
   const completed = Object.entries(rows).map(([name, row]) => {
     const { flag, ...rest } = { flag: name.replaceAll("_", "-"), ...(row as Row<unknown>) };
     const env = `*_${name.replaceAll(".", "_").toUpperCase()}`;
-    return [name, { env, project: "nothing", ...rest, ...(flag !== null && { flag }) }];
+    return [name, { env, project: "nothing", default: null, ...rest, ...(flag !== null && { flag }) }];
   });
   return Object.fromEntries(completed);
 }
