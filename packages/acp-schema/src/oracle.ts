@@ -1,6 +1,7 @@
 /** `@chimera/acp-schema/oracle`, for tests: checks frames against the official schema, by method and side, and refuses unknown keys. */
 import { createRequire } from "node:module";
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
+import { parseJson } from "./define/lenient.js";
 
 /** The side that wrote a frame. */
 export type Sender = "agent" | "client";
@@ -103,7 +104,7 @@ function createConversation(payload: Oracle["payload"], judgeError: (error: unkn
 
   return {
     next(sender, input) {
-      const frame = typeof input === "string" ? parse(input) : input;
+      const frame = typeof input === "string" ? parseJson(input) : input;
       if (typeof frame !== "object" || frame === null || Array.isArray(frame)) return ["a frame is one JSON object"];
       const fields = frame as Record<string, unknown>;
       const problems = fields["jsonrpc"] === "2.0" ? [] : ['jsonrpc is not "2.0"'];
@@ -119,14 +120,6 @@ function unknownKeys(frame: object, known: readonly string[]): string[] {
   return Object.keys(frame)
     .filter((name) => !known.includes(name))
     .map((name) => `a frame must not have the key ${name}`);
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function definitionsByMethod({ $defs }: OfficialSchema): Map<string, string> {

@@ -8,7 +8,7 @@ export type Lanes<K = string> = ReturnType<typeof createLanes<K>>;
  *
  * @example
  * const lanes = createLanes();
- * await lanes.inLane(path, () => save(path, text));
+ * await lanes.inLane("notes", async () => appendFileSync("notes", "one line\n"));
  */
 export function createLanes<K = string>() {
   const lanes = new Map<K, Promise<void>>();

@@ -6,6 +6,7 @@ import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { McpServer as WireMcpServer } from "@chimera/acp-schema";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import { isJsonObject, orElse } from "@chimera/acp-schema/lenient";
 import type { LogEntry } from "@chimera/event-store";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import type { McpServer } from "@chimera/session";
@@ -19,7 +20,7 @@ export function requireDirectories(paths: readonly string[]): void {
 /** The shape of a method whose params `change` mends before they are validated. */
 export function tolerate<S extends Shape>(shape: S, change: (params: Fields) => Fields): S {
   const standard = shape.params["~standard"];
-  const validate = (value: unknown) => standard.validate(isObject(value) ? change(value) : value);
+  const validate = (value: unknown) => standard.validate(isJsonObject(value) ? change(value) : value);
   return { ...shape, params: { "~standard": { ...standard, validate } } };
 }
 
@@ -86,16 +87,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 function requireDirectory(path: string): void {
   if (!isAbsolute(path) || path.includes("\0")) throw refused(path, "is not an absolute path");
-  const found = look(path);
+  const found = orElse(() => statSync(path), null);
   if (!found?.isDirectory()) throw refused(path, found ? "is not a directory" : "does not exist");
-}
-
-function look(path: string) {
-  try {
-    return statSync(path);
-  } catch {
-    return null;
-  }
 }
 
 function refused(path: string, reason: string): RpcError {
@@ -103,7 +96,7 @@ function refused(path: string, reason: string): RpcError {
 }
 
 function plainServer(server: unknown): unknown {
-  if (!isObject(server)) return server;
+  if (!isJsonObject(server)) return server;
   return "command" in server
     ? { ...server, args: server["args"] ?? [], env: asList(server["env"]) }
     : { ...server, headers: asList(server["headers"]) };
@@ -111,17 +104,13 @@ function plainServer(server: unknown): unknown {
 
 function asList(value: unknown): unknown {
   if (value === undefined || value === null) return [];
-  return isObject(value) ? Object.entries(value).map(([name, one]) => ({ name, value: one })) : value;
+  return isJsonObject(value) ? Object.entries(value).map(([name, one]) => ({ name, value: one })) : value;
 }
 
 function namedLink(block: unknown): unknown {
-  if (!isObject(block) || block["type"] !== "resource_link" || typeof block["name"] === "string") return block;
+  if (!isJsonObject(block) || block["type"] !== "resource_link" || typeof block["name"] === "string") return block;
   const { uri } = block;
   return typeof uri === "string"
     ? { ...block, name: uri.split(/[/\\]/).findLast((part) => part !== "") ?? uri }
     : block;
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

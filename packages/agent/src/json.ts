@@ -1,9 +1,9 @@
 /** JSON from an untrusted source. */
-export type JsonObject = Record<string, unknown>;
+import { isJsonObject, parseJson } from "@chimera/acp-schema/lenient";
 
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+export { isJsonObject, parseJson };
+
+export type JsonObject = Record<string, unknown>;
 
 /** Whether a value nests deeper than this. Very deep values overflow the stack of whatever reads or writes them. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
@@ -16,15 +16,6 @@ export const DEEPEST_ARGS = 64;
 
 /** Most characters in one call's arguments: more than a model writes in one reply. */
 export const LONGEST_ARGS = 1024 * 1024;
-
-/** Parses a text; undefined when it is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Parses the arguments of a call; null when the text is not an object that providers would accept in a later request. */
 export function parseObject(text: string): JsonObject | null {

@@ -6,6 +6,7 @@ import type { AcpEngine } from "@chimera/acp-engine";
 import type { Agent } from "@chimera/acp-schema/agent";
 import { ENGINE_OPTION } from "@chimera/acp-schema/conversation";
 import type { EnginesReply } from "@chimera/acp-schema/http";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { opening } from "@chimera/acp-schema/outbox";
 import type { SessionOption } from "@chimera/acp-server";
 import { SessionError } from "@chimera/session";
@@ -13,7 +14,6 @@ import { UsageError } from "./command/usage-error.js";
 import { PRESETS } from "./config/engine-setting.js";
 import type { ConfigValues } from "./config/keys.js";
 import type { EngineRow, EngineSurroundings } from "./open-engine.js";
-import { orElse } from "./or-else.js";
 
 /** The name of the built-in engine. */
 export const BUILT_IN = "chimera";

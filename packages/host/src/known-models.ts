@@ -1,8 +1,8 @@
 /** The models that a person may choose here, with their known facts. Loaded on the first request, because the list of facts is long. */
 import type { ModelsReply } from "@chimera/acp-schema/http";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { factsOf, listedModels } from "@chimera/agent/facts";
 import { type Chain, type ProviderPackages, packagedModel, routeOf, suggestModels } from "@chimera/agent/providers";
-import { orElse } from "./or-else.js";
 
 export function describeModels(program: {
   readonly env: NodeJS.ProcessEnv;

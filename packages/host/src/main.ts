@@ -1,9 +1,9 @@
 /** Runs a program as a process: takes argv and sets the exit code. */
 import { closeSync, fstatSync } from "node:fs";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { type Command, completeCommand, type Program, wholeProgram } from "./command/command.js";
 import { parseCommand } from "./command/parse.js";
 import { isUsageError, nearest } from "./command/usage-error.js";
-import { orElse } from "./or-else.js";
 import { tellVersion } from "./version.js";
 
 const MINIMUM_NODE = [20, 19] as const;

@@ -1,4 +1,6 @@
 /** The models of a program: those that fit the keys that are set, who serves them, and which of them can think. */
+
+import { orElse } from "@chimera/acp-schema/lenient";
 import type { Core } from "@chimera/acp-server";
 import {
   type Chain,
@@ -9,7 +11,6 @@ import {
   routeOf,
   suggestModels,
 } from "@chimera/agent/providers";
-import { orElse } from "./or-else.js";
 
 interface ModelsOptions {
   readonly env: NodeJS.ProcessEnv;

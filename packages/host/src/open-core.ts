@@ -1,5 +1,6 @@
 /** Opens a core in this process from flags, the environment and the config files. The core's code is loaded on first use. */
 import { statSync } from "node:fs";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { UsageError } from "./command/usage-error.js";
 import type { CoreOptions, RunningCore } from "./compose.js";
 import { CONFIG_KEYS } from "./config/keys.js";
@@ -8,7 +9,6 @@ import { settingOf } from "./config/resolve.js";
 import { hideSecrets } from "./hide-secrets.js";
 import type { Log } from "./log/log.js";
 import { type OpenedLog, openLog } from "./log/log-file.js";
-import { orElse } from "./or-else.js";
 import { noteOtherStore, requireWritable } from "./paths.js";
 import type { ExtensionContext, StartedExtension } from "./profile.js";
 import type { AppAbout } from "./serve/load-app.js";

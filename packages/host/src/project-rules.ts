@@ -2,13 +2,13 @@
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
 import { type Flags, MODE_FLAGS } from "@chimera/acp-schema/conversation";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { type CreateOptions, SessionError, type TurnSettings } from "@chimera/session";
 import { isUsageError } from "./command/usage-error.js";
 import { type ConfigName, type ConfigValues, narrow } from "./config/keys.js";
 import type { Config } from "./config/read-config.js";
 import { type ResolvedConfig, settingOf } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
-import { orElse } from "./or-else.js";
 
 /** @param own a program's own approval flags, which replace those of `safety`. */
 export function createProjectRules(config: Config, log: Log, own?: Flags) {
@@ -39,12 +39,8 @@ export function createProjectRules(config: Config, log: Log, own?: Flags) {
     },
     /** The approval flags of a new session in this directory; read-only when the project's file is not valid. */
     flags(cwd: string) {
-      try {
-        return startFlags(read(cwd), own);
-      } catch {
-        // The session still opens, so that it can be read and undone; its next turn reports what is wrong with the file.
-        return MODE_FLAGS["read-only"];
-      }
+      // The session still opens, so that it can be read and undone; its next turn reports what is wrong with the file.
+      return orElse(() => startFlags(read(cwd), own), MODE_FLAGS["read-only"]);
     },
     /** The settings of a turn within the limits of its project, whether the session was made or loaded. */
     bound(settings: TurnSettings, cwd: string): TurnSettings {

@@ -1,8 +1,8 @@
 /** The directories that a person trusts, by real path, in one small file of the home. See docs/decisions/0056 for what trust means. */
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { orElse, parseJson } from "@chimera/acp-schema/lenient";
 import { replaceFileSync } from "@chimera/event-store/claim";
-import { orElse } from "./or-else.js";
 import { makeDirectory } from "./paths.js";
 
 export type Trust = ReturnType<typeof createTrust>;
@@ -45,12 +45,9 @@ function read(file: string): Answers {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found?.isFile()) return {};
   if (process.platform !== "win32" && (found.mode & 0o022) !== 0) return {};
-  try {
-    const { version, directories } = found.size > MAX_BYTES ? {} : JSON.parse(readFileSync(file, "utf8"));
-    return version === VERSION ? Object.assign(Object.create(null), directories) : {};
-  } catch {
-    return {};
-  }
+  const text = found.size > MAX_BYTES ? "" : orElse(() => readFileSync(file, "utf8"), "");
+  const { version, directories } = Object(parseJson(text));
+  return version === VERSION ? Object.assign(Object.create(null), directories) : {};
 }
 
 function real(path: string): string {

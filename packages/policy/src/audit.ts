@@ -4,6 +4,7 @@
  * they are stored. In files each process has its own chain; processes that share a database share one.
  */
 import { createHash } from "node:crypto";
+import { parseJson } from "@chimera/acp-schema/lenient";
 import type { AuditChain, AuditChains, AuditEntry, ChainHead, StoredChain } from "@chimera/acp-schema/policy";
 import { createLanes } from "@chimera/acp-schema/promises";
 
@@ -135,10 +136,6 @@ async function verifyChain({ name, head, lines }: StoredChain): Promise<{ entrie
 function openSeal(text: string): { n: number; prev: string; hash: string } | null {
   const [, body, hash] = SEALED.exec(text) ?? [];
   if (body === undefined || hash === undefined || hashOf(body) !== hash) return null;
-  try {
-    const { n, prev } = JSON.parse(`${body}}`) as Record<string, unknown>;
-    return typeof n === "number" && typeof prev === "string" ? { n, prev, hash } : null;
-  } catch {
-    return null;
-  }
+  const { n, prev } = Object(parseJson(`${body}}`)) as Record<string, unknown>;
+  return typeof n === "number" && typeof prev === "string" ? { n, prev, hash } : null;
 }

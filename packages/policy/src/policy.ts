@@ -1,6 +1,7 @@
 /** The policy of a program's sessions: brings rules, remembered answers and the audit log to the pure decision. */
 import { realpathSync } from "node:fs";
 import { createMeter } from "@chimera/acp-schema/glob";
+import { orElse } from "@chimera/acp-schema/lenient";
 import type { AgentPermission, CallPlace, Policy, PolicyCall, Rule, Wider } from "@chimera/acp-schema/policy";
 import type { Audit } from "./audit.js";
 import { type Classified, decide } from "./decide.js";
@@ -121,11 +122,7 @@ function rootsOf({ workspace }: CallPlace): [string, ...string[]] {
 }
 
 function real(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return path;
-  }
+  return orElse(() => realpathSync.native(path), path);
 }
 
 async function classifyCall(

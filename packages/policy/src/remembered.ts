@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { parseJson } from "@chimera/acp-schema/lenient";
 import type { AnswerLines, PolicyCall } from "@chimera/acp-schema/policy";
 import { commandWords } from "./rule.js";
 
@@ -85,15 +86,11 @@ export function answerFiles(directory: string): AnswerLines {
 
 /** Parses a line; null for one without an answer, because it is empty or incomplete. */
 export function answerIn(line: string): AnswerLine | null {
-  try {
-    const { key, answer, prefix, workspace } = JSON.parse(line) as Record<string, unknown>;
-    const place = { ...(typeof workspace === "string" && { workspace }) };
-    if (isWords(prefix) && answer === "always") return { about: prefix.join(" "), prefix, answer, ...place };
-    if (typeof key !== "string" || (answer !== "always" && answer !== "never")) return null;
-    return { about: key, answer, ...place };
-  } catch {
-    return null;
-  }
+  const { key, answer, prefix, workspace } = Object(parseJson(line)) as Record<string, unknown>;
+  const place = { ...(typeof workspace === "string" && { workspace }) };
+  if (isWords(prefix) && answer === "always") return { about: prefix.join(" "), prefix, answer, ...place };
+  if (typeof key !== "string" || (answer !== "always" && answer !== "never")) return null;
+  return { about: key, answer, ...place };
 }
 
 // --- internal ---

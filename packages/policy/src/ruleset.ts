@@ -4,6 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isJsonObject } from "@chimera/acp-schema/lenient";
 import { type Action, actionOf, type Rule } from "@chimera/acp-schema/policy";
 
 export interface Ruleset {
@@ -94,10 +95,6 @@ function parseObject(text: string): Record<string, unknown> | string {
   } catch (error) {
     return `not valid JSON (${(error as Error).message})`;
   }
-}
-
-function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function parseRule(entry: unknown, source: string): Rule | string {

@@ -7,6 +7,7 @@
  * messages it receives, and a bundler drops the schemas that no code names.
  */
 import * as v from "valibot";
+import { isJsonObject } from "./lenient.js";
 import { isStrict, running, type Validate } from "./mode.js";
 
 /** An unsigned integer of 32 bits. */
@@ -183,10 +184,6 @@ type Tagged<K extends string, N extends string, E extends Entries> = ObjectOf<
 type Options<K extends string, T extends Record<string, ObjectOf>> = {
   [N in keyof T & string]: Tagged<K, N, T[N]["entries"]>;
 }[keyof T & string];
-
-function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** A schema that is built when it first runs, or when its `part` is first read. */
 function deferred<S extends v.GenericSchema, P extends keyof S & string>(type: S["type"], part: P, build: () => S): S {

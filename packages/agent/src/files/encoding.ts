@@ -1,5 +1,6 @@
 /** The encodings of text files. A file is written back in the encoding it had, byte for byte where the text did not change. */
 import { isUtf8 } from "node:buffer";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { AgentError } from "../errors.js";
 
 export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "latin-1";
@@ -22,11 +23,7 @@ export function wideMark(bytes: Uint8Array): "utf-16le" | "utf-16be" | null {
 /** Keeps a byte order mark in the text. Null for bytes that would change when written back. */
 export function decodeText(bytes: Buffer, encoding: Encoding): string | null {
   if (encoding === "latin-1") return bytes.toString("latin1").replace(/[\x80-\x9f]/g, widen);
-  try {
-    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
+  return orElse(() => new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes), null);
 }
 
 /** Throws `not_text` for a character that the encoding cannot represent. */

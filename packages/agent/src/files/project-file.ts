@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, type Stats, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { readCanonicalText } from "./canonical-file.js";
 import { resolvePath } from "./real-path.js";
 
@@ -136,11 +137,7 @@ function lookAt(path: string): string {
 }
 
 function lookAtEntry(path: string): string {
-  try {
-    return marks(statSync(path, { throwIfNoEntry: false }));
-  } catch {
-    return marks(undefined);
-  }
+  return marks(orElse(() => statSync(path, { throwIfNoEntry: false }), undefined));
 }
 
 function marks(found: Stats | undefined): string {

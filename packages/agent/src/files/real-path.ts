@@ -2,6 +2,7 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Workspace } from "@chimera/acp-schema/agent";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 
@@ -54,11 +55,7 @@ function refuseMalformed(input: string): void {
 }
 
 function realRoot(directory: string): string {
-  try {
-    return realpathSync.native(directory);
-  } catch {
-    return resolve(directory);
-  }
+  return orElse(() => realpathSync.native(directory), null) ?? resolve(directory);
 }
 
 function follow(start: string): string {

@@ -3,6 +3,7 @@ import { type Agent, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { BlockList, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { AgentError } from "../errors.js";
 import type { Env } from "./table.js";
 
@@ -75,13 +76,11 @@ function isWithin(host: string, range: string): boolean {
   const [network = "", bits] = range.split("/");
   const family = isIP(host);
   if (bits === undefined || family === 0 || isIP(network) !== family) return false;
-  try {
-    const list = new BlockList();
-    list.addSubnet(network, Number(bits), family === 4 ? "ipv4" : "ipv6");
-    return list.check(host, family === 4 ? "ipv4" : "ipv6");
-  } catch {
-    return false;
-  }
+  const list = new BlockList();
+  const kind = family === 4 ? "ipv4" : "ipv6";
+  // It throws for a range that is none.
+  orElse(() => list.addSubnet(network, Number(bits), kind), undefined);
+  return list.check(host, kind);
 }
 
 function openTunnel(proxy: URL, { host, port }: TunnelTarget): Promise<Socket> {

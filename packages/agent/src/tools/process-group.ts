@@ -6,6 +6,7 @@ import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+import { orElse } from "@chimera/acp-schema/lenient";
 // Used instead of Node's spawn, which cannot start scripts on Windows, where many programs such as `npx` are scripts.
 import spawn from "cross-spawn";
 
@@ -101,11 +102,8 @@ async function killMarked(text: string, first: number | null): Promise<void> {
       if (index % SLICE === SLICE - 1) await nextTurn();
       if (killed.has(pid) || !carries(pid, wanted)) continue;
       killed.add(pid);
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch {
-        // It has ended meanwhile.
-      }
+      // It may have ended meanwhile.
+      orElse(() => process.kill(pid, "SIGKILL"), false);
     }
   }
 }

@@ -2,6 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { AgentError } from "../errors.js";
@@ -140,19 +141,13 @@ async function pageOf(url: URL, response: IncomingMessage, status: number): Prom
   const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? "utf-8";
   return {
     url,
-    text: decode(bytes, charset),
+    text: orElse(() => new TextDecoder(charset), UTF8).decode(bytes),
     isHtml: /^(text\/html|application\/xhtml)/.test(type),
     isCut: size > MAX_BYTES,
   };
 }
 
-function decode(bytes: Buffer, charset: string): string {
-  try {
-    return new TextDecoder(charset).decode(bytes);
-  } catch {
-    return bytes.toString("utf8");
-  }
-}
+const UTF8 = new TextDecoder();
 
 function failed(url: string, why: string): AgentError {
   return new AgentError("bad_address", `${startOf(url, 500)} could not be fetched: ${why}.`);

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { plainWord } from "@chimera/acp-schema/text";
 import { replaceFileSync } from "@chimera/event-store/claim";
 import {
@@ -253,23 +254,18 @@ function openInputHistory(path: string | null) {
       history.entries = [...entries];
       if (path === null) return;
       const lines = entries.slice(0, MOST_TYPED).map((entry) => `${JSON.stringify(entry)}\n`);
-      try {
+      // The conversation continues without a history that cannot be written.
+      orElse(() => {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
         replaceFileSync(path, lines.join(""));
-      } catch {
-        // The conversation continues without a history that cannot be written.
-      }
+      }, undefined);
     },
   };
   return history;
 }
 
 function readTyped(path: string): string[] {
-  try {
-    const lines = readFileSync(path, "utf8").split("\n").filter(Boolean);
-    return lines.slice(0, MOST_TYPED).map((line) => String(JSON.parse(line)));
-  } catch {
-    // There is no history, or it cannot be read: start with an empty one.
-    return [];
-  }
+  const read = () => readFileSync(path, "utf8").split("\n").filter(Boolean).slice(0, MOST_TYPED);
+  // When there is no history, or it cannot be read, start with an empty one.
+  return orElse(() => read().map((line) => String(JSON.parse(line))), []);
 }

@@ -2,6 +2,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import { isJsonObject } from "@chimera/acp-schema/lenient";
 import type { LogEntry } from "@chimera/event-store";
 import { CliError } from "../errors.js";
 
@@ -67,11 +68,11 @@ async function readJson(path: string, size: number): Promise<unknown> {
 }
 
 function parseBundle(path: string, value: unknown): Bundle {
-  if (!isObject(value)) throw new CliError("failed", `${path} is not an exported session: not an object`);
+  if (!isJsonObject(value)) throw new CliError("failed", `${path} is not an exported session: not an object`);
   const { schema, summary, events } = value;
   if (schema !== BUNDLE_SCHEMA)
     throw new CliError("failed", `${path} is not an exported session: its schema is not ${BUNDLE_SCHEMA}`);
-  if (!isObject(summary) || !Array.isArray(events))
+  if (!isJsonObject(summary) || !Array.isArray(events))
     throw new CliError("failed", `${path} is not an exported session: it lacks a summary or events`);
   return { summary, events };
 }
@@ -82,11 +83,7 @@ async function readDirectory(path: string): Promise<Bundle> {
   const events: unknown[] = [];
   for (const name of names) events.push(await readJson(join(path, name), 0));
   const summary = await readJson(join(path, "summary.json"), 0);
-  if (!isObject(summary))
+  if (!isJsonObject(summary))
     throw new CliError("failed", `${path} is not an exported session: its summary is not an object`);
   return { summary, events };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

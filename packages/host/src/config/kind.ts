@@ -1,8 +1,8 @@
 /** The kinds of values a setting takes, read from a flag, a variable or JSON. Each returns undefined for a value of another kind. */
 import { resolve } from "node:path";
+import { isJsonObject, orElse } from "@chimera/acp-schema/lenient";
 import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Limits, Quotas } from "@chimera/session";
-import { orElse } from "../or-else.js";
 import { type EngineSetting, PRESETS } from "./engine-setting.js";
 
 export interface Kind<T> {
@@ -115,13 +115,13 @@ const LIMIT_NAMES: ReadonlyMap<string, keyof Limits> = new Map([
 ]);
 
 function toQuotas(value: unknown): Quotas | undefined {
-  if (!isObject(value) || !Object.keys(value).every((name) => name === "each" || name === "all")) return undefined;
+  if (!isJsonObject(value) || !Object.keys(value).every((name) => name === "each" || name === "all")) return undefined;
   const groups = Object.entries(value).map(([name, limits]) => [name, toLimits(limits)] as const);
   return groups.every(([, limits]) => limits) ? Object.fromEntries(groups) : undefined;
 }
 
 function toLimits(value: unknown): Limits | null {
-  if (!isObject(value)) return null;
+  if (!isJsonObject(value)) return null;
   const rows = Object.entries(value).map(([name, limit]) => [LIMIT_NAMES.get(name), limit] as const);
   const fits = rows.every(([name, limit]) => name !== undefined && typeof limit === "number" && limit >= 0);
   return fits ? Object.fromEntries(rows) : null;
@@ -148,20 +148,21 @@ function byName<T extends object>(
 ): Kind<Readonly<Record<string, T>>> {
   const read = (name: string, row: unknown) => (/^[\w.-]+$/.test(name) ? toRow(row, name) : null);
   const kind = structured(takes, (value) => {
-    if (!isObject(value)) return undefined;
+    if (!isJsonObject(value)) return undefined;
     const rows = Object.entries(value).map(([name, row]) => [name, read(name, row)]);
     return rows.every(([, row]) => row) ? Object.fromEntries(rows) : undefined;
   });
-  const wrongRow = (value: unknown) => Object.entries(isObject(value) ? value : {}).find((row) => !read(...row))?.[0];
+  const wrongRow = (value: unknown) =>
+    Object.entries(isJsonObject(value) ? value : {}).find((row) => !read(...row))?.[0];
   return { ...kind, wrongRow };
 }
 
 function toEngine(row: unknown, name: string): EngineSetting | null {
-  if (!isObject(row)) return null;
+  if (!isJsonObject(row)) return null;
   const { command, args, env, pass_env: passEnv, auth, state, ...rest } = row;
   const isText = (one: unknown) => typeof one === "string" && one !== "" && !one.includes("\0");
   const isTexts = (one: unknown) => Array.isArray(one) && one.every((text) => typeof text === "string");
-  const isTextMap = isObject(env ?? {}) && Object.values(env ?? {}).every((text) => typeof text === "string");
+  const isTextMap = isJsonObject(env ?? {}) && Object.values(env ?? {}).every((text) => typeof text === "string");
   const fits =
     [args ?? [], passEnv ?? []].every(isTexts) &&
     [command, auth, state].every((one) => one === undefined || isText(one)) &&
@@ -181,15 +182,11 @@ function toWords(line: string): readonly string[] | undefined {
 }
 
 function toPackage(row: unknown): ProviderPackage | null {
-  if (!isObject(row)) return null;
+  if (!isJsonObject(row)) return null;
   const { package: name, options = {}, context_window: contextWindow = null, ...rest } = row;
   const fits = contextWindow === null || (Number.isInteger(contextWindow) && (contextWindow as number) > 0);
-  if (typeof name !== "string" || !name || !isObject(options) || !fits || Object.keys(rest).length > 0) return null;
+  if (typeof name !== "string" || !name || !isJsonObject(options) || !fits || Object.keys(rest).length > 0) return null;
   return { package: name, options, contextWindow: contextWindow as number | null };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const ON = ["1", "true", "yes", "on"];

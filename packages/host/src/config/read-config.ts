@@ -4,9 +4,9 @@
  */
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { orElse } from "@chimera/acp-schema/lenient";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
-import { orElse } from "../or-else.js";
 import { type Paths, resolvePaths } from "../paths.js";
 import { createTrust, type Trust } from "../trust.js";
 import type { ConfigValues } from "./keys.js";

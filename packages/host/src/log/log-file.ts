@@ -1,10 +1,10 @@
 /** The log of a process: stderr, and the file that the person named. */
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { orElse } from "@chimera/acp-schema/lenient";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
 import type { ConfigValues } from "../config/keys.js";
-import { orElse } from "../or-else.js";
 import { envName } from "../profile.js";
 import { createLog, type Log, type LogSink } from "./log.js";
 

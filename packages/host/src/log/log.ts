@@ -1,4 +1,6 @@
 /** A structured log: one JSON object per line, or plain text for a person at a terminal. It never writes to stdout. */
+import { orElse } from "@chimera/acp-schema/lenient";
+
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -52,12 +54,9 @@ const SECRET_FIELD = /token|secret|password|authorization|cookie|api[-_]?key/i;
 
 function jsonLine({ ts, level, message, common, fields }: LogEntry): string {
   const always = { ts, level, message, ...common };
-  try {
-    return `${JSON.stringify({ ...always, ...fields, ...always }, replace)}\n`;
-  } catch {
-    // A field is circular or a bigint: write the message without the fields.
-    return `${JSON.stringify(always)}\n`;
-  }
+  // When a field is circular or a bigint, write the message without the fields.
+  const whole = orElse(() => JSON.stringify({ ...always, ...fields, ...always }, replace), null);
+  return `${whole ?? JSON.stringify(always)}\n`;
 }
 
 function prettyLine({ ts, level, message, common, fields }: LogEntry): string {

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { parseJson } from "@chimera/acp-schema/lenient";
 import { claimHolder, findHolder, identify, type ProcessIdentity } from "@chimera/event-store/claim";
 import { resolvePaths } from "../paths.js";
 
@@ -55,7 +56,9 @@ export function readRecord(place: PidfilePlace): PidRecord | null {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     text = "";
   }
-  const { pid, host, socket, auth_token_hash, started_at, scheme } = parse(text);
+  const { pid, host, socket, auth_token_hash, started_at, scheme }: Partial<Record<keyof PidRecord, unknown>> = Object(
+    parseJson(text),
+  );
   return {
     pid: Number.isSafeInteger(pid) ? (pid as number) : 0,
     host: typeof host === "string" ? host : "",
@@ -96,15 +99,6 @@ export function claimantOf(place: PidfilePlace): Owner {
 }
 
 // --- internal ---
-
-function parse(text: string): Partial<Record<keyof PidRecord, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : {};
-  } catch {
-    return {};
-  }
-}
 
 /** The tolerated error of the wall clock. */
 const CLOCK_SLACK_S = 2;

@@ -1,4 +1,6 @@
 /** Ensures one server per port: it binds the socket first, then claims and writes the pidfile. */
+
+import { orElse } from "@chimera/acp-schema/lenient";
 import { isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { listOwned } from "./list.js";
@@ -55,12 +57,9 @@ async function record(about: WritePidfileOptions, log: Log): Promise<Pidfile | n
 }
 
 function refuse(about: WritePidfileOptions, find: (place: PidfilePlace) => Owner): void {
-  let owner: Owner = null;
-  try {
-    owner = find({ directory: runDirectory(about.directory), prefix: about.prefix, slot: slotOf(about) });
-  } catch {
-    // The directory cannot be read; writing the pidfile will report it.
-  }
+  const { directory, prefix } = about;
+  // When the directory cannot be read, writing the pidfile will report it.
+  const owner = orElse(() => find({ directory: runDirectory(directory), prefix, slot: slotOf(about) }), null);
   if (owner === null || owner === "elsewhere") return;
   throw alreadyRunning(about, owner.pid);
 }

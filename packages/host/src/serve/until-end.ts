@@ -1,9 +1,9 @@
 /** Ends a server at a signal, or at an error that no code caught. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { readdirSync, readFileSync } from "node:fs";
+import { orElse } from "@chimera/acp-schema/lenient";
 import type { Trace } from "@chimera/agent";
 import type { Log } from "../log/log.js";
-import { orElse } from "../or-else.js";
 
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 const EXIT_FAULT = 70;

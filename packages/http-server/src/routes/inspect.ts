@@ -4,6 +4,7 @@ import { constants, type Dirent } from "node:fs";
 import { lstat, open, opendir, realpath } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 import type { ChangesReply, ClientsReply, FilesReply, SearchReply } from "@chimera/acp-schema/http";
+import { orElse } from "@chimera/acp-schema/lenient";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readQuery } from "../request/query.js";
@@ -123,11 +124,8 @@ async function beginningOf(root: string, path: string): Promise<Shown<"file">> {
 /** The bytes as text. Null if they are not text. A character that is cut at the end is left out. */
 function textIn(bytes: Buffer, isCut: boolean): string | null {
   if (bytes.includes(0)) return null;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: isCut });
-  } catch {
-    return null;
-  }
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  return orElse(() => decoder.decode(bytes, { stream: isCut }), null);
 }
 
 function typeOf(entry: Dirent): "file" | "directory" | "link" | "other" {
