@@ -8,7 +8,7 @@ export const LONGEST_TIMER_MS = 2 ** 31 - 1;
  * is between the half and the whole, so that those who failed at the same moment do not all come back at the same moment.
  *
  * @example
- * await setTimeout(backoff(failures, 100, 5000, Math.random()));
+ * const waitMs = backoff(2, 100, 5000); // 400
  */
 export function backoff(failuresBefore: number, firstMs: number, longestMs: number, random = 1): number {
   return Math.min(longestMs, firstMs * 2 ** failuresBefore) * (0.5 + random / 2);
@@ -49,4 +49,28 @@ export function startTimer(ms: number, done: () => void): Timer {
   };
   wait(ms === Number.POSITIVE_INFINITY ? ms : requireDelay("ms", ms));
   return { stop: () => clearTimeout(running) };
+}
+
+/**
+ * A signal that aborts with `outer`, or after `ms` with a `TimeoutError`; `end` lets go of both. The timer keeps a reference to it, because
+ * Node 20 may collect an `AbortSignal.any`, or the timer of an `AbortSignal.timeout`, before it fires.
+ *
+ * @example
+ * const { signal, end } = startDeadline(5000);
+ * const reply = await fetch("https://example.com", { signal }).finally(end);
+ */
+export function startDeadline(
+  ms: number,
+  outer?: AbortSignal,
+): { readonly signal: AbortSignal; readonly end: () => void } {
+  const own = new AbortController();
+  const timer = startTimer(ms, () => own.abort(new DOMException("the answer took too long", "TimeoutError")));
+  const leave = (): void => own.abort(outer?.reason);
+  outer?.addEventListener("abort", leave, { once: true });
+  if (outer?.aborted) leave();
+  const end = (): void => {
+    timer.stop();
+    outer?.removeEventListener("abort", leave);
+  };
+  return { signal: own.signal, end };
 }

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { backoff, requireDelay, startTimer } from "../src/timer.js";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { backoff, requireDelay, startDeadline, startTimer } from "../src/timer.js";
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -59,4 +59,20 @@ test("the pause between attempts doubles up to the longest; chance takes at most
   const pauses = [0, 1, 2, 3, 4, 2000].map((failures) => backoff(failures, 50, 700));
   expect(pauses).toEqual([50, 100, 200, 400, 700, 700]);
   expect([backoff(1, 50, 700, 0), backoff(1, 50, 700, 0.5), backoff(9, 50, 700, 0)]).toEqual([50, 75, 350]);
+});
+
+test("a deadline aborts after its time, or with the other signal and its reason, and not after its end", () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const late = startDeadline(100);
+  const outer = new AbortController();
+  const [left, ended] = [startDeadline(100, outer.signal), startDeadline(100, outer.signal)];
+  ended.end();
+  outer.abort("left");
+  expect(left.signal.reason).toBe("left");
+  expect(startDeadline(100, outer.signal).signal.reason).toBe("left");
+  vi.advanceTimersByTime(100);
+  expect(late.signal.reason).toMatchObject({ name: "TimeoutError" });
+  expect(left.signal.reason).toBe("left");
+  expect(ended.signal.aborted).toBe(false);
 });

@@ -1,6 +1,6 @@
 /** Sends requests with a token, a time limit, and an idempotency key for prompts. Retries requests that are safe to repeat. */
 
-import { backoff, startTimer } from "@chimera/acp-schema/timer";
+import { backoff, startDeadline } from "@chimera/acp-schema/timer";
 import { ClientError, errorOf } from "./error.js";
 import { pause } from "./pause.js";
 import type { Input, Output, RouteName, StreamName } from "./types.js";
@@ -101,7 +101,7 @@ export function createSender(options: ClientOptions): Sender {
         ...(body !== undefined && { body: JSON.stringify(body) }),
       };
       for (let attempt = 0; ; attempt++) {
-        const limit = limited(timeoutMs, signal);
+        const limit = startDeadline(timeoutMs, signal);
         try {
           const response = await request(search ? `${path}?${search}` : path, { ...init, signal: limit.signal });
           const answer = await answerOf(response);
@@ -125,23 +125,6 @@ export function createSender(options: ClientOptions): Sender {
 
 /** The routes that accept idempotency keys. */
 const KEYED = /^POST .*\/(sessions?|runs|turns|message|fork|invoke)$/;
-
-/**
- * A signal that aborts with `outer`, or after `ms` with a `TimeoutError`. The timer keeps a reference to it, because Node 20 may collect an
- * `AbortSignal.any` of an `AbortSignal.timeout` before it fires.
- */
-function limited(ms: number, outer: AbortSignal | undefined) {
-  const own = new AbortController();
-  const timer = startTimer(ms, () => own.abort(new DOMException("the answer took too long", "TimeoutError")));
-  const leave = () => own.abort(outer?.reason);
-  outer?.addEventListener("abort", leave, { once: true });
-  if (outer?.aborted) leave();
-  const end = () => {
-    timer.stop();
-    outer?.removeEventListener("abort", leave);
-  };
-  return { signal: own.signal, end };
-}
 
 async function answerOf(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;

@@ -10,7 +10,7 @@ import {
   WaitForTerminalExitResponse,
 } from "@chimera/acp-schema";
 import { startOf } from "@chimera/acp-schema/text";
-import { startTimer } from "@chimera/acp-schema/timer";
+import { startDeadline } from "@chimera/acp-schema/timer";
 import { type Connection, isConnectionError, isRpcError, RpcError } from "@chimera/ndjson-rpc";
 import type { ClientEffects, ClientTerminal } from "@chimera/session";
 import * as v from "valibot";
@@ -96,7 +96,7 @@ function clientTerminal(ask: Ask): ClientTerminal {
       });
       onStart(terminalId);
       const terminal = { terminalId };
-      const limit = limited(signal, timeoutMs);
+      const limit = startDeadline(timeoutMs, signal);
       const { signal: ending } = limit;
       try {
         const exit = await ask("terminal/wait_for_exit", WaitForTerminalExitResponse, terminal, {
@@ -115,25 +115,9 @@ function clientTerminal(ask: Ask): ClientTerminal {
           timedOut: ending.aborted && !signal.aborted,
         };
       } finally {
-        limit.dispose();
+        limit.end();
         await ask("terminal/release", Anything, terminal).catch(() => {});
       }
-    },
-  };
-}
-
-/** Aborts with the signal or after the time. Not `AbortSignal.timeout`, because a garbage collection can lose its timer. */
-function limited(signal: AbortSignal, ms: number): { readonly signal: AbortSignal; dispose(): void } {
-  const limit = new AbortController();
-  const stop = () => limit.abort();
-  const timer = startTimer(ms, stop);
-  if (signal.aborted) stop();
-  else signal.addEventListener("abort", stop, { once: true });
-  return {
-    signal: limit.signal,
-    dispose() {
-      timer.stop();
-      signal.removeEventListener("abort", stop);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Waiting: the clock as an effect, work that may ignore its abort signal, and the pauses between retries of a model request. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentEvent } from "@chimera/acp-schema/events";
-import { backoff, startTimer } from "@chimera/acp-schema/timer";
+import { backoff, startDeadline } from "@chimera/acp-schema/timer";
 import { AgentError } from "../errors.js";
 
 /** Time as an effect: monotonic milliseconds, and a sleep that a signal can end. */
@@ -87,14 +87,11 @@ export async function withDeadline<T>(
   ms: number,
   use: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const limit = new AbortController();
-  const timer = startTimer(ms, () => limit.abort(new DOMException("it took too long", "TimeoutError")));
-  const { signal, unlink } = link(outer, limit.signal);
+  const { signal, end } = startDeadline(ms, outer);
   try {
     return await use(signal);
   } finally {
-    timer.stop();
-    unlink();
+    end();
   }
 }
 
