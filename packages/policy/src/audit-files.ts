@@ -90,7 +90,10 @@ async function openFiles(directory: string): Promise<{ log: FileHandle; top: Fil
   return { log, top: await open(`${path}.head`, "wx", 0o600) };
 }
 
-/** Replaces a file atomically: whenever the process dies, the old or the new file is there. */
+/**
+ * Replaces a file atomically: whenever the process dies, the old or the new file is there. Not as in event-store, whose texts are small: a
+ * chain comes line by line.
+ */
 async function replace(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const draft = `${path}.draft`;
   const file = await open(draft, "w", 0o600);

@@ -58,7 +58,10 @@ export async function paced<T>(steps: Steps<T>, pacer: Pacer): Promise<T> {
   }
 }
 
-/** Returns a function that runs pieces of work one after another; a failure does not stop the next one. */
+/**
+ * Returns a function that runs pieces of work one after another; a failure does not stop the next one. As a lane of
+ * `@chimera/acp-schema/promises`: this package depends on none.
+ */
 export function createSerial(): <T>(work: () => Promise<T> | T) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

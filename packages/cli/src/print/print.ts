@@ -1,5 +1,6 @@
 /** `-p`: runs one prompt, prints its answer on stdout, and exits with a code for the outcome. It reads the log like every client. */
 import type { Metadata } from "@chimera/acp-schema/events";
+import { createLanes } from "@chimera/acp-schema/promises";
 import { type Invocation, openCore, requireHome, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
 import { EXIT_DENIED, EXIT_INTERRUPTED } from "../errors.js";
@@ -102,10 +103,10 @@ async function ask(
   process.on("SIGINT", onInterrupt);
   process.on("SIGTERM", onInterrupt);
   // Ask one question at a time, so that a key answers the question on the screen.
-  let answered = Promise.resolve();
+  const { inLane } = createLanes();
   const asked = (request: Metadata<"permission_request">) => {
     const answer = () => answerAt(invocation, client, request, done.signal);
-    answered = answered.then(answer).catch((error: Error) => complain(invocation, error.message));
+    inLane("", answer).catch((error: Error) => complain(invocation, error.message));
   };
   const turn = await client.prompt(prompt);
   await client.follow({

@@ -106,7 +106,7 @@ function endOf(batch: Batch): number {
   return isLost(last) ? last.last : last.seq;
 }
 
-/** Writes run one after the other, so that two never mix while a slow peer reads. */
+/** Writes run one after the other, so that two never mix while a slow peer reads. Unlike `createLanes`, most writes make no promise. */
 function createWriteQueue() {
   let last: Promise<void> | undefined;
   return {

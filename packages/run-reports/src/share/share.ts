@@ -76,7 +76,10 @@ const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
 /** Error codes of a full disk, quota or file system. */
 const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-/** Writes `<root>/<id>.<format>` atomically, readable by its owner only. Replaces a link with that name. */
+/**
+ * Writes `<root>/<id>.<format>` atomically, readable by its owner only. Replaces a link with that name. Not as in event-store, whose texts
+ * are small: a transcript comes piece by piece.
+ */
 async function writeShare(
   root: string,
   id: string,

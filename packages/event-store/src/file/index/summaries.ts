@@ -8,6 +8,7 @@ import { readRegular } from "../regular-file.js";
 
 /** The `summary.json` of sessions, by their directories. */
 export function createSummaries<S extends object>(openFiles: OpenFiles, disk: DiskSync) {
+  /** As `createLanes` of `@chimera/acp-schema/promises`: this package depends on none. */
   const writes = new Map<string, Promise<void>>();
 
   return {
