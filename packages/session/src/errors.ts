@@ -113,18 +113,14 @@ function reasonOf({ cause }: StoreFailure): string {
 }
 
 const missing: Row = ["session_not_found", (_, id) => (id ? `there is no session ${id}` : "there is no such session")];
-const full: Row = [
-  "storage_full",
-  (error) =>
-    `the disk is full${reasonOf(error)}: nothing more can be stored until there is room; free some space and try again`,
-];
+const full: Row = ["storage_full", (error) => `the disk is full${reasonOf(error)}: free some space and try again`];
 const readOnly: Row = [
   "storage_read_only",
   (error) => `the disk cannot be written${reasonOf(error)}: make it writable and try again; sessions can still be read`,
 ];
 const failed: Row = [
   "storage_failed",
-  (error) => `the disk failed${reasonOf(error)}: try again; if it fails again, the server's log has the details`,
+  (error) => `the disk failed${reasonOf(error)}: try again; the server's log has the details`,
 ];
 const newer: Row = ["unsupported_format", () => "a newer version wrote this: open it with that version"];
 const claimed: Row = [
