@@ -22,8 +22,27 @@ const slow = {
   turns: [{ steps: [{ reply: [{ text: "word ".repeat(400), chunks: 400, delayMs: 20 }] }] }],
 };
 
+/** The numbers of the kit's requirements, by group. */
+const REQUIREMENTS = `
+  JSONRPC 1 2 3 4 5, INIT 1 2 3 4, SESSION 1 2, PROMPT 1 2 3, CANCEL 1 2, LOAD 1 2 3, RESUME 1 2, LIST 1 2, DELETE 1 2, CLOSE 1 2, ADDDIRS 1,
+  MODES 1 2, CONFIG 1 2 3, PROMPTCAP 1 3, AUTH 1 2 3 4 5, EXT 1, META 1, ERROR 1, CLIENTCAP 1 2 3, INFO-UNKNOWNSESSION 1, TRANSPORT 1 2,
+  SCHEMA 1 2, INFO-PARSE 1, INFO-INVALIDREQ 1, SHUTDOWN 1, STDERR 1`
+  .trim()
+  .split(/,\s+/)
+  .flatMap((row) => {
+    const [group, ...numbers] = row.split(" ");
+    return numbers.map((number) => `${group}-${number.padStart(3, "0")}`);
+  });
+
+/** The ids whose test has passed with the program that is tested now. */
+let passed: string[] = [];
+
 /** A test of the requirements with these ids. */
-const kit = (_ids: string, title: string, run: () => void | Promise<void>): void => test(title, run);
+const kit = (ids: string, title: string, run: () => void | Promise<void>): void =>
+  test(title, async () => {
+    await run();
+    passed.push(...ids.replace(/ \(.*/, "").split(", "));
+  });
 
 const updatesFor = (editor: Editor, sessionId: string) =>
   editor.frames.filter((frame) => frame.method === "session/update" && frame.params.sessionId === sessionId);
@@ -37,6 +56,7 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
   const prompt = (text: string, id = sessionId) => editor.request("session/prompt", textPrompt(id, text));
 
   beforeAll(async () => {
+    passed = [];
     editor = launch(program, { script });
     hello = await editor.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
     sessionId = await newSession();
@@ -314,5 +334,9 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     expect(await other.exited).toBe(0);
     expect(other.stderr().length).toBeLessThan(2000);
     await other.dispose();
+  });
+
+  test("every requirement has one test, and that has passed", () => {
+    expect(passed.sort()).toEqual([...REQUIREMENTS].sort());
   });
 });

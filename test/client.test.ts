@@ -339,6 +339,8 @@ test("a turn is read as text, answers what it asks, and is undone; many sessions
   expect([...seen]).toEqual(expect.arrayContaining(["permission_request", "permission_resolved", "row waiting"]));
   expect((await session.changes({ diff: "true" })).turns[0]?.files[0]?.diff).toContain("+hi");
   expect((await session.undo()).turns).toBe(1);
+  expect(await session.redo()).toMatchObject({ turns: 1 });
+  expect((await session.undo()).turns).toBe(1);
   await expect(session.undo()).resolves.toMatchObject({ turns: 0 });
   await expect(client.sessions.open("nobody").settings()).rejects.toMatchObject({
     code: "session_not_found",
@@ -438,6 +440,10 @@ test("a run is waited for however long it takes", async () => {
   const run = await client.runs.start({ agent_name: "otter", input });
   expect(performance.now() - began).toBeGreaterThan(1000);
   expect(run).toMatchObject({ status: "completed", output: [{ parts: [{ content: "word ".repeat(40) }] }] });
+  const rows = [];
+  for await (const row of client.runs.list({ limit: "1" })) rows.push(row);
+  expect(rows).toMatchObject([{ run_id: run.run_id }]);
+  expect(await client.runs.cost()).toMatchObject({ total_runs: 1 });
   const begun = await client.runs.start({ agent_name: "otter", mode: "async", input });
   expect(begun.status).toMatch(/created|in-progress/);
   const stop = new AbortController();

@@ -24,7 +24,7 @@ export interface Summary {
   readonly session_id: string;
   /** The same id. */
   readonly run_id: string;
-  /** The time of the first record; null if it is not known. */
+  /** The time when the session was made; null if it is not known. */
   readonly started_at: string | null;
   /** The time when the last turn ended; null if none has. */
   readonly ended_at: string | null;

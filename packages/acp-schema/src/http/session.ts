@@ -103,7 +103,7 @@ export const SessionRow = plain(() => ({
   updated: v.nullable(moment),
   /** How many records its log has; null for a session that is not in memory. */
   event_count: v.nullable(count),
-  /** The time of its first record, as its summary has it. */
+  /** The time when the session was made, as its summary has it. */
   started_at: v.nullable(text),
   /** The time when its last turn ended; null if none has. */
   ended_at: v.nullable(text),
@@ -175,7 +175,7 @@ export const SessionSummary = json() as unknown as v.GenericSchema<Summary>;
 export const SessionDetail = plain(() => ({
   /** The id of the session. */
   session_id: text,
-  /** Whether a turn runs or waits, or was cancelled and is ending; `persisted` for a session that no process has in memory. */
+  /** Whether a turn runs or waits, or was cancelled and is ending; `persisted` for a session that is not in memory: on a store of files, also one that another process runs. */
   state: openEnum(["idle", "running", "cancelled", "persisted"]),
   /** Whether a turn runs or waits for an answer, in this process or another one, as in the row of the list. */
   status: v.picklist(["idle", "running", "waiting"]),
