@@ -317,6 +317,25 @@ describe("files whose snapshots are gone", () => {
     expect(file("0.txt")).toBe("one");
   });
 
+  test("do not keep the turns of a fork that edited them too from being undone and redone", async () => {
+    const { sessions, session, cwd, file } = await open(async function* ({ prompt }, { workspace }) {
+      yield { type: "step_start", metadata: { step: 0 } };
+      const path = join(workspace.cwd, "a.txt");
+      await workspace.willWrite(path);
+      writeFileSync(path, prompt.text);
+      yield { type: "file_edit", metadata: { path, diff: "", change: "update" } };
+      yield { type: "step_end", metadata: { step: 0 } };
+    });
+    await runPrompt(sessions, session.id, "one");
+    const fork = await sessions.fork(session.id);
+    await runPrompt(sessions, fork.id, "two");
+    const restored = { turns: 2, files: [{ path: join(cwd, "a.txt"), outcome: "restored" }] };
+    expect(await fork.undo({ steps: 2 })).toMatchObject(restored);
+    expect(file("a.txt")).toBe("one");
+    expect(await fork.redo({ steps: 2 })).toMatchObject(restored);
+    expect(file("a.txt")).toBe("two");
+  });
+
   test("are reported if the oldest turns did not fit, but not for a turn that changed nothing", async () => {
     const [root, cwd] = [mkdtempSync(join(tmpdir(), "session-undo-")), mkdtempSync(join(tmpdir(), "session-work-"))];
     onTestFinished(() => {

@@ -159,3 +159,19 @@ test("a reading sees each ended turn, and does not settle another process's rest
   expect([(await reading.list()).length, f.read("a.txt")]).toEqual([2, "1\n"]);
   expect(createSnapshotStore({ root: f.root }).unfinished()).toHaveLength(1);
 });
+
+test("a turn whose snapshot is gone keeps no other turn's change of the same file from going and coming back", async () => {
+  const f = fixture();
+  await f.toolTurn(0, { "a.txt": "one", "b.txt": "one" });
+  f.log.undo = [];
+  await f.toolTurn(1, { "a.txt": "two" });
+  const edited = (turn: number) => (turn === 0 ? [f.path("a.txt"), f.path("b.txt")] : [f.path("a.txt")]);
+  const left = { path: f.path("b.txt"), outcome: "skipped", reason: "not_kept" };
+  const restored = { path: f.path("a.txt"), outcome: "restored" };
+  const undone = await f.session.restore([1, 0], "undo", { after: 0, edited });
+  await undone.keep();
+  expect([undone.files, f.read("a.txt")]).toEqual([[restored, left], "one"]);
+  const redone = await f.session.restore([0, 1], "redo", { after: 0, edited });
+  await redone.keep();
+  expect([redone.files, f.read("a.txt")]).toEqual([[restored, left], "two"]);
+});

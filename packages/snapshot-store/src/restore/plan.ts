@@ -9,7 +9,7 @@ import {
   sameState,
 } from "../content/file-state.js";
 import type { Steps } from "../pacer.js";
-import { type Manifest, stepOf } from "../turn/manifest.js";
+import { type Manifest, NOT_KEPT, stepOf } from "../turn/manifest.js";
 import type { Direction, FileOutcome } from "../types.js";
 
 export interface FileOp {
@@ -104,6 +104,8 @@ function follow(
   for (const move of moves) {
     if ("skipped" in move) {
       kept = { outcome: "skipped", reason: move.skipped };
+      // The other turns know what they left, so that their moves still fit or are conflicts.
+      if (move.skipped === NOT_KEPT) continue;
       break;
     }
     const expected = sameContent(state, move.from) && modeUntouched(state, move);
@@ -118,8 +120,8 @@ function follow(
     }
     state = withModeKept(state, move);
   }
-  const stays = state === current || sameState(state, current);
-  return { to: stays ? null : (state as StoredState), kept };
+  if (state === current || sameState(state, current)) return { to: null, kept };
+  return { to: state as StoredState, kept: kept?.reason === NOT_KEPT ? null : kept };
 }
 
 /** True when the file's mode is what the turn left, or the turn did not change the mode. */

@@ -69,9 +69,11 @@ export function* buildingManifest(
   };
 }
 
-/** A manifest for a turn whose own was removed: undo skips every file that the turn edited. */
+export const NOT_KEPT = "not_kept";
+
+/** A manifest for a turn whose own was removed: undo takes back nothing of what the turn did to the files that it edited. */
 export function droppedManifest(turn: number, edited: Iterable<string>): Manifest {
-  const skipped = Object.fromEntries([...edited].map((path) => [path, "not_kept"]));
+  const skipped = Object.fromEntries([...edited].map((path) => [path, NOT_KEPT]));
   return { snap_id: "", turn, timestamp: 0, files: {}, before: {}, meta: {}, dirs: {}, skipped };
 }
 
