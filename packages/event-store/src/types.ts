@@ -62,8 +62,8 @@ export interface LogWriter<E extends EventBody> {
   /** Resolves when everything up to `seq` is on disk, and so survives the machine. At durability `none`: when written. */
   durable(seq?: number): Promise<void>;
   /**
-   * Null while there is room for more. When a megabyte waits for a slow disk or database, resolves once that is written, or has failed:
-   * a caller that appends a stream waits for it.
+   * Null while there is room for more. When a megabyte waits for a slow disk or database, resolves once readers can have it:
+   * a caller that appends a stream waits for it. Rejects as `written` does: the numbers of what failed are given out again.
    */
   room(): Promise<void> | null;
   /** Writes what is queued and releases the claim. The session can be opened again, here or elsewhere. */

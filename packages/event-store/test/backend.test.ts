@@ -190,3 +190,40 @@ it("at durability event, readers get what was written while the sync before it w
     await expect.poll(() => seen).toEqual(both);
   }
 });
+
+it("a caller that waits for room hears of a failed write, whose numbers are given out again", async () => {
+  faults.push(() => {
+    throw new StoreError("storage_full", "no space left");
+  });
+  writer.append([note("x".repeat(2 * 1024 * 1024))]);
+  await expect(writer.room()).rejects.toMatchObject({ code: "storage_full" });
+  expect(writer.room()).toBeNull();
+  expect(writer.append([note("b")])[0]!.seq).toBe(1);
+});
+
+it.each(["write that takes time", "write at once"])(
+  "at durability turn, a %s makes room without a sync, and readers have what was written",
+  async (how) => {
+    const backend = createExampleBackend<Note, object>(createExampleTable<object>());
+    const create: typeof backend.create = async (id, summary) => {
+      const held = await backend.create(id, summary);
+      const slow: Held["write"] = async (batch) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return held.write(batch);
+      };
+      const write: Held["write"] = how === "write at once" ? ({ length }) => length : slow;
+      return { ...held, write, sync: () => new Promise<number>(() => {}) };
+    };
+    const unsynced = createStore<Note, object>({ ...backend, create }, { durability: "turn" });
+    const mine = await unsynced.create(ID, {});
+    const seen: number[] = [];
+    unsynced.subscribe(ID, { from: 0 }, (batch) => void seen.push(...batch.map((entry) => entry.seq)));
+    await new Promise(setImmediate);
+    mine.append([note("x".repeat(2 * 1024 * 1024))]);
+    const room = mine.room();
+    expect(room === null).toBe(how === "write at once");
+    await room;
+    await expect.poll(() => seen).toEqual([1]);
+    expect(mine.room()).toBeNull();
+  },
+);

@@ -1,7 +1,6 @@
 /** Makes one session: its readable state, the commands of clients, and the methods of the program that holds it. */
 import { type ChangedSettings, modeOf } from "@chimera/acp-schema/conversation";
 import { withResolvers } from "@chimera/acp-schema/promises";
-import { isStoreError } from "@chimera/event-store";
 import type { Direction } from "@chimera/snapshot-store";
 import { createEngineMemory } from "./engine-memory.js";
 import { namedError, SessionError } from "./errors.js";
@@ -173,12 +172,7 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
     },
     undo: (options) => rewindAlone("undo", options),
     redo: (options) => rewindAlone("redo", options),
-    async durable(seq) {
-      await writer.durable(seq).catch((error) => {
-        // A closed log has written everything.
-        if (!isStoreError(error) || error.code !== "closed") throw namedError(error, view.id);
-      });
-    },
+    durable: journal.durable,
     idle: queue.idle,
   };
 }
@@ -215,9 +209,6 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
     sessionId: writer.id,
     mcpServers: attachments.mcpServers,
     resolve: (prompt) => parts.resolveCommand(session(), prompt, rewind),
-    written: () => writer.written(),
-    room: writer.room,
-    onEnded: () => writer.durable(),
     onError: (error) => parts.onError(error, writer.id),
     memory: createEngineMemory(parts),
     workspace: composeWorkspace({

@@ -5,10 +5,11 @@
 import type { Conversation } from "@chimera/acp-schema/conversation";
 import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { type Appended, type Entry, type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
+import type { Appended, Entry, EventStore, LogWriter } from "@chimera/event-store";
 import type { Attachments } from "./attachments.js";
 import { isCut, piecesOf } from "./cut-text.js";
 import { namedError } from "./errors.js";
+import { createFault } from "./fault.js";
 import { limits } from "./limits.js";
 import { foldLog } from "./logs.js";
 import { interruptedTurn } from "./turn-run.js";
@@ -21,6 +22,13 @@ export interface Journal {
   requireSound(): void;
   /** Writes what a client asked for, in one write, all or nothing. Resolves when it is durable. Throws the session's own errors. */
   accept(events: AgentEvent | readonly AgentEvent[], attribution: Attribution): Promise<void>;
+  /**
+   * These call the writer. If a caller waits while a write fails, the writer gives the error to that caller, and the next append succeeds:
+   * so each of them also puts the session into its fault state.
+   */
+  durable(seq?: number): Promise<void>;
+  written(): Promise<void>;
+  room(): Promise<void> | null;
   /** Records the end of turns that were cut short, except the busy ones. Throws the session's own error if the log cannot be written. */
   endInterrupted(busy: ReadonlySet<number>): void;
   /** Remembers that turns were cut short, and why. After an error of the store, resolves when the log was read again. */
@@ -45,6 +53,7 @@ export function createJournal(deps: JournalDeps): Journal {
   /** Why turns were cut short. Null if there are none. */
   let cause: string | null = null;
   const fault = createFault({
+    id: writer.id,
     onFault(error) {
       cause ??= messageOf(error);
       deps.onError(error);
@@ -71,16 +80,14 @@ export function createJournal(deps: JournalDeps): Journal {
       deps.onRecords(records);
     },
   });
-  /** A caller that does not wait for this promise still learns of a failed write, through the fault. */
-  const durable = (seq?: number): Promise<void> => {
-    const waiting = writer.durable(seq).catch((error) => {
-      fault.report(error);
+  const durable = (seq?: number): Promise<void> => fault.heard(writer.durable(seq));
+  const named = <T>(write: () => T): T => {
+    try {
+      return write();
+    } catch (error) {
       throw namedError(error, writer.id);
-    });
-    waiting.catch(() => {});
-    return waiting;
+    }
   };
-  const named = <T>(write: () => T): T => withNamedErrors(writer.id, write);
   return {
     get conversation() {
       return conversation;
@@ -88,6 +95,9 @@ export function createJournal(deps: JournalDeps): Journal {
     recorder,
     requireSound: () => named(fault.guard),
     accept: (events, attribution) => named(() => durable(recorder.writeAll([events].flat(), attribution)?.seq)),
+    durable,
+    written: () => fault.heard(writer.written()),
+    room: () => fault.heard(writer.room()),
     endInterrupted(busy) {
       if (cause === null) return;
       const { lastSeq } = writer;
@@ -97,7 +107,7 @@ export function createJournal(deps: JournalDeps): Journal {
       if (writer.lastSeq > lastSeq) void durable();
     },
     async interrupted(error) {
-      cause = messageOf(error);
+      cause ??= messageOf(error);
       fault.report(error);
       await fault.healed();
     },
@@ -130,47 +140,6 @@ export function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Attribu
 
 // --- internal ---
 
-/** The state after a failed write: nothing is written until the log was read again. Every attempt to write tries to read it. */
-function createFault(deps: {
-  readonly onFault: (error: unknown) => void;
-  /** Reads the log again. */
-  readonly reread: () => Promise<void>;
-  /** Called when the log was read and may be written again. */
-  readonly onSound: (error: unknown) => void;
-}) {
-  let fault: { readonly error: unknown } | null = null;
-  let healing: Promise<void> | null = null;
-  const reread = async (error: unknown): Promise<void> => {
-    await deps.reread();
-    fault = null;
-    deps.onSound(error);
-  };
-  const heal = (error: unknown): void => {
-    healing ??= reread(error)
-      // The log cannot be read either. The next write tries again.
-      .catch(() => {})
-      .finally(() => {
-        healing = null;
-      });
-  };
-  return {
-    /** Call this with the error of a failed write. */
-    report(error: unknown): void {
-      if (fault || !isFault(error)) return;
-      fault = { error };
-      deps.onFault(error);
-      heal(error);
-    },
-    /** Throws the error of the failed write until the log was read again. */
-    guard(): void {
-      if (!fault) return;
-      heal(fault.error);
-      throw fault.error;
-    },
-    healed: async () => healing,
-  };
-}
-
 /** Records the end of every turn without one, except those in `busy`, which run or wait. One write for each turn. */
 function endTurns(conversation: Conversation, recorder: Recorder, reason: string, busy: ReadonlySet<number>): void {
   for (const turn of conversation.turns) {
@@ -178,19 +147,6 @@ function endTurns(conversation: Conversation, recorder: Recorder, reason: string
     if (!turn || turn.ended || busy.has(turn.number)) continue;
     recorder.writeAll(interruptedTurn(conversation, turn, reason), { turn: turn.number });
   }
-}
-
-function withNamedErrors<T>(id: string, write: () => T): T {
-  try {
-    return write();
-  } catch (error) {
-    throw namedError(error, id);
-  }
-}
-
-/** Whether an error is a failure of the log. A malformed event is a mistake of its sender, and must not stop other writes. */
-function isFault(error: unknown): boolean {
-  return isStoreError(error) && error.code !== "invalid_event" && error.code !== "too_large";
 }
 
 function messageOf(error: unknown): string {

@@ -52,11 +52,6 @@ export interface PromptDeps {
   readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
   /** Finds the command of a prompt. Undefined if the text is not a command. */
   readonly resolve: (prompt: PromptInput) => Promise<ResolvedCommand | undefined>;
-  /** Resolves when all records so far are written to the log and delivered to its readers. */
-  readonly written: () => Promise<void>;
-  readonly room: TurnRun["room"];
-  /** Resolves when all records so far are durable, also the last one of the turn. */
-  readonly onEnded: () => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -120,14 +115,14 @@ function attribute(text: string): string {
 }
 
 /** The turn of a prompt that its sender has sent before, with the same key. Throws `key_reused` if it is a different prompt. */
-function acceptedBefore({ journal, queue, onEnded }: PromptDeps, { text, content, key }: PromptInput): Accepted | null {
+function acceptedBefore({ journal, queue }: PromptDeps, { text, content, key }: PromptInput): Accepted | null {
   if (key === undefined) return null;
   const turn = journal.conversation.turns.slice(-limits.rememberedKeys).findLast((one) => one?.key === key);
   if (!turn) return null;
   if (turn.prompt.text !== text || JSON.stringify(turn.prompt.content) !== JSON.stringify(content))
     throw new SessionError("key_reused", "another prompt was sent with this key");
   const status = queue.waiting.includes(turn.number) ? "queued" : "running";
-  return { turn: turn.number, messageId: `msg-${turn.number}`, status, durable: onEnded() };
+  return { turn: turn.number, messageId: `msg-${turn.number}`, status, durable: journal.durable() };
 }
 
 interface AcceptedPrompt {
@@ -170,7 +165,7 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
     await run.settle().catch(() => {});
     throw error;
   }
-  await deps.onEnded();
+  await deps.journal.durable();
 }
 
 /** Ends a turn that failed before its last record. If the log cannot be written, the next write that succeeds ends it. */
@@ -185,7 +180,7 @@ async function recover({ journal, queue, onError }: PromptDeps, error: unknown):
 }
 
 function startTurn(
-  { journal, queue, broker, snapshots, workspace, written, room, onError }: PromptDeps,
+  { journal, queue, broker, snapshots, workspace, onError }: PromptDeps,
   { place }: AcceptedPrompt,
   signal: AbortSignal,
   keepsFiles: boolean,
@@ -207,7 +202,7 @@ function startTurn(
     broker.release("cancel");
     try {
       // Deliver the answer before doing the work that ends the turn.
-      await written();
+      await journal.written();
     } finally {
       // Also if the log cannot be written, because the files have changed anyway.
       if (keepsFiles) await keepSnapshot();
@@ -223,7 +218,7 @@ function startTurn(
     },
     record: (event) => recorder.add(event, place),
     recordAll: (events) => recorder.writeAll(events, place),
-    room,
+    room: journal.room,
     // The recorder appends text at the end of the tick, and the store writes after that.
     shown: () => new Promise((resolve) => process.nextTick(setImmediate, resolve)),
     abort: queue.abort,

@@ -116,7 +116,7 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
   });
   /** Resolves when all records so far are durable and, one pass of the event loop later, delivered to the clients. Also resolves on failure. */
   const ended = (): Promise<void> =>
-    writer.durable().then(
+    journal.durable().then(
       () => nextTurn(),
       () => {},
     );

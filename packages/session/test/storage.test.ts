@@ -402,3 +402,47 @@ test.each(["write", "sync"] as const)("a turn waits while a %s is slow and a meg
   await session.idle();
   expect(given).toBe(200);
 });
+
+test.each(["the turn waits for room", "a client waits for its record"])(
+  "a write that fails while %s ends the turn with the error, and no text is missing before it",
+  async (who) => {
+    const isTurn = who.startsWith("the turn");
+    const backend = createExampleBackend<SessionEvent, Summary>(createExampleTable());
+    let writes = 0;
+    const failing = (held: Held): Held => ({
+      ...held,
+      async write(batch) {
+        if (batch.some(({ type }) => type === "text_delta")) {
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          if (++writes === 3) throw new StoreError("storage_full", "no space left");
+        }
+        return held.write(batch);
+      },
+    });
+    const create: typeof backend.create = async (id, summary) => failing(await backend.create(id, summary));
+    const clients: Promise<unknown>[] = [];
+    const errors: string[] = [];
+    const sessions = makeSessions(
+      async function* () {
+        for (let given = 0; given < 100; given++) {
+          yield { type: "text_delta", metadata: { text: `<${given}>${"x".repeat(isTurn ? 65_536 : 1)}` } };
+          await new Promise((resolve) => setTimeout(resolve, 1));
+          if (!isTurn) clients.push(session.durable(session.lastSeq).catch(({ code }) => code));
+        }
+      },
+      { store: createStore({ ...backend, create }), onError: (error) => errors.push((error as StoreError).code) },
+    );
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "go" });
+    await session.idle();
+    if (!isTurn) expect(await Promise.all(clients)).toContain("storage_full");
+    expect(errors).toContain("storage_full");
+    await session.setTitle("there is room again");
+    const records = await recordsOf(sessions, session.id);
+    const text = records.map((one) => (one.type === "text_delta" ? one.metadata.text : "")).join("");
+    const numbers = [...text.matchAll(/<(\d+)>/g)].map(([, number]) => Number(number));
+    expect(numbers).toEqual(numbers.map((_, at) => at));
+    expect(numbers.length).toBeLessThan(100);
+    expect(records.find(({ type }) => type === "agent_result")?.metadata).toMatchObject({ success: false });
+  },
+);

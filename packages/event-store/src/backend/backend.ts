@@ -53,7 +53,7 @@ export interface Import<E extends EventBody, S extends object> {
 
 /** A session that this process alone may write. */
 export interface Held {
-  /** A mark of this log: another log in its place under the same id has another mark. It does not change while the log has records. */
+  /** A mark of this log: another log in its place under the same id has another mark. It does not change once the log has a durable record. */
   origin(): string;
   /** The last number that was given out, lost records included; 0 for an empty log. */
   readonly lastSeq: number;

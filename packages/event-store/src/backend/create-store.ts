@@ -103,7 +103,7 @@ export function createStore<E extends EventBody, S extends object>(
     async lastSeq(id) {
       usable(id);
       await written(id);
-      return live.writer(id)?.writtenSeq ?? backend.head(id).catch(named(`cannot read session ${id}`));
+      return live.writer(id)?.writtenSeq() ?? backend.head(id).catch(named(`cannot read session ${id}`));
     },
     async readSummary(id) {
       usable(id);

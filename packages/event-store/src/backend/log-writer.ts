@@ -8,7 +8,7 @@ import { createWriteQueue } from "./write-queue.js";
 
 /** A writer that the store can also end without writing: when the session is deleted under it. */
 export interface HeldWriter<E extends EventBody> extends LogWriter<E> {
-  readonly writtenSeq: number;
+  writtenSeq(): number;
   /** Ends the writer without a last write and without releasing the hold. */
   abandon(): void;
 }
@@ -105,7 +105,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
     undelivered.handOver(durability === "event" ? syncs.durableSeq() : writes.writtenSeq());
   };
   const isSyncDue = (): boolean =>
-    syncs.waiters.anyUpTo(writes.writtenSeq()) || (durability === "event" && undelivered.isAny());
+    syncs.waiters.anyUpTo(writes.writtenSeq()) || (durability === "event" && undelivered.size() > 0);
   const startSync = (): void => {
     if (state !== "closed") syncs.start();
   };
@@ -120,7 +120,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
     if (writes.isLarge() || failure.isThere()) {
       writes.flush();
       // One loop turn may append megabytes; readers need not wait for all of them. A microtask, because the caller is still inside `append`.
-      if (undelivered.isAny()) queueMicrotask(endOfTick);
+      if (undelivered.size() > 0) queueMicrotask(endOfTick);
     }
     atEndOfTick(endOfTick);
   };
@@ -163,9 +163,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
     get lastSeq() {
       return writes.lastSeq();
     },
-    get writtenSeq() {
-      return writes.writtenSeq();
-    },
+    writtenSeq: writes.writtenSeq,
     requireHeld() {
       held.isHeld?.();
       guard();
@@ -180,7 +178,9 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
     },
     written,
     durable,
-    room: () => (writes.size() + undelivered.size() <= LIMITS.backlogBytes ? null : durable().catch(() => {})),
+    // What is written waits at durability `event` for the disk, and elsewhere until the end of the tick at most.
+    room: () =>
+      durability === "event" ? backlog(writes.size() + undelivered.size(), durable) : backlog(writes.size(), written),
     async close() {
       if (state === "closed" || state === "closing") return;
       state = state === "fenced" ? "fenced" : "closing";
@@ -201,6 +201,8 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
 // --- internal ---
 
 const DONE = Promise.resolve();
+
+const backlog = (size: number, end: () => Promise<void>) => (size <= LIMITS.backlogBytes ? null : end());
 
 /** The last write's error. Once a caller has received it, append tries again. */
 function createFailure() {
@@ -232,7 +234,6 @@ function createUndelivered<E extends EventBody>(publish: LogWriterDeps<E>["publi
   let size = 0;
   const sizeOf = (entries: typeof waiting) => entries.reduce((sum, { tail }) => sum + tail.length, 0);
   return {
-    isAny: () => waiting.length > 0,
     size: () => size,
     add(done: readonly AppendedEntry<E>[]): void {
       size += sizeOf(done);

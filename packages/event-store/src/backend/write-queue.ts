@@ -48,8 +48,8 @@ export function createWriteQueue<E extends EventBody>({ id, held, onWritten, onF
     writtenSeq: () => writtenSeq,
     underWay: () => underWay,
     isInDoubt: () => isInDoubt,
-    /** Enough is queued to be written at once. */
     size: () => queued + sent,
+    /** Enough is queued to be written at once. */
     isLarge: () => queued >= LIMITS.writeBytes,
     /** True while a write is under way or queued: it may succeed where the last one failed. */
     isTrying: () => queue.length > 0 || underWay !== null,
