@@ -259,6 +259,24 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     expect(await nodes[5]!.store.has(ID)).toBe(true);
   });
 
+  it("brings tables of the version before this one up to date, and goes on with their sessions", async () => {
+    const before = await open();
+    const writer = await before.store.create(ID, {});
+    writer.append([note("0")]);
+    await writer.close();
+    await before.close();
+    await database.query("ALTER TABLE chimera.session DROP COLUMN origin");
+    await database.query("UPDATE chimera.meta SET version = 7");
+    const [{ store }] = await Promise.all([open(), open()]);
+    const again = await store.open(ID);
+    again.append([note("1")]);
+    await again.durable();
+    expect(await textsOf(store)).toEqual(["0", "1"]);
+    const other = await store.create(ID.replace("aaaa", "bbbb"), {});
+    expect([again.origin(), other.origin()]).toEqual(["", expect.stringMatching(/.{36}/)]);
+    expect(await database.query("SELECT version FROM chimera.meta")).toEqual([{ version: 8 }]);
+  });
+
   it("refuses tables of a newer version, and servers that would lose acknowledged records", async () => {
     await open();
     await database.query("UPDATE chimera.meta SET version = 99");
