@@ -9,8 +9,9 @@ export function createEngineMemory({ journal, queue, end, writer, wake }: Parts)
   /** Events since the log was let go. They are recorded when it is taken up again. */
   let unwritten: AgentEvent[] = [];
   const takeUp = async (): Promise<void> => {
-    await wake();
-    if (writer.isLetGo) throw new SessionError("session_closed", `session ${writer.id} went on in another process`);
+    // A session that closes holds its lane until its engine has ended, and `wake` would wait for the lane.
+    if (!end.closing) await wake();
+    if (writer.isLetGo) throw new SessionError("session_closed", `session ${writer.id} has ended here`);
   };
   const write = (event: AgentEvent) => journal.recorder.add(event, { turn: queue.current?.turn ?? null });
   const writeLater = async (): Promise<void> => {

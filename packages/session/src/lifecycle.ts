@@ -187,7 +187,7 @@ async function tearDown(house: House, id: string): Promise<void> {
   const store = isPersistent ? stored : ephemeral;
   const known = await store.readSummary(id).catch(() => null);
   if (!known || known.closed) throw notFound(id);
-  await close(house, id, "forbidden_directory");
+  await close(house, id, "forbidden_directory", "invalid_setting");
   // A log in memory was deleted when its session closed.
   if (!isPersistent) return deps.snapshots?.clear(id);
   const last = (await store.readSummary(id)) ?? known;

@@ -57,7 +57,8 @@ const ABANDONED_MS = 10 * 60 * 1000;
 /**
  * Repairs undos that a crash interrupted, also in sessions that nobody loads. A program calls this once, before it loads a session, and
  * before it deletes one, because the log says whether an undo stands. `isOnlyStore`: every session with snapshots here has its log in this
- * store; with false, a session without a log is left to the program that has it. `session`: look only at this one.
+ * store; with false, a session without a log is left to the program that has it. `session`: look only at this one,
+ * whose log may be in another store.
  *
  * @example
  * await recoverRestores(store, snapshots, ({ sessionId, result }) => console.error(sessionId, result));
@@ -66,7 +67,7 @@ export async function recoverRestores(
   store: EventStore<SessionEvent, Summary>,
   snapshots: Pick<StoredSnapshots, "session" | "release" | "unfinished">,
   onRecovered: (report: RecoveryReport) => void = () => {},
-  { isOnlyStore = true, session }: { readonly isOnlyStore?: boolean; readonly session?: string } = {},
+  { session, isOnlyStore = session === undefined }: { readonly isOnlyStore?: boolean; readonly session?: string } = {},
 ): Promise<void> {
   for (const { sessionId, workspace, touchedMs } of await snapshots.unfinished(session)) {
     const settle = async (log?: RestoreLog) => {

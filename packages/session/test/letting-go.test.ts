@@ -151,6 +151,29 @@ describe("another process", () => {
     expect(errors).toEqual([]);
   });
 
+  test.each(["evicted", "shut down"])(
+    "of this process is %s even if its engine remembers something at its end",
+    async (how) => {
+      const { engine, agent } = keepingEngine();
+      const codes: string[] = [];
+      const onUnload = () =>
+        engine()
+          .remember({ place: 7 })
+          .catch(({ code }) => void codes.push(code));
+      let now = 0;
+      const { one } = await twoPrograms(agent, { onUnload, ttl: 60, monotonic: () => now + process.uptime() * 1000 });
+      const session = await one.create({ cwd: "/" });
+      await runPrompt(one, session.id, "first");
+      await until(() => session.isLetGo);
+      now = 100_000;
+      if (how === "shut down") await one.shutdown();
+      else one.evictIdle();
+      await session.ended;
+      await until(() => codes.length > 0);
+      expect(codes).toEqual(["session_closed"]);
+    },
+  );
+
   test("can load a session whose former holder failed to free its resources", async () => {
     const onUnload = async () => Promise.reject(new Error("its engine does not end"));
     const { one, other } = await twoPrograms(speaking("hello"), { onUnload });

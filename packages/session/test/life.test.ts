@@ -182,6 +182,26 @@ describe("the time to live", () => {
     await expect(restarted.load(id)).rejects.toMatchObject({ code: "session_not_found" });
   });
 
+  test("a session whose lost summary leaves out where it worked can be torn down", {
+    tags: ["needs-files"],
+  }, async () => {
+    const root = mkdtempSync(join(tmpdir(), "session-torn-down-"));
+    const store = fileStore(root);
+    const sessions = makeSessions(speaking("ok"), { store });
+    // More than the header of a segment takes.
+    const directories = Array.from({ length: 500 }, (_, number) => `/tmp/${"d".repeat(90)}${number}`);
+    const { id } = await sessions.create({ cwd: "/", directories });
+    await runPrompt(sessions, id, "hi");
+    await sessions.shutdown();
+    await store.close();
+    rmSync(join(root, "eventlog", id, "summary.json"));
+    const restarted = makeSessions(speaking("ok"), { store: fileStore(root) });
+    await expect(restarted.load(id)).rejects.toMatchObject({ code: "invalid_setting" });
+    await restarted.tearDown(id);
+    expect(await restarted.logs.readSummary(id)).toMatchObject({ closed: true });
+    expect((await recordsOf(restarted, id)).at(-1)?.type).toBe("torn_down");
+  });
+
   test("a session whose process died during the tear-down stays torn down, as does one of version 0.1", async () => {
     const store = createMemoryStore<SessionEvent, Summary>();
     const sessions = makeSessions(speaking("ok"), { store });

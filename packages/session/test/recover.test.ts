@@ -7,6 +7,7 @@ import { createMemoryStore } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { expect, onTestFinished, test } from "vitest";
 import { recoverRestores } from "../src/index.js";
+import { makeSessions, speaking } from "./fixture.js";
 
 /** A session whose program was killed after an undo had restored the file, an hour ago; its log is not in the store that is asked. */
 async function interruptedUndo() {
@@ -23,7 +24,7 @@ async function interruptedUndo() {
   await session.restore([0], "undo", { after: 3 });
   const hourAgo = Date.now() / 1000 - 3600;
   utimesSync(join(root, id), hourAgo, hourAgo);
-  return { root, read: () => readFileSync(file, "utf8") };
+  return { root, id, read: () => readFileSync(file, "utf8") };
 }
 
 test.each([
@@ -39,3 +40,11 @@ test.each([
     expect(read()).toBe(text);
   },
 );
+
+test("a session whose log is in another store keeps its interrupted undo when its id is deleted here", async () => {
+  const { root, id, read } = await interruptedUndo();
+  const snapshots = createSnapshotStore({ root });
+  await makeSessions(speaking("ok"), { snapshots }).delete(id);
+  expect(read()).toBe("before");
+  expect(snapshots.unfinished().map(({ sessionId }) => sessionId)).toEqual([id]);
+});
