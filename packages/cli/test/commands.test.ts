@@ -230,6 +230,21 @@ test("sessions gc removes only the program's own files, wherever its directories
   expect([...theirs, join(root, "linked")].filter((path) => !existsSync(path))).toEqual([]);
 });
 
+test.runIf(process.platform === "linux")("a home that cannot be written is named, with what to do", async () => {
+  const person = await createPerson();
+  const env = { CHIMERA_HOME: "/proc/nothing" };
+  expect(await person.type(["sessions", "gc"], { env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/cannot write to \/proc\/nothing \(ENOENT\); set CHIMERA_HOME to a directory/),
+  });
+  const answers = join(person.home, ".chimera/trusted.json");
+  await mkdir(answers, { recursive: true });
+  expect(await person.type(["-p", "hi", "--trust"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`cannot write to ${answers} (EISDIR); set CHIMERA_HOME to a directory`),
+  });
+});
+
 test("sessions gc leaves alone what belongs to the sessions of another store", async () => {
   const person = await createPerson();
   const elsewhere = ["--store", "file:elsewhere"];

@@ -59,11 +59,16 @@ export function requireWritable(root: string): void {
     makeDirectory(root);
     accessSync(root, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    const message = `cannot write to ${root} (${code}); set CHIMERA_HOME to a directory that you can write to`;
-    // With `syscall` it is reported like an error of the system: exit code 1 and no stack.
-    throw Object.assign(new Error(message, { cause }), { code, syscall: "access" });
+    throw unwritable(root, cause);
   }
+}
+
+/** The error for a path of the data directory that cannot be written: names it and says what to do. */
+export function unwritable(path: string, cause: unknown): Error {
+  const { code = "" } = cause as NodeJS.ErrnoException;
+  const way = code === "ENOSPC" ? "make room on its disk" : "set CHIMERA_HOME to a directory that you can write to";
+  // With `syscall` it is reported like an error of the system: exit code 1 and no stack.
+  return Object.assign(new Error(`cannot write to ${path} (${code}); ${way}`, { cause }), { code, syscall: "access" });
 }
 
 /** Whether the sessions of this home are all in the store that is asked: neither this program nor an earlier one named another. */

@@ -3,7 +3,7 @@ import { readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { orElse, parseJson } from "@chimera/acp-schema/lenient";
 import { replaceFileSync } from "@chimera/event-store/claim";
-import { makeDirectory } from "./paths.js";
+import { makeDirectory, unwritable } from "./paths.js";
 
 export type Trust = ReturnType<typeof createTrust>;
 
@@ -27,8 +27,12 @@ export function createTrust(file: string, home: string) {
     /** Stores an answer, which applies until the next one. */
     answer(cwd: string, trusted: boolean) {
       const directories = { ...read(file), [real(cwd)]: trusted };
-      makeDirectory(dirname(file));
-      replaceFileSync(file, `${JSON.stringify({ version: VERSION, directories }, null, 2)}\n`);
+      try {
+        makeDirectory(dirname(file));
+        replaceFileSync(file, `${JSON.stringify({ version: VERSION, directories }, null, 2)}\n`);
+      } catch (error) {
+        throw unwritable(file, error);
+      }
     },
   };
 }

@@ -2,7 +2,7 @@
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isSessionId, isStoreError } from "@chimera/event-store";
-import { type Invocation, isOnlyStore, type Paths, UsageError } from "@chimera/host";
+import { type Invocation, isOnlyStore, type Paths, requireWritable, UsageError } from "@chimera/host";
 import { parseSince } from "@chimera/run-reports";
 import { recoverRestores } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
@@ -27,6 +27,7 @@ async function collect(invocation: Invocation, opened: OpenStore, limits: Limits
   const dryRun = isSet(invocation.flags, "dry-run");
   const progress = createProgress(invocation.process.stderr, "sessions checked");
   const now = Date.now();
+  if (!dryRun) requireWritable(paths.root);
   try {
     const doomed = [...(await emptySessions(store, now, progress)), ...(await pastLimits(invocation, opened, limits))];
     const snapshots = createSnapshotStore({ root: paths.snapshots, exclude: [paths.root] });
