@@ -173,11 +173,13 @@ function createRemovals(house: House): Pick<Sessions, "tearDown" | "delete" | "o
 
 /** Deletes a session with its log and its snapshots. Runs in the session's lane. */
 async function remove({ deps, loaded, ephemeral, store }: House, id: string): Promise<void> {
+  const isHere = (await ephemeral.has(id)) || (await store.has(id));
   await loaded.unload(id, "close");
   await ephemeral.delete(id);
   if (deps.snapshots) await recoverRestores(store, deps.snapshots, deps.onRecovered, { session: id });
   await store.delete(id);
-  await deps.snapshots?.clear(id);
+  // Several stores may share snapshots: those of an unknown id are of use to the store that has its log.
+  if (isHere) await deps.snapshots?.clear(id);
 }
 
 /** Ends a session for good but keeps its log. Runs in the session's lane. */

@@ -11,6 +11,15 @@ import { makeSessions, speaking } from "./fixture.js";
 
 /** A session whose program was killed after an undo had restored the file, an hour ago; its log is not in the store that is asked. */
 async function interruptedUndo() {
+  const { session, ...rest } = await writtenFile();
+  await session.restore([0], "undo", { after: 3 });
+  const hourAgo = Date.now() / 1000 - 3600;
+  utimesSync(join(rest.root, rest.id), hourAgo, hourAgo);
+  return rest;
+}
+
+/** A session whose first turn wrote `after` into a file that was `before`. */
+async function writtenFile() {
   const base = mkdtempSync(join(tmpdir(), "recover-"));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
   const [root, file] = [join(base, "snapshots"), join(base, "a.txt")];
@@ -21,10 +30,7 @@ async function interruptedUndo() {
   await session.willWrite(file);
   writeFileSync(file, "after");
   await session.endTurn(new Set([0]));
-  await session.restore([0], "undo", { after: 3 });
-  const hourAgo = Date.now() / 1000 - 3600;
-  utimesSync(join(root, id), hourAgo, hourAgo);
-  return { root, id, read: () => readFileSync(file, "utf8") };
+  return { root, id, session, read: () => readFileSync(file, "utf8") };
 }
 
 test.each([
@@ -47,4 +53,11 @@ test("a session whose log is in another store keeps its interrupted undo when it
   await makeSessions(speaking("ok"), { snapshots }).delete(id);
   expect(read()).toBe("before");
   expect(snapshots.unfinished().map(({ sessionId }) => sessionId)).toEqual([id]);
+});
+
+test("a session whose log is in another store can be undone after its id was deleted here", async () => {
+  const { root, id, session, read } = await writtenFile();
+  await makeSessions(speaking("ok"), { snapshots: createSnapshotStore({ root }) }).delete(id);
+  await session.restore([0], "undo", { after: 3 });
+  expect(read()).toBe("before");
 });
