@@ -44,7 +44,9 @@ test("makes one session, for concurrent and later requests and after a restart",
   expect([own.status, own.body.summary.turns]).toEqual([200, 1]);
 });
 
-test("makes a session after a failed first attempt, once the disk can be read again", async () => {
+test("makes a session after a failed first attempt, once the disk can be read again", {
+  tags: ["needs-files"],
+}, async () => {
   const root = scratch();
   writeFileSync(join(root, "eventlog"), "not a directory");
   const served = await serve({ root });
