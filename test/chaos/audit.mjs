@@ -1,6 +1,6 @@
 // After the chaos: a server that knew nothing of it reads everything, and each acknowledged fact must be there.
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { foldConversation } from "@chimera/acp-schema/conversation";
 
 /** Counts what was held against the logs; what is missing is a fault of the ledger. */
@@ -87,10 +87,14 @@ function holdFacts(id, fact, records, ledger, seen) {
   const rewound = of("undo").length + of("redo").length;
   seen.undos += fact.undos;
   if (rewound < fact.undos) ledger.fault(id, `${fact.undos} undos were acknowledged, the log has ${rewound}`);
+  const isOwn = (path) => fact.words.has(basename(path, ".txt"));
   for (const { metadata } of [...of("undo"), ...of("redo")])
-    for (const { path, outcome, reason } of metadata.files)
+    for (const { path, outcome, reason } of metadata.files) {
+      // The snapshots of its parent's turns stay with the parent, so an undo in a fork leaves the parent's files and says so.
+      if (reason === "not_kept" && !isOwn(path)) continue;
       if (outcome === "skipped" || outcome === "conflict")
         ledger.fault(id, `an undo left ${path}: ${outcome} ${reason}`);
+    }
 }
 
 /** A file is there when its turn wrote it and stands; it is not when its turn never ran, or was undone. */
