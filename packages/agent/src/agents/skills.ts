@@ -3,7 +3,7 @@
  * task needs it. A project's skills are used only when the person trusts the directory.
  */
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { parseFrontMatter } from "@chimera/acp-schema/front-matter";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
@@ -38,7 +38,7 @@ export async function loadSkills({ home, cwd, trusted }: Places): Promise<Loaded
 
 /** The directories below a home or a project that hold skills. */
 export function skillFolders(root: string): string[] {
-  return FOLDERS.map((folder) => join(root, folder));
+  return FOLDERS.map((folder) => root + sep + folder);
 }
 
 /** The list in the system prompt: names and descriptions. Empty without skills. */

@@ -1,7 +1,7 @@
 /** Reads the files that steer an agent. The project may be hostile, so no read follows a link out of it. */
 import { existsSync, readdirSync, type Stats, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { dirname, extname, join } from "node:path";
+import { dirname, extname, join, sep } from "node:path";
 import { orElse } from "@chimera/acp-schema/lenient";
 import { readCanonicalText } from "./canonical-file.js";
 import { resolvePath } from "./real-path.js";
@@ -46,7 +46,7 @@ export async function readTextBeneath(root: string, path: string): Promise<strin
 
 /** The files in a directory that have this ending, sorted by name. */
 export async function listBeneath(root: string, directory: string, ending: string): Promise<string[]> {
-  const path = join(root, directory);
+  const path = root + sep + directory;
   const names = existsSync(path) ? await readdir(path).catch(() => []) : [];
   return names
     .filter((name) => name.endsWith(ending))

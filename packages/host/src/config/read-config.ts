@@ -3,7 +3,7 @@
  * the files are small and the start waits for them.
  */
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, resolve, sep } from "node:path";
 import { orElse } from "@chimera/acp-schema/lenient";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
@@ -40,7 +40,8 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
     return project === null ? plain : resolveConfig({ ...layers, project, trusted });
   };
   const resolved = under(cwd);
-  return { ...resolved, paths: resolvePaths(env, resolved.values.store), cwd, trust, under };
+  const { store } = resolved.values;
+  return { ...resolved, paths: store === null ? paths : resolvePaths(env, store), cwd, trust, under };
 }
 
 /** Reads a file that the person named; a UsageError when it cannot. @param source where it was named: `--tls-cert`, `OTTER_MCP`, a config file. */
@@ -62,8 +63,8 @@ function directory(path: string): string {
 
 /** The project's config file; null when it is the user's own, as in the home directory. Every turn calls this, and most projects have no file. */
 function readProject(cwd: string, paths: Paths): ConfigFile | null {
-  const folder = join(cwd, ".chimera");
-  const file = readConfigFile(join(folder, basename(paths.config)));
+  const folder = `${cwd}${sep}.chimera`;
+  const file = readConfigFile(folder + sep + basename(paths.config));
   if (file === null) return null;
   // `realpathSync` throws when the user's own folder does not exist yet.
   return orElse(() => realpathSync(folder) === realpathSync(paths.root), false) ? null : file;
