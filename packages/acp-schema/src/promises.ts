@@ -1,4 +1,4 @@
-/** `@chimera/acp-schema/promises`: work that takes turns, promises that are settled from outside, and the pauses between attempts. */
+/** `@chimera/acp-schema/promises`: work that takes turns, promises that are settled from outside, and what is opened on first use. */
 
 export type Lanes<K = string> = ReturnType<typeof createLanes<K>>;
 
@@ -43,4 +43,26 @@ export function withResolvers<T = void>() {
     reject = no;
   });
   return { promise, resolve, reject };
+}
+
+/**
+ * Opens a value on first use. After a failure the next caller tries again, because the cause may be gone by then.
+ *
+ * @example
+ * const notes = lazily(async () => readFileSync("notes.md", "utf8"));
+ * const text = await notes.get();
+ */
+export function lazily<T>(open: () => Promise<T>) {
+  let opening: Promise<T> | undefined;
+  return {
+    get(): Promise<T> {
+      opening ??= open().catch((error) => {
+        opening = undefined;
+        throw error;
+      });
+      return opening;
+    },
+    /** The opened value, for the code that closes it. Undefined when nothing was opened, or opening failed: the caller of `get` has the error. */
+    opened: async () => opening?.catch(() => undefined),
+  };
 }

@@ -20,6 +20,6 @@ export {
   type Shape,
   type Traits,
 } from "./row.js";
-export { type AcpServer, type AcpServerOptions, serveAcp } from "./serve.js";
+export { type AcpLog, type AcpServer, type AcpServerOptions, serveAcp } from "./serve.js";
 export type { SessionView } from "./session-view.js";
 export { standardDialect } from "./standard/dialect.js";

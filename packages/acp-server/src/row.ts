@@ -1,13 +1,5 @@
-/** Makes the rows of a dialect from tables of shapes, traits and handlers, and loads them with the first call. */
-import type {
-  deferred,
-  InputOf,
-  MethodRow,
-  OutputOf,
-  RequestContext,
-  RpcError,
-  StandardSchema,
-} from "@chimera/ndjson-rpc";
+/** Makes the rows of a dialect from tables of shapes, traits and handlers. */
+import type { deferred, InputOf, MethodRow, OutputOf, RequestContext, StandardSchema } from "@chimera/ndjson-rpc";
 
 /** The schemas of a method. Without a result schema the result may be anything. */
 export interface Shape {
@@ -66,25 +58,4 @@ export function rowsOf<const S extends Readonly<Record<string, Shape>>, const T 
       { ...known, params: shapes[name]?.params, handle: all[name] } as MethodRow & Traits,
     ]),
   );
-}
-
-/** Finds rows, and loads them with the first call, because `initialize` needs no schemas and no handlers. */
-export function lazyRows(
-  load: () => Promise<Rows>,
-  missing: (method: string) => Promise<RpcError>,
-): (method: string) => MethodRow {
-  let loaded: Promise<Rows> | undefined;
-  return (method) => {
-    const find = async (): Promise<MethodRow> => {
-      loaded ??= load();
-      const rows = await loaded;
-      if (!Object.hasOwn(rows, method)) throw await missing(method);
-      return rows[method]!;
-    };
-    const validate = async (value: unknown) => (await find()).params?.["~standard"].validate(value) ?? { value };
-    return {
-      params: { "~standard": { version: 1, vendor: "chimera", validate } },
-      handle: async (given, context) => (await find()).handle?.(given as never, context),
-    };
-  };
 }

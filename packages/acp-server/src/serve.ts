@@ -12,7 +12,7 @@ import { chooseDialect } from "./choose-dialect.js";
 import type { Core } from "./core.js";
 import type { Dialect, DialectContext, Extension, OpenedDialect, ProgramInfo } from "./dialect.js";
 import type { RemoteSession } from "./remote.js";
-import { lazyRows, type Rows } from "./row.js";
+import type { Rows } from "./row.js";
 import { standardDialect } from "./standard/dialect.js";
 
 export interface AcpServerOptions {
@@ -38,10 +38,11 @@ export interface AcpServerOptions {
   readonly origin?: string;
   /** Limits the peer to this session, with no more rights than the session has. @defaultValue no limits */
   readonly remote?: RemoteSession;
-  /** Called before each row runs, after its params were validated. */
-  readonly onCall?: (method: string) => void;
-  readonly log?: (message: string, fields?: Record<string, unknown>) => void;
+  /** `debug` is called for each request whose params are valid, before its row runs. @defaultValue no log */
+  readonly log?: AcpLog;
 }
+
+export type AcpLog = Readonly<Record<"debug" | "warn", (message: string, fields?: Record<string, unknown>) => void>>;
 
 export interface AcpServer {
   /** Resolves when the connection has closed and the channel has taken its last line. */
@@ -66,7 +67,7 @@ const HISTORY_SIZE = 1024;
  */
 export function serveAcp(options: AcpServerOptions): AcpServer {
   const { dialects = [standardDialect], native, sessions, forced = null } = options;
-  const log = options.log ?? (() => {});
+  const log = options.log?.warn ?? (() => {});
   const leaving: (() => void)[] = [];
   let isGone = false;
   const connection: Connection = createConnection({
@@ -171,11 +172,11 @@ function refuseSecond(): never {
 
 const INITIALIZE = "initialize";
 
-/** The same rows, with `onCall` before each call and an error for a remote that may not make it. */
-function guarded(rows: Rows, { remote, onCall }: Pick<AcpServerOptions, "remote" | "onCall">): Rows {
+/** The same rows, with a line in the log for each call and an error for a remote that may not make it. */
+function guarded(rows: Rows, { remote, log }: Pick<AcpServerOptions, "remote" | "log">): Rows {
   const guard = ([name, row]: [string, Rows[string]]) => {
     const handle = async (params: never, context: never) => {
-      onCall?.(name);
+      log?.debug("request", { method: name });
       if (remote) {
         const { requireAllowed } = await import("./remote.js");
         await requireAllowed(remote, { method: name, params, rules: row.remote });
@@ -184,5 +185,26 @@ function guarded(rows: Rows, { remote, onCall }: Pick<AcpServerOptions, "remote"
     };
     return [name, { ...row, handle }];
   };
-  return remote || onCall ? Object.fromEntries(Object.entries(rows).map(guard)) : rows;
+  return remote || log ? Object.fromEntries(Object.entries(rows).map(guard)) : rows;
+}
+
+/** Finds rows, and loads them with the first call, because `initialize` needs no schemas and no handlers. */
+function lazyRows(
+  load: () => Promise<Rows>,
+  missing: (method: string) => Promise<RpcError>,
+): (method: string) => MethodRow {
+  let loaded: Promise<Rows> | undefined;
+  return (method) => {
+    const find = async (): Promise<MethodRow> => {
+      loaded ??= load();
+      const rows = await loaded;
+      if (!Object.hasOwn(rows, method)) throw await missing(method);
+      return rows[method]!;
+    };
+    const validate = async (value: unknown) => (await find()).params?.["~standard"].validate(value) ?? { value };
+    return {
+      params: { "~standard": { version: 1, vendor: "chimera", validate } },
+      handle: async (given, context) => (await find()).handle?.(given as never, context),
+    };
+  };
 }

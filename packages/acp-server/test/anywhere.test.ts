@@ -50,7 +50,7 @@ test("a prompt is answered even if the log becomes unreadable before the other p
   const logged: string[] = [];
   const client = connect(
     { ...here, sessions: { ...sessions, logs: { ...sessions.logs, follow } } },
-    { log: (message) => void logged.push(message) },
+    { log: { debug() {}, warn: (message) => void logged.push(message) } },
   );
   await client.call("initialize", { protocolVersion: 1, clientCapabilities: {} });
   await client.call("session/load", { sessionId: id, cwd: "/", mcpServers: [] });

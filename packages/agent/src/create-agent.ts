@@ -87,7 +87,7 @@ async function openRun(
   context.signal.throwIfAborted();
   const modelContext = openModelContext(turn, model);
   const toolbox = createToolbox(
-    tools.filter((tool) => tool.available?.(context.workspace) ?? true),
+    tools.filter(({ needs }) => needs === undefined || context.workspace[needs] !== undefined),
     turn.settings.allowedTools,
   );
   return {

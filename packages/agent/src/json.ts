@@ -1,7 +1,7 @@
 /** JSON from an untrusted source. */
-import { isJsonObject, parseJson } from "@chimera/acp-schema/lenient";
+import { asText, isJsonObject, parseJson } from "@chimera/acp-schema/lenient";
 
-export { isJsonObject, parseJson };
+export { asText, isJsonObject, parseJson };
 
 export type JsonObject = Record<string, unknown>;
 
@@ -31,9 +31,4 @@ export function holdsMoreThan(values: number, value: unknown): boolean {
     return left < 0 || (typeof each === "object" && each !== null && Object.values(each).some(count));
   };
   return count(value);
-}
-
-/** A field that should be text; any other value becomes the empty text. */
-export function asText(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -26,8 +26,8 @@ export interface Tool<I = unknown> {
   readonly deferred?: boolean;
   /** Whether its arguments, `{name, arguments}`, name another tool that the loop then calls instead. */
   readonly forwards?: boolean;
-  /** False when the workspace lacks something that the tool needs, which hides the tool. @defaultValue always available */
-  available?(workspace: Workspace): boolean;
+  /** What a client must lend to the workspace; the tool is hidden where it is missing. @defaultValue nothing */
+  readonly needs?: "terminal";
   describe(input: I, workspace: Workspace): ToolDescription;
   /** Shows what a call would change, for the person who is asked. Empty when the arguments show it already. Must not change anything. */
   preview?(input: I, context: Pick<ToolContext, "workspace" | "signal">): Promise<readonly ToolContent[]>;

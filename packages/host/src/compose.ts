@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { ModelsReply } from "@chimera/acp-schema/http";
+import { lazily } from "@chimera/acp-schema/promises";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { Core } from "@chimera/acp-server";
 import type { Tool, Trace } from "@chimera/agent";
@@ -24,7 +25,6 @@ import { settingOf } from "./config/resolve.js";
 import { createEffort } from "./effort.js";
 import { chosenEngine, createEngines, type Engines } from "./engines.js";
 import type { AnswerRequest, JoinedNodes } from "./join-nodes.js";
-import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
 import { openModels } from "./models.js";
 import { createLazySnapshots, createTurnAgent } from "./on-demand.js";
@@ -221,10 +221,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
       config.trust.isAnswered(cwd) || ![".opencode", ".chimera", ".claude"].some((name) => existsSync(join(cwd, name)))
         ? []
         : turns.untrusted(cwd),
-    offered: async () => {
-      const workspace = localWorkspace(config.cwd);
-      return (await permitted()).filter((tool) => tool.available?.(workspace) ?? true);
-    },
+    offered: async () => (await permitted()).filter(({ needs }) => needs === undefined),
     providers: () => ({ active: models.active(sessions.defaults.model), available: models.providers() }),
     knownModels: () => models.known(sessions.defaults.model),
     async close() {

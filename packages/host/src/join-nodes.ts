@@ -1,6 +1,7 @@
 /** Makes this process one of several nodes on a database: it settles the sessions of dead nodes, and answers requests for its own. */
+
+import { lazily } from "@chimera/acp-schema/promises";
 import { isSessionError, type Sessions } from "@chimera/session";
-import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
 import type { Storage } from "./storage.js";
 

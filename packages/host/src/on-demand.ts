@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Agent } from "@chimera/acp-schema/agent";
 import { opening } from "@chimera/acp-schema/outbox";
+import { lazily } from "@chimera/acp-schema/promises";
 import type { CodingAgent } from "@chimera/agent/agents";
 import type { StoredSnapshots } from "@chimera/session";
 import type { SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
-import { lazily } from "./lazily.js";
 
 /** The agent, loaded with the first turn. */
 export function createTurnAgent(open: () => Promise<CodingAgent>) {

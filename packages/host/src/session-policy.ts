@@ -1,8 +1,8 @@
 /** The rules of every session, whatever its engine: the person's, the project's and the agent's, with memory, audit and what extensions narrow. */
 import { join } from "node:path";
 import type { Policy } from "@chimera/acp-schema/policy";
+import { lazily } from "@chimera/acp-schema/promises";
 import { type LoadedAgents, outputsIn, permissionOf, readTextBeneath, whileUnchanged } from "@chimera/agent/agents";
-import { lazily } from "./lazily.js";
 import type { Paths } from "./paths.js";
 import type { AgentParts } from "./profile.js";
 import type { Storage } from "./storage.js";

@@ -7,7 +7,8 @@ import type { AgentEvent, ResolvedBy } from "@chimera/acp-schema/events";
 import { startTimer } from "@chimera/acp-schema/timer";
 import type { Attachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
-import type { Attribution, Journal } from "./journal.js";
+import type { Journal } from "./journal.js";
+import type { Attribution } from "./recorder.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** A kind of question, with the records of the question and of its answer. */

@@ -34,7 +34,7 @@ export interface StoredSnapshots extends Pick<SnapshotStore, "session" | "readin
 /** The log of a session that this process holds, as undo and redo of files need it. */
 export function restoreLog(store: EventStore<SessionEvent, Summary>, writer: LogWriter<SessionEvent>): RestoreLog {
   return {
-    requireHeld: () => writer.requireHeld(),
+    requireHeld: writer.requireHeld,
     async recorded(direction, after) {
       for await (const entry of store.read(writer.id, { from: after })) if (entry.type === direction) return true;
       return false;

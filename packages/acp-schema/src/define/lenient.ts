@@ -33,3 +33,13 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
 export function parseJson(text: string): unknown {
   return orElse(() => JSON.parse(text), undefined);
 }
+
+/**
+ * A field that should be text; any other value becomes the empty text.
+ *
+ * @example
+ * asText(7); // ""
+ */
+export function asText(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

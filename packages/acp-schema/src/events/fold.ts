@@ -1,9 +1,10 @@
 /** The rules of the fold of a log: the state is one plain object, and one handler for each record type changes it. */
+import type { Message } from "./message.js";
 import type { Metadata, RecordType } from "./metadata.js";
 import { FLAG_OPTIONS, type Flags, isFlagOption, MODE_FLAGS, MODES } from "./modes.js";
 import { createParts, type Parts, summedUp, textOf } from "./parts.js";
 import type { SessionEvent } from "./record.js";
-import { addTokens, NO_TOKENS, newTurn, type SessionUsage, type TurnResult, type TurnView } from "./turn-view.js";
+import type { SessionUsage, TurnResult, TurnUsage, TurnView } from "./turn-view.js";
 import type { EngineOption, Json } from "./value.js";
 
 /** The settings that clients have changed since the session was made or its settings were reset. The others are unchanged. */
@@ -293,4 +294,33 @@ function hasEffect({ steps, compacted }: TurnView): boolean {
 /** Kinds of calls that change the files they name. */
 const CHANGING: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
 
+const NO_TOKENS: TurnUsage = { input: 0, output: 0, cache: 0, reasoning: 0 };
 const NOTHING_USED: SessionUsage = { ...NO_TOKENS, total_usd: 0, priced: true, used: 0, size: 0 };
+
+/** A turn whose prompt was accepted and that has not begun. */
+function newTurn(asked: Pick<TurnView, "number" | "seq" | "prompt" | "key" | "agent" | "createdAt">): TurnView {
+  return {
+    ...asked,
+    endedAt: null,
+    started: false,
+    ended: false,
+    undone: false,
+    filesUndone: false,
+    cutOff: false,
+    steps: 0,
+    compacted: false,
+    edited: new Set(),
+    stopReason: null,
+    result: null,
+    failure: null,
+    usage: { ...NO_TOKENS },
+    messages: [{ role: "user", ...asked.prompt } as Message],
+  };
+}
+
+/** Usage records have totals of the session, so a turn's usage is their increase during the turn. */
+function addTokens(turn: TurnUsage, now: SessionUsage, before: SessionUsage | null): void {
+  for (const key of ["input", "output", "cache", "reasoning"] as const) {
+    turn[key] += Math.max(0, now[key] - (before?.[key] ?? 0));
+  }
+}

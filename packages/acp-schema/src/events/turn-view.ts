@@ -48,33 +48,3 @@ export interface TurnResult {
 
 export type SessionUsage = Metadata<"usage">;
 export type TurnUsage = Pick<SessionUsage, "input" | "output" | "cache" | "reasoning">;
-
-export const NO_TOKENS: TurnUsage = { input: 0, output: 0, cache: 0, reasoning: 0 };
-
-/** A turn whose prompt was accepted and that has not begun. */
-export function newTurn(asked: Pick<TurnView, "number" | "seq" | "prompt" | "key" | "agent" | "createdAt">): TurnView {
-  return {
-    ...asked,
-    endedAt: null,
-    started: false,
-    ended: false,
-    undone: false,
-    filesUndone: false,
-    cutOff: false,
-    steps: 0,
-    compacted: false,
-    edited: new Set(),
-    stopReason: null,
-    result: null,
-    failure: null,
-    usage: { ...NO_TOKENS },
-    messages: [{ role: "user", ...asked.prompt } as Message],
-  };
-}
-
-/** Usage records have totals of the session, so a turn's usage is their increase during the turn. */
-export function addTokens(turn: TurnUsage, now: SessionUsage, before: SessionUsage | null): void {
-  for (const key of ["input", "output", "cache", "reasoning"] as const) {
-    turn[key] += Math.max(0, now[key] - (before?.[key] ?? 0));
-  }
-}

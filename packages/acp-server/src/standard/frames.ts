@@ -34,7 +34,11 @@ export function createFrames(
     const { seq, began = seq } = record;
     return projectAcp(record, { ...shows, messageId: (chunk) => messages.idOf(chunk, began) });
   };
-  const updates = (record: JoinedRecord): SessionUpdate[] => calls.shape(record, projected(record));
+  const updates = (record: JoinedRecord): SessionUpdate[] => {
+    const made = projected(record);
+    const shape = calls.shapes[record.type];
+    return shape && made[0] ? [{ ...made[0], ...shape(record, made[0] as object) } as SessionUpdate] : made;
+  };
 
   return {
     updates,

@@ -21,7 +21,7 @@ import { createFrames } from "./frames.js";
 import { METHODS } from "./methods.js";
 import { readBefore, readRaw, replay } from "./replay.js";
 import { configOptions, requireMode, setConfigOption } from "./settings.js";
-import { createCommandList, createShows } from "./shown.js";
+import { createCommandList, createShows } from "./view.js";
 
 /** How many sessions one page of `session/list` has. */
 const LISTED_PAGE = 50;

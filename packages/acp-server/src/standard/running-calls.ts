@@ -18,7 +18,7 @@ export function createRunningCalls({ _meta }: ClientCapabilities, send: ((update
       later(callId, call);
     });
   };
-  const shaped: Shapes = {
+  const shapes: Shapes = {
     tool_call({ metadata: { call_id, kind } }) {
       calls.set(call_id, { kind, tail: "", isStale: false, timer: undefined });
       if (!drawsTerminals || kind !== "execute") return {};
@@ -52,14 +52,8 @@ export function createRunningCalls({ _meta }: ClientCapabilities, send: ((update
     },
   };
   return {
-    /** The updates of a record with the fields that its call adds. */
-    shape(record: SessionRecord, updates: SessionUpdate[]): SessionUpdate[] {
-      const [update] = updates;
-      const shape = shaped[record.type as keyof Shapes] as
-        | ((record: SessionRecord, update: object) => object)
-        | undefined;
-      return shape && update ? [{ ...update, ...shape(record, update) } as SessionUpdate] : updates;
-    },
+    /** The fields that its call adds to the update of a record, by type. */
+    shapes: shapes as Readonly<Record<string, ((record: SessionRecord, update: Update) => object) | undefined>>,
     close() {
       for (const { timer } of calls.values()) timer?.stop();
       calls.clear();

@@ -1,5 +1,5 @@
 /** acp_terminal: runs a command in the editor's terminal, where the person can watch it. */
-import type { ClientTerminal, Workspace } from "@chimera/acp-schema/agent";
+import type { ClientTerminal } from "@chimera/acp-schema/agent";
 import { plainWord } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { resolvePath } from "../files/real-path.js";
@@ -25,7 +25,7 @@ export const acpTerminalTool = defineTool({
   }),
   kind: "execute",
   parallel: false,
-  available: (workspace: Workspace) => workspace.terminal !== undefined,
+  needs: "terminal",
   describe: ({ command, args, cwd, env }, workspace) => {
     const line = lineOf(command, args, env);
     const reads = [resolvePath(cwd, workspace).path];

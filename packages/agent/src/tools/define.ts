@@ -28,14 +28,14 @@ export type ToolParts<I> = Omit<Tool<I>, "input" | "inputSchema" | "aliases"> & 
  * });
  */
 export function defineTool<I>(parts: ToolParts<I>): Tool<I> {
-  let schema: JsonSchema | undefined;
   return {
     ...parts,
     aliases: parts.aliases ?? [],
-    // Computed when the first request needs it, because most commands of the program never ask a model.
+    // Computed when the first request needs it, because most commands of the program never ask a model. Then it is a plain property.
     get inputSchema() {
-      schema ??= jsonSchemaOf(parts.input);
-      return schema;
+      const value = jsonSchemaOf(parts.input);
+      Object.defineProperty(this, "inputSchema", { value, enumerable: true });
+      return value;
     },
     run: async (input, context) => {
       context.signal.throwIfAborted();

@@ -1,7 +1,7 @@
 import type { Message } from "@chimera/acp-schema/events";
 import { describe, expect, it } from "vitest";
 import type { Model, ModelEvent, ModelRequest } from "../../src/providers/index.js";
-import { takeTurn, toolNamed } from "../take-turn.js";
+import { contextOf, takeTurn, toolNamed } from "../take-turn.js";
 
 /** Remembers the requests; `answer` gives its replies. */
 function recording(answer: (request: ModelRequest, index: number) => ModelEvent[], contextWindow = 100_000) {
@@ -50,12 +50,14 @@ describe("what the model is sent", () => {
     ]);
   });
 
-  it("includes the turn's system prompt, and only available tools", async () => {
+  it("includes the turn's system prompt, and the tools whose needs the workspace meets", async () => {
     const { requests, resolveModel } = recording(() => [text("ok")]);
     const run = async () => ({ success: true, output: "" });
-    const tools = [toolNamed("here", run), toolNamed("absent", run, { available: () => false })];
+    const tools = [toolNamed("here", run), toolNamed("lent", run, { needs: "terminal" })];
     await takeTurn({ resolveModel, tools, systemPrompt: "Be short." });
+    const terminal = { run: () => Promise.reject(new Error("not called")) };
+    await takeTurn({ resolveModel, tools }, { context: { workspace: { ...contextOf({}).workspace, terminal } } });
     expect(requests[0]?.system).toBe("Be short.");
-    expect(requests[0]?.tools.map((tool) => tool.name)).toEqual(["here"]);
+    expect(requests.map((request) => request.tools.map((tool) => tool.name))).toEqual([["here"], ["here", "lent"]]);
   });
 });

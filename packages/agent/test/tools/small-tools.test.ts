@@ -41,12 +41,6 @@ describe("acp_terminal", () => {
     },
   });
 
-  test("exists only when the editor has a terminal", async () => {
-    const { workspace } = await bench();
-    expect(acpTerminalTool.available?.(workspace)).toBe(false);
-    expect(acpTerminalTool.available?.({ ...workspace, terminal: terminal({}) })).toBe(true);
-  });
-
   test.each([
     [{}, true, "hello\n[exit code: 0]"],
     [{ exitCode: 2, truncated: true }, false, "hello\n[output truncated]\n[exit code: 2]"],

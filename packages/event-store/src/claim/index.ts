@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { replaceFileSync } from "../file/replace-file.js";
+export { replaceFileSync } from "../file/disk.js";
 export { type Claim, claim, claimHolder } from "./claim.js";
 export { createHeartbeat, type Heartbeat } from "./heartbeat.js";
 export type { Holder } from "./identity.js";

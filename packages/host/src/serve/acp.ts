@@ -1,10 +1,11 @@
 /** Serves ACP as this program speaks it: on its stdin and stdout, or on the channel of a transport. */
+
+import { lazily } from "@chimera/acp-schema/promises";
 import { type AcpServer, type Core, type Dialect, serveAcp } from "@chimera/acp-server";
 import { streamChannel } from "@chimera/ndjson-rpc";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
 import type { Person, Sessions } from "@chimera/session";
 import { UsageError } from "../command/usage-error.js";
-import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import type { AcpPeer, Profile, StartedExtension } from "../profile.js";
 import type { Storage } from "../storage.js";
@@ -38,7 +39,6 @@ export function acpServer(options: AcpOptions): (peer: AcpPeer) => AcpServer {
     const own = lazily(async () => reachable(await core(), options.person));
     const server = serveAcp({
       ...peer,
-      onCall: (method) => log.debug("request", { method }),
       sessions: own.get,
       program: { name, title, version },
       dialects,
@@ -48,7 +48,7 @@ export function acpServer(options: AcpOptions): (peer: AcpPeer) => AcpServer {
       keyVariables: profile.chain.map(({ env }) => env),
       defaultCwd: cwd,
       historyLimit,
-      log: log.warn,
+      log,
     });
     void server.closed.finally(async () => (await own.opened())?.leave());
     return server;

@@ -2,13 +2,12 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { withResolvers } from "@chimera/acp-schema/promises";
+import { lazily, withResolvers } from "@chimera/acp-schema/promises";
 import type { AcpServer } from "@chimera/acp-server";
 import { createEarly, type Listening, listen } from "@chimera/http-server/node";
 import type { Invocation } from "../command/command.js";
 import { isUsageError, UsageError } from "../command/usage-error.js";
 import { isHostError } from "../errors.js";
-import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import { resolvePaths } from "../paths.js";
 import { type Pidfile, refuseSecond, takePort } from "../pidfile.js";

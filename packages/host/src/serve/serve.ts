@@ -1,10 +1,11 @@
 /** `serve` runs ACP on stdio, HTTP on ports and sockets, or all of them on the same sessions, until the peer leaves or a signal comes. */
+
+import { lazily } from "@chimera/acp-schema/promises";
 import type { Trace } from "@chimera/agent";
 import type { Invocation } from "../command/command.js";
 import type { ConfigValues } from "../config/keys.js";
 import { type Config, readConfig } from "../config/read-config.js";
 import { hideSecrets } from "../hide-secrets.js";
-import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import { openLog } from "../log/log-file.js";
 import { answersOf, requireHome, requireNamed, startExtensions, warnOf } from "../open-core.js";

@@ -2,8 +2,8 @@ import { closeSync, readSync, writeFileSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { hex8 } from "../../backend/line.js";
 import { LIMITS } from "../../limits.js";
+import { replaceFileSync } from "../disk.js";
 import { lendChunk, openRegular, takeChunkBack } from "../regular-file.js";
-import { replaceFileSync } from "../replace-file.js";
 
 // The file of the session index: a checksum, and below it one line per session. It is read and written through one borrowed chunk:
 // one string of the whole file would grow with the number of sessions, and the allocator keeps that much memory in each thread.
