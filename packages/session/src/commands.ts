@@ -1,7 +1,7 @@
 /** `@chimera/session/commands`: custom slash commands, Markdown files whose body is a prompt with placeholders. */
 import { existsSync } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { basename, join, normalize, sep } from "node:path";
+import { basename, join, sep } from "node:path";
 import { parseFrontMatter } from "@chimera/acp-schema/front-matter";
 
 export interface CommandArg {
@@ -31,7 +31,12 @@ export async function discoverCommands(places: {
 }): Promise<CustomCommand[]> {
   // The user may link to files anywhere. A project may come from a stranger, so its links must stay inside it.
   const scopes = [{ root: places.home }, { root: places.cwd, within: places.cwd }];
-  const folders = scopes.flatMap(({ root, within }) => FOLDERS.map((folder) => ({ folder: root + folder, within })));
+  // Most directories have none of the places, and looking for those costs less than for each folder in them.
+  const folders = scopes.flatMap(({ root, within }) =>
+    PLACES.filter(({ place }) => existsSync(root + place)).flatMap(({ place, names }) =>
+      names.map((name) => ({ folder: root + place + name, within })),
+    ),
+  );
   const found = new Map<string, CustomCommand>();
   // Read in parallel: every prompt waits for this.
   for (const commands of await Promise.all(folders.map(({ folder, within }) => readFolder(folder, within)))) {
@@ -113,14 +118,12 @@ export function splitArguments(text: string): CommandArguments {
 /** A larger file is not a prompt. */
 const MAX_BYTES = 256 * 1024;
 const MAX_FILES = 500;
-/** Suffixes that are added to a directory as strings: joining ten paths would take longer than looking for them. */
-const FOLDERS = [
-  "/.claude/commands",
-  "/.opencode/command",
-  "/.opencode/commands",
-  "/.chimera/command",
-  "/.chimera/commands",
-].map(normalize);
+/** Where command files are, as suffixes of a directory: joining paths would take longer than looking for them. */
+const PLACES = [
+  { place: `${sep}.claude`, names: [`${sep}commands`] },
+  { place: `${sep}.opencode`, names: [`${sep}command`, `${sep}commands`] },
+  { place: `${sep}.chimera`, names: [`${sep}command`, `${sep}commands`] },
+];
 
 async function readFolder(folder: string, within: string | undefined): Promise<CustomCommand[]> {
   // Most folders do not exist, and a synchronous check costs less than a rejected promise.
