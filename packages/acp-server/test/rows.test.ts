@@ -8,12 +8,12 @@ test("initialize names exactly the capabilities and own methods that the rows ha
   const { result } = await client.call("initialize", { protocolVersion: 1 });
   const { sessionCapabilities, _meta } = result!["agentCapabilities"] as unknown as {
     sessionCapabilities: object;
-    _meta: Record<string, unknown>;
+    _meta: { "chimera.dev/methods": string[] };
   };
   const named = Object.values<Traits>(METHODS).flatMap(({ capability }) => capability ?? []);
   expect(Object.keys(sessionCapabilities).sort()).toEqual(["additionalDirectories", ...named].sort());
   const own = Object.keys(METHODS).filter((name) => name.startsWith("_"));
-  expect(_meta["chimera.dev/methods"]).toEqual(own);
+  expect(_meta["chimera.dev/methods"].sort()).toEqual(own.sort());
 });
 
 test("one prompt more than a session queues is refused with a retryable error", async () => {
