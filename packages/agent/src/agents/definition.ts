@@ -33,7 +33,8 @@ export interface AgentDefinition {
 
 const common = { tools: null, rules: [], model: null, maxSteps: null, hidden: false, source: "built-in" } as const;
 
-const reading = {
+/** What the agents that change nothing have in common. */
+const readOnlyAgent = {
   ...common,
   tools: ["Read", "search", "list_files", "think", "todo", "skill", "ask"],
   permission: "read_only",
@@ -51,14 +52,14 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
       "You change the code of this project. Make the smallest change that does what was asked, and check that it works.",
   },
   {
-    ...reading,
+    ...readOnlyAgent,
     name: "plan",
     description: "Reads and plans; changes nothing.",
     mode: "primary",
     prompt: "You plan and change nothing. Read what matters, then give a plan of concrete steps that name the files.",
   },
   {
-    ...reading,
+    ...readOnlyAgent,
     name: "explore",
     description: "Answers questions about the code; changes nothing.",
     mode: "primary",
@@ -66,7 +67,7 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
       "You answer questions about this project. Look before you answer, and name the files and lines you rely on.",
   },
   {
-    ...reading,
+    ...readOnlyAgent,
     name: "review",
     description: "Reviews code; changes nothing.",
     mode: "subagent",
