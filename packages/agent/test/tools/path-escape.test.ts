@@ -17,12 +17,20 @@ import { type Bench, bench, CANARY } from "./bench.js";
 
 const searchTool = createSearchTool();
 
-/** Every tool that takes a path, with arguments that would do harm if the path were accepted. */
-const FILE_TOOLS: readonly (readonly [Tool, (path: string) => Record<string, unknown>])[] = [
+/** A tool, and arguments for it that would do harm if the path were accepted. */
+type PathCase = readonly [Tool, (path: string) => Record<string, unknown>];
+
+/** The tools that open one file. They refuse anything else at the path. */
+const ONE_FILE_TOOLS: readonly PathCase[] = [
   [readTool, (path) => ({ path })],
   [writeTool, (path) => ({ path, content: "overwritten" })],
   [editTool, (path) => ({ path, old_string: "outside", new_string: "OVERWRITTEN" })],
   [replaceInFileTool, (path) => ({ path, pattern: "outside", replacement: "OVERWRITTEN" })],
+];
+
+/** Every tool that takes a path. */
+const FILE_TOOLS: readonly PathCase[] = [
+  ...ONE_FILE_TOOLS,
   [searchTool, (path) => ({ path, pattern: "outside" })],
   [listFilesTool, (path) => ({ path })],
 ];
@@ -93,7 +101,7 @@ describe.each(FILE_TOOLS.map(([tool, input]) => [tool.name, tool, input] as cons
 );
 
 describe("anything but a regular file", () => {
-  test.each(FILE_TOOLS.slice(0, 4).map(([tool, input]) => [tool.name, tool, input] as const))(
+  test.each(ONE_FILE_TOOLS.map(([tool, input]) => [tool.name, tool, input] as const))(
     "%s does not wait on a pipe",
     async (_, tool, input) => {
       const { run } = await booby();
@@ -105,7 +113,7 @@ describe("anything but a regular file", () => {
 
   test("a directory is not read, written or edited as a file", async () => {
     const { run } = await booby();
-    for (const [tool, input] of FILE_TOOLS.slice(0, 4))
+    for (const [tool, input] of ONE_FILE_TOOLS)
       expect(await run(tool, input("nested"))).toMatchObject({ success: false });
   });
 
