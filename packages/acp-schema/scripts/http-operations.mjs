@@ -1,5 +1,7 @@
 // The name, summary and error codes of each route, for the OpenAPI document. The build fails if a route has no row.
 // Codes that follow from the row of a route in `routes` are not repeated: see `impliedCodes`.
+
+/** Codes of reading a session's log without loading it. */
 const session = ["session_not_found", "storage_failed"];
 /** Codes of loading a session. */
 export const loaded = [
@@ -13,10 +15,15 @@ export const loaded = [
   "session_closed",
   "draining",
 ];
+/** Codes of changing a session. */
 const written = [...loaded, "read_only", "too_large", "storage_full", "storage_read_only"];
+/** Codes of a request with an `Idempotency-Key`. */
 const keyed = ["invalid_key", "key_reused"];
+/** Codes of sending a prompt to a session. */
 const prompt = [...written, ...keyed, "queue_full", "limit_reached", "budget_spent"];
+/** Codes of making a session, with or without a first prompt. */
 const made = [...prompt, "forbidden_directory"];
+/** Codes of opening an event stream. */
 const stream = ["too_many_streams", "limit_reached"];
 
 /** By area, the first part of the path. */

@@ -40,6 +40,14 @@ export function createOpenSession(sessions: Sessions, { peers, log }: Pick<AppDe
   };
   /** The session, which is loaded if necessary. Throws `session_not_found`, `session_claimed`. */
   const opened = async (id: string) => admit(await sessions.load(id));
+  /**
+   * The ways to a session, by what a route does:
+   * - it changes the session: `openSession(id)`;
+   * - it reads the session's state: `.read`;
+   * - it reads or deletes the log and does not load the session: first `.requireLog`;
+   * - it tears the session down: first `.require`. Before this and before a deletion also `.requireHere`;
+   * - it makes a session: `.make`, and in its `begin` `.admit` if clients may answer the session's questions.
+   */
   return Object.assign(opened, {
     /** Makes a session and calls `begin` on it. If that fails, deletes the session, because the caller never learns its id. */
     async make(options: CreateOptions, begin: Begin): Promise<OwnedSession> {
@@ -56,7 +64,7 @@ export function createOpenSession(sessions: Sessions, { peers, log }: Pick<AppDe
     },
     /** Keeps the session's permission requests open. Otherwise they would be denied while no approver is connected. */
     admit,
-    /** The session. While another process has it: a reading of its log. */
+    /** The session, for reading. If another process has it, its state is read from its log. */
     async read(id: string): Promise<SessionReading> {
       return opened(id).catch((error: unknown) => {
         // With other nodes, the node that has the session answers.

@@ -1,4 +1,4 @@
-/** Reads of a session besides its records: files of its workspace, changes of each turn, attached clients, and search. */
+/** Queries and answers of the routes that look at a session: its files, changes and clients; and of the search. */
 import * as v from "valibot";
 import { count, moment, text } from "../define/scalar.js";
 import { plain, variant } from "../define/shape.js";

@@ -213,7 +213,7 @@ export const DeleteSessionReply = plain(() => ({
   deleted: v.boolean(),
   /** How many records the log has. */
   records: count,
-  /** How many turns it has. */
+  /** How many turns it has, including undone ones. */
   turns: count,
   /** How many turns had changes that could be undone. */
   snapshots: count,
