@@ -96,6 +96,7 @@ function createShared(context: DialectContext, hello: Record<string, unknown>) {
     commands.forget(session.id);
     offer(session);
   };
+  /** Loads a session and sends its further updates to this client. */
   const open = async (id: string): Promise<Session> => {
     const core = await context.core();
     const session = await core.sessions.load(id);
