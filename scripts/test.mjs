@@ -28,6 +28,7 @@ export const quickGates = {
   "command line page": tool("write-cli-doc.mjs", "--check"),
   "examples in comments": script("check-hover.mjs"),
   "records page": tool("write-records-doc.mjs", "--check"),
+  "HTTP page": [process.execPath, join(root, "packages/http-server/scripts/write-http-doc.mjs"), "--check"],
   "OpenAPI document: rules, types, promises": script("check-openapi.mjs"),
   "layer diagram": tool("draw-layers.mjs", "--check"),
   "links in documents": script("check-docs.mjs"),
