@@ -4,6 +4,24 @@ import type { SessionEvent, SessionRecord } from "../src/events/index.js";
 
 const stamps = { seq: 1, id: "evt-00000000", ts: "2026-01-01T00:00:00.000Z" };
 
+test.each([{}, 5, [null], "x", [{ path: 7 }]])(
+  "locations of an edit that are no list of paths are passed over: %j",
+  (locations) => {
+    const conversation = foldConversation();
+    const call = { call_id: "c", tool: "Edit", args: {}, kind: "edit", title: "Edit", locations };
+    for (const [type, metadata] of [
+      ["user_message", { prompt: "msg-0", text: "hi" }],
+      ["tool_call", call],
+      ["tool_result", { call_id: "c", success: true, output: "", duration_ms: 1 }],
+      ["file_edit", { path: locations, diff: "", change: "update" }],
+      ["file_edit", { path: "/a.txt", diff: "", change: "update" }],
+    ])
+      conversation.apply({ type, turn: 0, metadata } as unknown as SessionEvent);
+    const paths = [...conversation.turns[0]!.edited];
+    expect(paths).toEqual(locations === "x" ? ["x", "/a.txt"] : ["/a.txt"]);
+  },
+);
+
 test.each([
   { type: "__proto__", turn: 0, metadata: {} },
   { type: "__defineGetter__", turn: 0, metadata: {} },

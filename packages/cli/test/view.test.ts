@@ -134,6 +134,17 @@ test("the last lines of an endless task are kept", () => {
   expect(lines.at(-2)).toBe("│ ✓ Read 2099 9.0s");
 });
 
+test("a turn continues when a prompt that waits for it is cancelled", () => {
+  const { view, apply, take } = watch();
+  apply({ type: "turn_start", metadata: { prompt: "p" } }, call("c", "Look"));
+  const waited = { type: "cancelled", turn: 1, metadata: { output: "" } } as const;
+  apply(waited);
+  expect(take()).toBe("a waiting prompt was cancelled\n");
+  expect(view.label(0)).toMatch(/^Look/);
+  apply(result("c"), { type: "cancelled", metadata: { output: "" } });
+  expect(take()).toBe("✓ Look 9.0s\ncancelled\n\n");
+});
+
 test("a slash command's text is not Markdown; a model's text is", () => {
   const { apply, take } = watch();
   const start: AgentEvent = { type: "turn_start", metadata: { prompt: "p" } };

@@ -1,6 +1,6 @@
 /** Numbers for an operator, counted from the records of loaded sessions and from requests. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { isLost, type RecordOf, type RecordType, type SessionRecord } from "@chimera/acp-schema/events";
+import { createTurnEnds, isLost, type RecordOf, type RecordType, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Limits, OwnedSession, Sessions } from "@chimera/session";
 import { AMOUNTS, amounts } from "./amounts.js";
 
@@ -58,22 +58,22 @@ export function createMetrics(
   const createFolds = (session: OwnedSession) => {
     const tools = new Map<string, string>();
     let startedAt = 0;
+    const whatEnds = createTurnEnds();
     let used = usageOf(session);
-    const end = (ts: string, outcome: string): void => {
+    const end = (record: SessionRecord, outcome: string): void => {
       registry.add("turns_total", { outcome });
-      if (startedAt > 0) registry.observe("turn_seconds", {}, (Date.parse(ts) - startedAt) / 1000);
+      if (whatEnds(record) === "waiting") return;
+      if (startedAt > 0) registry.observe("turn_seconds", {}, (Date.parse(record.ts) - startedAt) / 1000);
       startedAt = 0;
       tools.clear();
       const now = usageOf(session);
-      for (const kind of ["input", "output", "cache"] as const) {
-        if (now[kind] > used[kind]) registry.add("tokens_total", { kind }, now[kind] - used[kind]);
-      }
-      if (now.total_usd > used.total_usd) registry.add("cost_usd_total", {}, now.total_usd - used.total_usd);
+      addSpent(registry, used, now);
       used = now;
     };
     const folds: { readonly [T in RecordType]?: (record: RecordOf<T>) => void } = {
-      turn_start({ ts }) {
-        startedAt = Date.parse(ts);
+      turn_start(record) {
+        startedAt = Date.parse(record.ts);
+        whatEnds(record);
       },
       tool_call: ({ metadata }) => void tools.set(metadata.call_id, metadata.tool),
       tool_result({ metadata }) {
@@ -84,8 +84,8 @@ export function createMetrics(
       },
       permission_resolved: ({ metadata: { decision, by } }) => registry.add("permissions_total", { decision, by }),
       sandbox_violation: () => registry.add("sandbox_violations_total", {}),
-      agent_result: ({ ts, metadata }) => end(ts, metadata.success ? "success" : "failed"),
-      cancelled: ({ ts }) => end(ts, "cancelled"),
+      agent_result: (record) => end(record, record.metadata.success ? "success" : "failed"),
+      cancelled: (record) => end(record, "cancelled"),
     };
     return new Map(Object.entries(folds)) as ReadonlyMap<string, (record: SessionRecord) => void>;
   };
@@ -142,6 +142,17 @@ function limitSamples({ use, refusals, ...quotas }: Sessions["quota"]): Sample[]
     ),
   ];
 }
+
+/** Counts the tokens and the cost of a session since it used so much. */
+function addSpent(registry: Registry, used: Used, now: Used): void {
+  for (const kind of ["input", "output", "cache"] as const) {
+    if (now[kind] > used[kind]) registry.add("tokens_total", { kind }, now[kind] - used[kind]);
+  }
+  if (now.total_usd > used.total_usd) registry.add("cost_usd_total", {}, now.total_usd - used.total_usd);
+}
+
+type Registry = ReturnType<typeof createRegistry>;
+type Used = ReturnType<typeof usageOf>;
 
 function usageOf({ conversation }: OwnedSession) {
   const { input = 0, output = 0, cache = 0, total_usd = 0 } = conversation.facts.usage ?? {};

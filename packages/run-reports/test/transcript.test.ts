@@ -275,7 +275,7 @@ describe("the conversation", () => {
       result(),
       { type: "turn_start", turn: 1, metadata: { prompt: "p2" } },
       text("answer two"),
-      result(),
+      { ...result(), turn: 1 },
       { type: "cancelled", turn: 2, metadata: { output: "" } },
       prompt("fourth", "p4", 3),
     ]);
@@ -287,6 +287,27 @@ describe("the conversation", () => {
       "third",
       "_cancelled",
       "fourth",
+    ]);
+  });
+
+  it("goes on with the running turn when a prompt that waits for it is cancelled", async () => {
+    const story = await told([
+      prompt("first", "p1", 0),
+      { type: "turn_start", metadata: { prompt: "p1" } },
+      call("c1"),
+      prompt("second", "p2", 1),
+      { type: "cancelled", turn: 1, metadata: { output: "" } },
+      done("c1"),
+      text("answer one"),
+      result({ output: "answer one" }),
+    ]);
+    expect(story).not.toContain("unfinished");
+    expect(story?.match(/first|second|out of c1|answer \w+|_cancelled/g)).toEqual([
+      "first",
+      "second",
+      "_cancelled",
+      "out of c1",
+      "answer one",
     ]);
   });
 

@@ -66,7 +66,8 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, Standing> {
       return activity.touchedAt;
     },
     get idleMs() {
-      return activity.idleMs;
+      // An undo may take long, and writes its record at its end.
+      return queue.isAlone ? 0 : activity.idleMs;
     },
     get isLetGo() {
       return writer.isLetGo;
@@ -253,8 +254,8 @@ function ownerMethodsOf(parts: Parts): OwnerMethods {
     async letGo() {
       const { lastSeq } = parts.writer;
       await parts.saveSummary();
-      // Meanwhile a prompt may have come, or a record that is not in the summary.
-      if (parts.queue.busy().size > 0 || parts.writer.lastSeq > lastSeq) return false;
+      // Meanwhile a prompt or an undo may have come, or a record that is not in the summary.
+      if (parts.queue.busy().size > 0 || parts.queue.isAlone || parts.writer.lastSeq > lastSeq) return false;
       await parts.writer.letGo();
       return true;
     },

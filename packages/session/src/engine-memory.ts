@@ -13,7 +13,16 @@ export function createEngineMemory({ journal, queue, end, writer, wake }: Parts)
     if (!end.closing) await wake();
     if (writer.isLetGo) throw new SessionError("session_closed", `session ${writer.id} has ended here`);
   };
-  const write = (event: AgentEvent) => journal.recorder.add(event, { turn: queue.current?.turn ?? null });
+  const write = (event: AgentEvent): void => {
+    try {
+      journal.recorder.add(event, { turn: queue.current?.turn ?? null });
+    } catch {
+      // The log cannot be written, which is reported already. Engines send events from timers and sockets, where nobody catches an error.
+      return;
+    }
+    // Text is written at the end of the tick. No turn waits for it, so this hears of a failed write.
+    process.nextTick(() => void journal.written());
+  };
   const writeLater = async (): Promise<void> => {
     try {
       await takeUp();

@@ -1,6 +1,6 @@
 /** Forks sessions. Loaded with the first fork, because a start does not need it. */
 import { foldConversation } from "@chimera/acp-schema/conversation";
-import { type AgentEvent, endsTurn, isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
+import { type AgentEvent, createTurnEnds, isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import { SessionError } from "./errors.js";
 import type { House } from "./house.js";
 import { make, newName } from "./new-session.js";
@@ -75,12 +75,14 @@ async function readParent(house: House, id: string, turn: number | undefined) {
 /** Records after the last turn that a fork repeats. Settings are not among them, because the child gets all of its parent's settings anyway. */
 const LATER: ReadonlySet<string> = new Set(["undo", "redo", "cleared", "title_changed"]);
 
-/** Folds a log up to the end of this turn, or of the last turn. */
+/** Folds a log up to the end of this turn, or of the last turn, and of a turn that runs then. */
 function createCut(turn: number | undefined) {
   const conversation = foldConversation();
   /** The records since the last end of a turn. They join the fork only if another end follows. */
   let since: (SessionRecord | Lost)[] = [];
   let end = 0;
+  const whatEnds = createTurnEnds();
+  let isReached = false;
   let isDone = false;
   return {
     conversation,
@@ -101,11 +103,15 @@ function createCut(turn: number | undefined) {
     take(entry: SessionRecord | Lost): void {
       if (isDone) return;
       since.push(entry);
-      if (isLost(entry) || !endsTurn(entry.type)) return;
+      const ends = isLost(entry) ? null : whatEnds(entry);
+      if (isLost(entry) || ends === null) return;
+      isReached ||= entry.turn === turn;
+      // A prompt that waits may be cancelled in the middle of a turn. The fork ends with that turn.
+      if (ends === "waiting") return;
       for (const one of since) conversation.apply(one);
       since = [];
       end = entry.seq;
-      isDone = entry.turn === turn;
+      isDone = isReached;
     },
   };
 }

@@ -1,11 +1,12 @@
 // A session that has been idle is let go: another process may go on with it, and this one takes it up again where it was or reads on.
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { EngineMemory } from "@chimera/acp-schema/agent";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
+import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Agent, Sessions, SessionsDeps } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf, until, untilCancelled } from "./fixture.js";
@@ -39,6 +40,16 @@ function keepingEngine() {
     yield { type: "text_delta", metadata: { text: "hello" } };
   };
   return { agent, engine: () => kept.at(-1)! };
+}
+
+/** An agent that writes a file. */
+function writing(path: string): Agent {
+  return async function* (_turn, { workspace }) {
+    yield { type: "step_start", metadata: { step: 0 } };
+    await workspace.willWrite(path);
+    await writeFile(path, "written");
+    yield { type: "step_end", metadata: { step: 0 } };
+  };
 }
 
 /** Opens a session as soon as no process has it. */
@@ -90,6 +101,26 @@ describe("an idle session", () => {
     expect(session.conversation.facts.memory).toEqual({ place: 7 });
     expect(typesOf(await runPrompt(one, id, "second"))).toContain("agent_result");
     expect(await one.load(id)).toBe(session);
+  });
+
+  test("is held while an undo restores files, however long it takes", async () => {
+    const root = await mkdtemp(join(tmpdir(), "chimera-undo-"));
+    onTestFinished(() => rm(root, { recursive: true, force: true }));
+    const { session: open, ...snapshots } = createSnapshotStore({ root: join(root, "snapshots") });
+    const slowly = (...asked: Parameters<typeof open>): ReturnType<typeof open> => {
+      const session = open(...asked);
+      const restore: typeof session.restore = async (...which) => {
+        await new Promise((resolve) => setTimeout(resolve, 4 * HOLD * 1000));
+        return session.restore(...which);
+      };
+      return { ...session, restore };
+    };
+    const { one } = await twoPrograms(writing(join(root, "a.txt")), { snapshots: { ...snapshots, session: slowly } });
+    const session = await one.create({ cwd: root });
+    await runPrompt(one, session.id, "write it");
+    expect(await session.undo()).toMatchObject({ turns: 1, files: [{ outcome: "deleted" }] });
+    expect(session.isLetGo).toBe(false);
+    await until(() => session.isLetGo);
   });
 
   test("is held while a turn runs, and before its first prompt", async () => {

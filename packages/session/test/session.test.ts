@@ -1,8 +1,9 @@
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import { withResolvers } from "@chimera/acp-schema/promises";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore } from "@chimera/event-store";
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../src/index.js";
+import type { Agent, Turn } from "../src/index.js";
 import { defaults, makeSessions, recordsOf, runPrompt, speaking, typesOf, until } from "./fixture.js";
 
 describe("a turn", () => {
@@ -152,6 +153,40 @@ describe("cancel", () => {
       cost: 0,
     });
     expect(session.conversation.turns[1]?.result?.output).toBe("part of two");
+  });
+
+  it("of a waiting prompt leaves the running turn whole, for the model and for a fork", async () => {
+    const { promise: goOn, resolve: letGoOn } = withResolvers();
+    const histories: Turn["history"][] = [];
+    const sessions = makeSessions(async function* (turn, context) {
+      histories.push(turn.history);
+      if (turn.number > 0) return yield* speaking("done")(turn, context);
+      yield { type: "step_start", metadata: { step: 0 } };
+      yield { type: "text_delta", metadata: { text: "I will run make." } };
+      const call = { call_id: "c1", tool: "Bash", args: {}, kind: "execute", title: "make", locations: [] } as const;
+      yield { type: "tool_call", metadata: { ...call, locations: [] } };
+      await goOn;
+      yield { type: "tool_result", metadata: { call_id: "c1", success: true, output: "built", duration_ms: 1 } };
+      yield { type: "step_end", metadata: { step: 0 } };
+    });
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "build" });
+    await until(() => session.conversation.openCalls.size === 1);
+    const { turn } = session.prompt({ text: "never mind" });
+    expect(await session.cancel(turn)).toBe(true);
+    await expect(sessions.fork(session.id)).rejects.toMatchObject({ code: "nothing_to_fork" });
+    await expect(sessions.fork(session.id, { turn })).rejects.toMatchObject({ code: "nothing_to_fork" });
+    letGoOn();
+    await session.idle();
+    for (const child of [await sessions.fork(session.id), await sessions.fork(session.id, { turn })])
+      expect(child.conversation.turns.map((one) => one.result?.success)).toEqual([true, false]);
+    session.prompt({ text: "next" });
+    await session.idle();
+    expect(histories.at(-1)).toMatchObject([
+      { role: "user", text: "build" },
+      { role: "assistant", parts: [{ text: "I will run make." }, { type: "call", name: "Bash" }] },
+      { role: "tool", output: "built" },
+    ]);
   });
 
   it("ends a turn within two seconds if its agent ignores the cancel", async () => {

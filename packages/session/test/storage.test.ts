@@ -10,8 +10,8 @@ import { createFileStore, createMemoryStore, type EventStore, type LogWriter, St
 import { type Backend, createStore, type Held } from "@chimera/event-store/backend";
 import { createExampleBackend, createExampleTable } from "@chimera/event-store/conformance";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import { describe, expect, onTestFinished, test } from "vitest";
-import type { Agent } from "../src/index.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Agent, AgentContext } from "../src/index.js";
 import { makeSessions, recordsOf, speaking, typesOf, until, untilHeard } from "./fixture.js";
 
 type Store = EventStore<SessionEvent, Summary>;
@@ -111,6 +111,55 @@ describe("a log that cannot be written", () => {
     expect(() => session.prompt({ text: "two" })).toThrow(expect.objectContaining({ code: "storage_full" }));
     await new Promise((resolve) => setTimeout(resolve, 5));
     await expect(session.set({ mode: "auto" })).rejects.toEqual(expect.objectContaining({ code: "storage_full" }));
+  });
+
+  test("refuses a prompt that is sent again with its key, until it is written", async () => {
+    const backend = createExampleBackend<SessionEvent, Summary>(createExampleTable());
+    const disk = { broken: false };
+    const unlessBroken = <T>(work: () => T): T => {
+      if (disk.broken) throw new StoreError("io", "the disk fails");
+      return work();
+    };
+    const failing = (held: Held): Held => ({ ...held, write: (batch) => unlessBroken(() => held.write(batch)) });
+    const sessions = makeSessions(speaking("well"), {
+      store: createStore({
+        ...backend,
+        create: async (id, summary) => failing(await backend.create(id, summary)),
+        read: async (...asked) => unlessBroken(() => backend.read(...asked)),
+      }),
+    });
+    const session = await sessions.create({ cwd: "/" });
+    disk.broken = true;
+    const send = async () => session.prompt({ text: "two", key: "k" }).durable;
+    for (let i = 0; i < 3; i++) await expect(send()).rejects.toMatchObject({ code: "storage_failed" });
+    disk.broken = false;
+    await vi.waitFor(send);
+    expect((await recordsOf(sessions, session.id)).filter(({ type }) => type === "user_message")).toHaveLength(1);
+  });
+
+  test("loses an event that an engine sends between turns, and the conversation does not show it either", async () => {
+    const { store, disk } = await fillingStore();
+    let emit: AgentContext["session"]["emit"] = () => {};
+    const sessions = makeSessions(
+      async function* (turn, context) {
+        emit = context.session.emit;
+        yield* speaking("well")(turn, context);
+      },
+      { store },
+    );
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "one" });
+    await session.idle();
+    disk.full = true;
+    emit({ type: "notice", metadata: { level: "info", text: "first" } });
+    emit({ type: "notice", metadata: { level: "info", text: "second" } });
+    const notices = () => session.conversation.count(new Set(["notice"]));
+    await until(() => notices() === 0);
+    disk.full = false;
+    session.prompt({ text: "two" });
+    await session.idle();
+    expect(notices()).toBe(0);
+    expect(typesOf(await recordsOf(sessions, session.id))).not.toContain("notice");
   });
 
   test("gets the end of the turn by the first write that succeeds, before anything new", async () => {

@@ -63,6 +63,28 @@ export function endsTurn(type: string): boolean {
 }
 
 /**
+ * Makes a function that takes the records of a log in order and says what each one ends: the turn that runs, a prompt that waits for that
+ * turn and was cancelled, or nothing (null).
+ *
+ * @example
+ * const endOf = createTurnEnds();
+ * const ends = records.filter((record) => endOf(record) === "turn");
+ */
+export function createTurnEnds(): (record: {
+  readonly type: string;
+  readonly turn: number | null;
+}) => "turn" | "waiting" | null {
+  let running: number | null = null;
+  return ({ type, turn }) => {
+    if (type === "turn_start") running = turn;
+    if (!endsTurn(type)) return null;
+    if (running !== null && turn !== running) return "waiting";
+    running = null;
+    return "turn";
+  };
+}
+
+/**
  * Upgrades records of earlier programs for folds; raw replay shows them unchanged. Returns a function that returns a record unchanged, or
  * with the present names if it is an older one. It returns null for an older record without a counterpart and for an invalid record, since
  * a log may hold any line. Each log needs a function of its own, because an older record belongs to the turn of the last prompt before it.

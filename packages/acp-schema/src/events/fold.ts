@@ -155,12 +155,13 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
     const call = fold.openCalls.get(call_id);
     fold.openCalls.delete(call_id);
     endReply(fold, turn);
-    if (call && success && CHANGING.has(call.kind)) for (const { path } of call.locations ?? []) turn?.edited.add(path);
+    if (call && success && CHANGING.has(call.kind) && Array.isArray(call.locations))
+      for (const location of call.locations) addEdited(turn, location);
     // The same text that the model got during the turn, because a provider may check that the conversation is unchanged.
     if (call && turn && fold.reply)
       turn.messages.push({ role: "tool", id: call_id, name: call.tool, output: output || error || "", success });
   },
-  file_edit: (_fold, { path }, turn) => void turn?.edited.add(path),
+  file_edit: (_fold, metadata, turn) => addEdited(turn, metadata),
   step_end: (fold, _metadata, turn) => endReply(fold, turn),
   permission_request: ({ openPermissions }, metadata) => void openPermissions.set(metadata.permission_id, metadata),
   permission_resolved({ openPermissions, answered }, { permission_id }) {
@@ -256,13 +257,19 @@ function changeOption(fold: Fold, id: string, value: string | boolean): void {
   change(fold, { options: { ...fold.settings.options, [id]: value } });
 }
 
+/** Checks the path: the events of an embedder's agent, and the logs of other programs, were not validated. */
+function addEdited(turn: TurnView | undefined, place: { readonly path?: unknown } | null): void {
+  if (typeof place?.path === "string") turn?.edited.add(place.path);
+}
+
 function endReply({ reply }: Fold, turn: TurnView | undefined): void {
   const parts = reply?.take() ?? [];
   if (parts.length > 0) turn?.messages.push({ role: "assistant", parts });
 }
 
 function endTurn(fold: Fold, turn: TurnView | undefined, result: TurnResult, ts: string | null): void {
-  endReply(fold, turn);
+  // The reply so far belongs to the turn that runs, and a prompt may be cancelled while it waits for that turn.
+  if (!turn || turn.started || turn.steps > 0) endReply(fold, turn);
   fold.facts.endedAt = ts ?? fold.facts.endedAt;
   if (!turn) return;
   const { output } = result;

@@ -1,5 +1,5 @@
 /** `@chimera/acp-schema/events`: the records of a session's log. Imports no dialect. */
-export { describeLost, endsTurn, isLost, type Lost, lostCount, lostNotice } from "./entry.js";
+export { createTurnEnds, describeLost, endsTurn, isLost, type Lost, lostCount, lostNotice } from "./entry.js";
 export type { CallPart, Message, Part, ReasoningPart, TextPart } from "./message.js";
 export { type Metadata, metadata, type RecordType } from "./metadata.js";
 export {

@@ -1,7 +1,7 @@
 /** One conversation: shows a session's log on the screen, and sends what the person types to the session. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { TurnView } from "@chimera/acp-schema/conversation";
-import { endsTurn, type Metadata, type SessionRecord } from "@chimera/acp-schema/events";
+import { endsTurn, type RecordOf, type SessionRecord } from "@chimera/acp-schema/events";
 import type { PaletteRow, SessionClient } from "../client/client.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
 import { wrap } from "../terminal/markdown.js";
@@ -63,7 +63,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   let interruptedAt = Number.NEGATIVE_INFINITY;
   let turnSince = clock();
   /** Unanswered questions of the agent. The next typed line answers the first of them. */
-  const asked = new Map<string, Metadata<"question_asked">>();
+  const asked = new Map<string, RecordOf<"question_asked">>();
   let past: Past | null = client.head > 0 ? createPast(turns.conversation) : null;
 
   const screen = options.openScreen({
@@ -160,7 +160,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     if (text.trim() === "") return;
     const [question] = options.approves ? asked.values() : [];
     if (question) {
-      const { question_id, options: named } = question;
+      const { question_id, options: named } = question.metadata;
       const chosen = /^\d+$/.test(text.trim()) ? named[Number(text.trim()) - 1]?.name : undefined;
       asked.delete(question_id);
       client.answerQuestion(question_id, chosen ?? text.trim()).catch(complain);
@@ -197,7 +197,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     if (past) past.add(record);
     else if (!entries.isEcho(record)) view.apply(record);
     if (options.approves) questions.apply(record);
-    if (record.type === "question_asked") asked.set(record.metadata.question_id, record.metadata);
+    if (record.type === "question_asked") asked.set(record.metadata.question_id, record);
     if (record.type === "question_asked" && !past) screen.bell();
     if (record.type === "question_answered") asked.delete(record.metadata.question_id);
     if (SETTING.has(record.type)) refreshSettings();
@@ -206,7 +206,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
       past = null;
       showPast(before);
     }
-    if (endsTurn(record.type)) asked.clear();
+    if (endsTurn(record.type)) for (const [id, { turn }] of asked) if (turn === record.turn) asked.delete(id);
     if (endsTurn(record.type) && !past) {
       // The turn has ended, so the next Ctrl-C counts as the first one.
       interruptedAt = Number.NEGATIVE_INFINITY;

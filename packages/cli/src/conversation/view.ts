@@ -1,5 +1,11 @@
 /** Shows the records of a session to a person: prints whole lines, and gives the lines and the label of the live area. */
-import type { Metadata, RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
+import {
+  createTurnEnds,
+  type Metadata,
+  type RecordOf,
+  type RecordType,
+  type SessionRecord,
+} from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { createMarkdownStream, wrap } from "../terminal/markdown.js";
 import { folded } from "../terminal/permission.js";
@@ -66,6 +72,7 @@ export function createView(options: ViewOptions): View {
   const plan = createPlan(style, width);
   let diffs: string[] = [];
   let startedAt: number | null = null;
+  const whatEnds = createTurnEnds();
   let toolCalls = 0;
   let context = "";
   /** The kind of the last lines: a blank line separates text from calls, and one message from the next. */
@@ -139,6 +146,7 @@ export function createView(options: ViewOptions): View {
     }
     for (const diff of diffs) folds.fold(diffLines(diff, style), DIFF_LINES);
     diffs = [];
+    doing = "working";
   };
 
   const endTurn = (ts: string, facts: readonly string[]) => {
@@ -229,10 +237,7 @@ export function createView(options: ViewOptions): View {
       const call = calls.get(metadata.call_id);
       if (call) call.output = endOf(call.output + metadata.chunk, TAIL_CHARACTERS);
     },
-    tool_result(record) {
-      finishCall(record);
-      doing = "working";
-    },
+    tool_result: finishCall,
     task_event(record) {
       const { call_id, event } = record.metadata;
       const call = calls.get(call_id);
@@ -297,10 +302,7 @@ export function createView(options: ViewOptions): View {
       const [call] = calls.values();
       const tasks = tasksNow(calls.values(), clock());
       if (tasks.length > 0) return tasks.map(style.dim);
-      if (call) {
-        const lines = plain(call.output).trimEnd().split("\n").slice(-TAIL_LINES);
-        return call.output === "" ? [] : lines.map((one) => style.dim(`  ${one}`));
-      }
+      if (call) return tailOf(call.output).map((one) => style.dim(`  ${one}`));
       return thought.isEmpty ? markdown.pending() : thought.tail(THOUGHT_LINES);
     },
     label(now) {
@@ -313,12 +315,18 @@ export function createView(options: ViewOptions): View {
     unfold: folds.unfold,
     end: flush,
     apply(record) {
-      if (Object.hasOwn(rows, record.type)) (rows[record.type] as (record: SessionRecord) => void)(record);
+      if (whatEnds(record) === "waiting") note("a waiting prompt was cancelled", style.yellow);
+      else if (Object.hasOwn(rows, record.type)) (rows[record.type] as (record: SessionRecord) => void)(record);
     },
     get ended() {
       return toolCalls;
     },
   };
+}
+
+/** The last lines that a running call has printed. */
+function tailOf(output: string): string[] {
+  return output === "" ? [] : plain(output).trimEnd().split("\n").slice(-TAIL_LINES);
 }
 
 /** A prompt as the conversation shows it. */

@@ -170,13 +170,16 @@ function streamRun(
       if (event && event.type !== "run_created") text += `data: ${JSON.stringify(event)}\n\n`;
     }
     if (text !== "") await sink.write(Buffer.from(text));
-    if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
+    if (batch.some((entry) => !isLost(entry) && endsTurn(entry.type) && entry.event.turn === FIRST_TURN)) stop.abort();
   });
   void subscription.ended
     .catch((error: unknown) => deps.log?.("stream failed", { session: id, error: String(error) }))
     .finally(() => sink.end());
   return sink.response;
 }
+
+/** The turn of a new run. Other clients may send further prompts to its session, and cancel them. */
+const FIRST_TURN = 0;
 
 const EVENTS = {
   created: "run_created",

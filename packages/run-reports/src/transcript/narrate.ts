@@ -2,7 +2,7 @@
  * Turns records into blocks in one pass and bounded memory: joins pieces of text, combines a tool call with its result, and leaves out
  * technical records. Shows records of older programs and of unknown types as well as possible.
  */
-import { describeLost, endsTurn, isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
+import { createTurnEnds, describeLost, isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Block, NoteLevel } from "./block.js";
 import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
 import { formatDuration } from "./text.js";
@@ -50,6 +50,7 @@ function createNarrator() {
   const calls = createToolCalls(createNarrator);
   const queued = new Map<number | null, Block>();
   let joined: Joined | null = null;
+  const whatEnds = createTurnEnds();
   let running = false;
   let turn: Turn = newTurn();
 
@@ -87,20 +88,18 @@ function createNarrator() {
   }
 
   function* take(record: SessionRecord | Lost): Generator<Block> {
-    if (isLost(record)) {
-      yield { kind: "note", type: "damage", level: "error", text: describeLost(record) };
-      return;
-    }
+    if (isLost(record)) return yield { kind: "note", type: "damage", level: "error", text: describeLost(record) };
     const fields = fieldsOf(record.metadata);
     const type: string = record.type;
+    const ends = whatEnds(record);
     switch (type) {
       case "text_delta":
         return yield* join("answer", textOf(fields["text"] ?? fields["content"]));
       case "thought_delta":
         return yield* join("thought", textOf(fields["text"]));
       case "user_message": {
-        const text = textOf(fields["text"] ?? fields["content"]);
-        const block: Block = { kind: "prompt", text, origin: textOf(record.origin) || null };
+        const origin = textOf(record.origin) || null;
+        const block: Block = { kind: "prompt", text: textOf(fields["text"] ?? fields["content"]), origin };
         // A prompt that is accepted during a turn is shown when its own turn starts.
         if (running) queued.set(record.turn, block);
         else {
@@ -116,17 +115,16 @@ function createNarrator() {
         running = true;
         return;
       case "plan":
-        turn.plan = fields;
-        return;
       case "usage":
-        turn.usage = fields;
+        turn[type] = fields;
         return;
       case "part_end":
       case "step_end":
         return yield* flush();
     }
     if (SILENT.has(type)) return;
-    if (endsTurn(type)) return yield* end(record, fields);
+    if (ends === "turn") return yield* end(record, fields);
+    if (ends === "waiting") return yield* [...dequeue(record.turn), endBlock(record, fields, newTurn())];
     yield* flush();
     if (calls.knows(type)) return yield* calls.take(record, fields);
     yield noteOf(record, fields) ?? { kind: "other", type, metadata: record.metadata };
