@@ -61,7 +61,17 @@ test("over HTTP", { timeout: 60_000 }, async () => {
       status: 409,
       body: expect.objectContaining({ error: "session_claimed", holder, message }),
     });
-  for (const path of ["", "/settings", "/permissions", "/questions", "/commands", "/files", "/clients"])
+  for (const path of [
+    "",
+    "/settings",
+    "/permissions",
+    "/questions",
+    "/commands",
+    "/files",
+    "/clients",
+    "/changes",
+    "/snapshots",
+  ])
     expect(await ask(second, "GET", `/sessions/${id}${path}`), path).toMatchObject({ status: 200 });
   expect((await ask(second, "GET", `/sessions/${id}/settings`)).body).toEqual(
     (await ask(first, "GET", `/sessions/${id}/settings`)).body,
