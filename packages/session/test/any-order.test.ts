@@ -104,11 +104,11 @@ async function run(world: World, command: Command): Promise<void> {
     expect((await recordsOf(again, world.id)).slice(0, records.length).map(contentOf)).toEqual(records.map(contentOf));
     const isBetweenTurns = before.running.length + before.waiting.length === 0;
     // The running turn and jobs have ended. The end of a turn changes only what can be undone.
-    const { undoable, redoable, messages, outcomes, title } = now;
+    const { undoable, redoable, messages, said, outcomes, title } = now;
     expect(now).toEqual({
       ...as,
       jobs: [],
-      ...(!isBetweenTurns && { ...ENDED, undoable, redoable, messages, outcomes, title }),
+      ...(!isBetweenTurns && { ...ENDED, undoable, redoable, messages, said, outcomes, title }),
     });
   };
   switch (command.do) {
@@ -163,8 +163,8 @@ async function fork(world: World, parent: State, records: readonly SessionRecord
   const summary = child.summary();
   expect(await sessionSummaries.derive(child.id, summary, sessions.logs.read(child.id))).toEqual(summary);
   if (running.length + waiting.length === 0) {
-    const { undoable, redoable, messages, outcomes, title } = parent;
-    expect(stateOf(child)).toMatchObject({ undoable, redoable, messages, outcomes, title });
+    const { undoable, redoable, messages, said, outcomes, title } = parent;
+    expect(stateOf(child)).toMatchObject({ undoable, redoable, messages, said, outcomes, title });
     const { ended_at, turns, prompt, success } = (await sessions.load(world.id)).summary();
     expect(summary).toMatchObject({ ended_at, turns, prompt, success });
   }

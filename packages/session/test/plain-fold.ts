@@ -1,5 +1,5 @@
 /** The fold of a session's log in the plainest way, written from what the records mean and with no code of the session's own. */
-import type { SessionRecord } from "@chimera/acp-schema/events";
+import type { Part, SessionRecord } from "@chimera/acp-schema/events";
 import type { OwnedSession } from "../src/index.js";
 
 /** The start settings of these tests. */
@@ -15,6 +15,8 @@ export interface State {
   readonly memory: unknown;
   readonly usage: unknown;
   readonly messages: readonly string[];
+  /** What the agent said in each turn that has ended, with the ids of its calls in brackets. */
+  readonly said: readonly (string | null)[];
   readonly undoable: readonly number[];
   readonly redoable: readonly number[];
   readonly outcomes: readonly (string | undefined)[];
@@ -43,6 +45,9 @@ export function stateOf({ settings, conversation, isShared, title }: OwnedSessio
     messages: conversation
       .messages(Number.POSITIVE_INFINITY)
       .flatMap((message) => (message.role === "user" ? message.text : [])),
+    said: conversation.turns.map(({ ended, messages }) =>
+      ended ? messages.flatMap((one) => (one.role === "assistant" ? one.parts.map(partOf) : [])).join("") : null,
+    ),
     undoable: conversation.undoable().map(({ number }) => number),
     redoable: conversation.redoable().map(({ number }) => number),
     outcomes: conversation.turns.map(({ result }) => result?.output),
@@ -82,6 +87,9 @@ export function plainFold(
     messages: numbers
       .filter((number) => number >= seenFrom && !turns[number]!.isUndone)
       .map((number) => turns[number]!.prompt),
+    said: turns.map(({ said, output, isDone }) =>
+      isDone ? said + (/^(\[[^\]]*\])*$/.test(said) ? (output ?? "") : "") : null,
+    ),
     undoable: numbers.filter((number) => turns[number]!.isDone && !turns[number]!.isUndone),
     redoable: numbers.filter((number) => turns[number]!.isUndone && !turns[number]!.isCutOff),
     outcomes: turns.map(({ output }) => output),
@@ -106,6 +114,12 @@ interface PlainTurn {
   isUndone: boolean;
   isCutOff: boolean;
   output: string | undefined;
+  /** Its text and its calls, in order. The output stands for the text if there was none. */
+  said: string;
+}
+
+function partOf(part: Part): string {
+  return part.type === "call" ? `[${part.id}]` : part.text;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each row below reads what its type carries.
@@ -154,7 +168,7 @@ const endTurn: Row = (_fold, { output }, turn) => void (turn && Object.assign(tu
 const FOLDS: Readonly<Record<string, Row>> = {
   user_message({ turns }, { text: prompt }) {
     const turn = { prompt, edits: [], steps: 0, isStarted: false, isDone: false, isUndone: false, isCutOff: false };
-    turns.push({ ...turn, output: undefined });
+    turns.push({ ...turn, output: undefined, said: "" });
   },
   turn_start: (_fold, _metadata, turn) => void (turn && Object.assign(turn, { isStarted: true })),
   step_start({ turns }, _metadata, turn) {
@@ -167,7 +181,11 @@ const FOLDS: Readonly<Record<string, Row>> = {
     void turn?.edits.push({ path, text: change === "delete" ? null : diff }),
   agent_result: endTurn,
   cancelled: endTurn,
-  tool_call: ({ calls }, { call_id }) => void calls.add(call_id),
+  text_delta: (_fold, { text }, turn) => void (turn && Object.assign(turn, { said: turn.said + text })),
+  tool_call({ calls }, { call_id }, turn) {
+    calls.add(call_id);
+    if (turn) turn.said += `[${call_id}]`;
+  },
   tool_result: ({ calls }, { call_id }) => void calls.delete(call_id),
   permission_request: ({ permissions }, { permission_id, call_id }) => void permissions.set(permission_id, call_id),
   permission_resolved: ({ permissions }, { permission_id }) => void permissions.delete(permission_id),
