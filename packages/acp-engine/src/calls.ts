@@ -49,7 +49,9 @@ export function createCalls(clock: () => number) {
     ofTurn: (): readonly CallState[] => ofTurn,
     /** Announces or updates the call that the engine asks permission for, and returns it. */
     asked(call: ToolCallUpdate) {
-      const events = take({ ...call, status: null }, !calls.has(call.toolCallId));
+      // Some engines number their calls anew in each turn. What is asked about is not the call that has ended.
+      const isOpen = calls.get(call.toolCallId)?.endedAt === null;
+      const events = take({ ...call, status: null }, !isOpen);
       const state = calls.get(call.toolCallId)!;
       state.asked = true;
       return { call: state, events };

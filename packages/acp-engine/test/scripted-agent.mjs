@@ -163,6 +163,18 @@ const ORDERS = {
     });
     say(session.id, JSON.stringify(answer.result?.outcome ?? answer.error));
   },
+  reuse: async (session, command) => {
+    const call = { toolCallId: "call_0" };
+    update(session.id, { sessionUpdate: "tool_call", ...call, title: "Read", kind: "read", rawInput: { path: "a" } });
+    update(session.id, { sessionUpdate: "tool_call_update", ...call, status: "completed" });
+    const toolCall = { ...call, title: command, kind: "execute", rawInput: { command } };
+    const { result } = await ask("session/request_permission", {
+      sessionId: session.id,
+      toolCall,
+      options: OPTION_KINDS,
+    });
+    say(session.id, JSON.stringify(result.outcome));
+  },
   run: async (session, ms) => {
     const id = `r${nextId++}`;
     update(session.id, {

@@ -80,6 +80,27 @@ test("calls that reuse an id are different calls, and one that never ends fails 
   expect(results.map(({ metadata }) => metadata.success)).toEqual([true, true, false]);
 });
 
+test("a permission request with the id of a call that has ended is judged as the call it describes", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  sessions.attach(session.id, { approves: true });
+  session.prompt({ text: "reuse rm -rf build" });
+  const asked = await vi.waitFor(() => {
+    const [one] = session.openPermissions.values();
+    if (!one) throw new Error("nothing was asked");
+    return one;
+  }, 10_000);
+  expect(asked).toMatchObject({ tool: "Bash", args: { command: "rm -rf build" } });
+  await session.answer(asked.permission_id, { choice: "no" });
+  await session.idle();
+  const log = await records(sessions, session.id);
+  expect(said(log)).toBe('{"outcome":"selected","optionId":"no"}');
+  const calls = log.filter((record) => record.type === "tool_call");
+  expect(calls.map(({ metadata }) => metadata.tool)).toEqual(["Read", "Bash"]);
+  expect(asked.call_id).toBe(calls[1]!.metadata.call_id);
+});
+
 test("repeated output of a command is kept", async () => {
   const at = place();
   const { sessions } = open(at);
