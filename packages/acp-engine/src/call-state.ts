@@ -19,6 +19,8 @@ export interface CallState {
   endedAt: number | null;
   /** Its output so far. */
   text: string;
+  /** How many characters of output were shown while it ran. */
+  shown: number;
   content: ToolContent[];
 }
 

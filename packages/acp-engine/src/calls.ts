@@ -92,6 +92,7 @@ function newCall(id: string, call: ToolCallUpdate, startedAt: number): CallState
     startedAt,
     endedAt: null,
     text: "",
+    shown: 0,
     content: [],
   };
 }
@@ -133,13 +134,15 @@ function differing(told: Told, state: CallState): Told {
   return Object.fromEntries(Object.entries(told).filter(isNew));
 }
 
-/** The event of a call's new output: the added part, or all of it if the engine replaced it. */
+/** The event of a call's new output: the added part, or all of it if the engine replaced it. No call shows more than is kept of one. */
 function said(state: CallState, text: string, isWhole: boolean): AgentEvent[] {
   if (text === "" || (isWhole && text === state.text)) return [];
   const isGrown = isWhole && text.startsWith(state.text);
-  const chunk = isGrown ? text.slice(state.text.length) : text;
+  const added = isGrown ? text.slice(state.text.length) : text;
+  const chunk = startOf(added, limits.outputChars - state.shown);
   state.text = startOf(isWhole ? text : state.text + text, limits.outputChars);
-  return [{ type: "tool_progress", metadata: { call_id: state.id, stream: "stdout", chunk } }];
+  state.shown += chunk.length;
+  return chunk === "" ? [] : [{ type: "tool_progress", metadata: { call_id: state.id, stream: "stdout", chunk } }];
 }
 
 function ended(state: CallState, now: number, success: boolean, error: string | null): AgentEvent {

@@ -110,6 +110,24 @@ test("repeated output of a command is kept", async () => {
   expect(log.find(({ type }) => type === "tool_result")?.metadata).toMatchObject({ output: "..." });
 });
 
+test.each([
+  ["grows", (line: number) => "a".repeat(limits.outputChars - 1500) + "b".repeat(1000 * line), 2],
+  ["is replaced", (line: number) => String(line).repeat(limits.outputChars), 0],
+])("output that the agent sends again and again while it %s is shown up to the limit", (_how, outputAt, lastShown) => {
+  const mapper = createMapper(Date.now);
+  const shown = Array.from({ length: 8 }, (_, line) => outputAt(line)).flatMap((text) =>
+    mapper.of({
+      sessionUpdate: "tool_call_update",
+      toolCallId: "make",
+      content: [{ type: "content", content: { type: "text", text } }],
+    }),
+  );
+  const chunks = shown.map((event) => (event.type === "tool_progress" ? event.metadata.chunk : ""));
+  expect(chunks.join("")).toBe(outputAt(lastShown).slice(0, limits.outputChars));
+  const [end] = mapper.of({ sessionUpdate: "tool_call_update", toolCallId: "make", status: "completed" });
+  expect(end?.metadata).toMatchObject({ output: outputAt(7).slice(0, limits.outputChars) });
+});
+
 test("each call has an id of its own, also after more calls than are remembered", () => {
   const mapper = createMapper(Date.now);
   const ids = Array.from({ length: limits.calls }, (_, i) => String(i));
