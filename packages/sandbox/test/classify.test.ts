@@ -55,6 +55,11 @@ describe("everyday reads", () => {
     expect(questioned.length / BENIGN.length, questioned.join("\n")).toBeLessThanOrEqual(0.05);
   });
 
+  test.each(["tail +5 CHANGELOG.md", "head +5 package.json", "git log -5", "grep -5 name package.json"])(
+    "%s counts lines, and needs no question",
+    (command) => expect(judge(command).decision).toBe("allow"),
+  );
+
   test("an allowed command has a low risk", () => {
     expect(judge("git status")).toEqual({ decision: "allow", risk: "low", reason: expect.any(String) });
   });

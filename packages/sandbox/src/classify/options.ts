@@ -14,7 +14,7 @@ export interface OptionTable {
   readonly inert?: boolean;
   /** The value of a letter is always the next word, and further letters may follow the letter. */
   readonly separate?: boolean;
-  /** Whether `-20` and `+20` are counts. */
+  /** Whether `-20` is a count. `+20` is an operand: what grep searches for. Those that count by it read no more if it is taken for a name. */
   readonly counts?: boolean;
 }
 
@@ -47,7 +47,7 @@ export function parseOptions(args: readonly PlainWord[], table: OptionTable): Pa
       operands.push(...rest);
       break;
     }
-    if (table.counts && /^[-+]\d+$/.test(text)) continue;
+    if (table.counts && /^-\d+$/.test(text)) continue;
     if (!text.startsWith("-") || text === "-") {
       operands.push(word);
       continue;

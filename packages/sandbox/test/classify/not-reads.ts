@@ -502,6 +502,12 @@ export const NOT_READS: Readonly<Record<string, readonly string[]>> = {
     "grep -r --include='config/.env' KEY .",
     "grep -r --include='x[/].env' KEY .",
     "rg --max-count 5 KEY",
+    "grep +5 .env",
+    "grep -v +5 /etc/passwd",
+    "grep -h +5 -v .env src/a.ts",
+    "egrep +1 +2 .env",
+    "fgrep -c +1 .env",
+    "grep -r +1 /etc",
   ],
   text: [
     "",
