@@ -129,6 +129,8 @@ describe("anything else", () => {
     for (const command of [
       "grep -rn KEY src",
       "grep -rn KEY --include='*.ts' .",
+      "grep -rn KEY --include='*.ts' --exclude='*.d.ts' .",
+      "grep -rn KEY --exclude-dir=build --include='*.ts' .",
       "rg --files",
       "ls -R",
       "grep KEY *",

@@ -197,9 +197,11 @@ function belowConcern(
   // Ripgrep reads a hidden name too if a pattern or a type of files matches it.
   const byPattern = valuesOf("-g", "--glob", "--iglob").filter((pattern) => !pattern.startsWith("!"));
   const byType = valuesOf("-t", "--type").flatMap((type) => TYPES.get(type) ?? ["*"]);
+  // If --exclude comes first, grep reads the files that no pattern matches.
+  const isRestricted = values.find(({ option }) => /^--(in|ex)clude$/.test(option))?.option === "--include";
   const search = {
     // With a slash, a pattern may match in more ways than one.
-    only: valuesOf("--include").map((pattern) => (pattern.includes("/") ? "*" : pattern)),
+    only: isRestricted ? valuesOf("--include").map((pattern) => (pattern.includes("/") ? "*" : pattern)) : [],
     hidden: isHiddenRead ? ["*"] : [...byPattern, ...byType],
     heedsIgnoreFiles: hiddenWith !== undefined,
     // Diff does; the searches pass over links.

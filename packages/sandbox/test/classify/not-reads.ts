@@ -502,6 +502,8 @@ export const NOT_READS: Readonly<Record<string, readonly string[]>> = {
     "grep -r --include='config/.env' KEY .",
     "grep -r --include='x[/].env' KEY .",
     "rg --max-count 5 KEY",
+    "grep -r --exclude=zzz --include=*.c KEY .",
+    "egrep -r --exclude zzz --include '*.c' KEY .",
     "grep +5 .env",
     "grep -v +5 /etc/passwd",
     "grep -h +5 -v .env src/a.ts",
