@@ -61,7 +61,9 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
       const foreign = [...projectRules.rules, ...(agent?.trusted ? [] : (agent?.rules ?? []))];
       const own = [...rules.rules, ...(agent?.trusted ? agent.rules : [])];
       const narrowing = foreign.filter(({ action }) => action !== "allow");
-      const learned = ((await options.remembered?.prefixes(roots[0])) ?? []).map(prefixRule);
+      const prefixes = (await options.remembered?.prefixes(roots[0])) ?? [];
+      // An earlier version may have offered a prefix that allows too much.
+      const learned = prefixes.filter((words) => prefixOf(words.join(" "))?.length === words.length).map(prefixRule);
       const judge = (more: readonly Rule[]) => classifyCall(call, roots, [...own, ...more, ...narrowing], classify);
       const classified = await judge(learned);
       const readable = (options.readable?.(place.sessionId) ?? []).map(real);

@@ -63,7 +63,8 @@ export function prefixOf(command: string): readonly string[] | null {
   // An option may name another directory or another program to run.
   return named.length >= least &&
     named.slice(1).every((word) => /^[A-Za-z][\w:.-]*$/.test(word)) &&
-    !RUNS_ANY.has(named.join(" "))
+    !RUNS_ANY.has(named.join(" ")) &&
+    (ONLY.get(program)?.has(named[1]!) ?? true)
     ? named
     : null;
 }
@@ -117,15 +118,19 @@ const TWO_WORDS: ReadonlySet<string> = new Set(
 );
 const SCRIPTS = /^(?:npm|pnpm|yarn) run$/;
 const PACKAGES = "exec x dlx run explore config set create init node";
+/**
+ * All subcommands of git that have a prefix. Of the others, too many run any program or write any file with an option: `fetch
+ * --upload-pack`, `grep -O`, `log --output`, `cherry-pick --strategy`.
+ */
+const ONLY: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["git", new Set("add branch checkout clean commit merge mv reset restore rm switch tag".split(" "))],
+]);
 /** Subcommands that run any program, or change what later commands do. */
 const RUNS_ANY: ReadonlySet<string> = new Set(
   Object.entries({
     npm: PACKAGES,
     pnpm: PACKAGES,
     yarn: PACKAGES,
-    git:
-      "config bisect filter-branch submodule rebase difftool mergetool hook worktree credential send-email daemon clone " +
-      "remote push",
     npx: "node sh bash zsh tsx ts-node shx cross-env env sudo npx npm",
     go: "run generate tool env",
     cargo: "run install config",

@@ -10,6 +10,7 @@ test.each([
   ["npm run build --silent", "npm run build"],
   ["npx tsc --noEmit", "npx tsc"],
   ["git add -A", "git add"],
+  ["git commit -m x", "git commit"],
   ["pytest -q tests", "pytest"],
 ])("%s has the prefix %s", (command, prefix) => {
   expect(prefixOf(command)?.join(" ")).toBe(prefix);
@@ -26,6 +27,19 @@ test.each([
   "git -C /etc add x",
   "git config core.pager x",
   "git push",
+  "git fetch origin",
+  "git pull --rebase",
+  "git ls-remote origin",
+  "git log --submodule",
+  "git diff --no-index a b",
+  "git show --notes",
+  "git grep --untracked x",
+  "git archive HEAD",
+  "git stash list",
+  "git format-patch -1",
+  "git cherry-pick x",
+  "git apply x.patch",
+  "git init",
   "npm run",
   "npm exec evil",
   "npx sh",
@@ -70,6 +84,27 @@ test("an allowed prefix applies to every command that begins with it, but not to
   expect(new Set(await decisions(beside))).toEqual(new Set(["ask"]));
   expect(await decisions(["npm test; rm -rf /"])).toEqual(["deny"]);
   await expect(open().remember(call("rm x"), "always", place, "prefix")).rejects.toThrow("no prefix");
+});
+
+test("an answer about a git subcommand that can run or write anything does not apply, also if it was given before", async () => {
+  const { cwd, outside } = await bench();
+  const place = placeOf(cwd);
+  const call = (command: string) => callOf("Bash", { command }, place);
+  const remembered = createRemembered(answerFiles(join(outside, "kept")));
+  for (const words of ["git fetch", "git grep", "git log", "git ls-remote", "git commit"])
+    await remembered.remember(cwd, call(words), "always", words.split(" "));
+  const policy = createPolicy({ remembered, classify: classifyCommand });
+  const decided = async (line: string) => (await policy.decide(call(line), place)).decision;
+  for (const line of [
+    "git fetch --upload-pack=./x.sh .",
+    "git fetch --upload-p ./x.sh .",
+    "git ls-remote --exec=./x.sh .",
+    "git grep -O./x.sh int",
+    "git log --output=x",
+  ])
+    expect(await decided(line), line).toBe("ask");
+  expect(await decided("git commit -m x")).toBe("allow");
+  await expect(policy.remember(call("git fetch"), "always", place, "prefix")).rejects.toThrow("no prefix");
 });
 
 test("allowing edits for the session is offered only if that allows the call; approved commands need no question", async () => {
