@@ -4,7 +4,7 @@ import { startOf } from "@chimera/acp-schema/text";
 import { isAgentError } from "../errors.js";
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "./model.js";
 
-/** Yields the items of `open`. If the first item fails and `again` returns true, opens once more. Later items cost nothing extra. */
+/** Yields the items of `open`. If the first item fails and `again` returns true, opens it again. Later items cost nothing extra. */
 export function beginAgain<T>(
   open: () => AsyncIterable<T> | Promise<AsyncIterable<T>>,
   again: (error: unknown) => boolean,
@@ -13,6 +13,7 @@ export function beginAgain<T>(
     [Symbol.asyncIterator]() {
       let inner: AsyncIterator<T> | null = null;
       let begun = false;
+      let rounds = 1;
       const begin = async (): Promise<IteratorResult<T>> => {
         for (;;) {
           const opened = open();
@@ -22,7 +23,7 @@ export function beginAgain<T>(
             begun = true;
             return first;
           } catch (error) {
-            if (!again(error)) throw error;
+            if (rounds++ >= MOST_ROUNDS || !again(error)) throw error;
           }
         }
       };
@@ -97,6 +98,8 @@ export function createSwitch(first: Model, when: RegExp, other: () => Promise<Mo
 
 // --- internal ---
 
+/** How often a stream is opened. More refusals than a request has parts to give up would have no end. */
+const MOST_ROUNDS = 12;
 const MOST_SPARED = 256;
 
 /** Vendors' messages for a model that cannot see. `test/providers/sight.test.ts` names the source of each. */

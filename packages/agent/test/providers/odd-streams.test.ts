@@ -260,3 +260,39 @@ it("takes no time for arguments in many pieces", async () => {
   expect(of(events, "tool_result")).toMatchObject([{ success: true }]);
   expect((user + system) / 1000).toBeLessThan(2_000);
 });
+
+const refusal = (body: object) => ({ status: 400, writes: [JSON.stringify(body)] });
+const ofGemini = (message: string) => refusal({ error: { code: 400, status: "INVALID_ARGUMENT", message } });
+const ofAnthropic = (message: string) => refusal({ type: "error", error: { type: "invalid_request_error", message } });
+
+it.each([
+  [
+    "a call without a signature, and the placeholder for it",
+    gemini,
+    (round: number) =>
+      ofGemini(
+        round % 2
+          ? "Invalid thought signature."
+          : "Function call is missing a thought_signature in functionCall parts.",
+      ),
+    5,
+  ],
+  [
+    "each limit that it named before",
+    anthropic,
+    (round: number) =>
+      ofAnthropic(`max_tokens: 64000 > ${1000 - round}, which is the maximum allowed number of output tokens`),
+    12,
+  ],
+] as const)(
+  "a server that refuses %s is asked a few times, and then its refusal is shown",
+  async (_, wire, refused, most) => {
+    const server = await serveWire([
+      ...Array.from({ length: 40 }, (_, round) => refused(round)),
+      { writes: [wire.closing] },
+    ]);
+    const events = await takeTurn(agentOn(wire, server.url));
+    expect(of(events, "agent_result")).toMatchObject([{ success: false }]);
+    expect(server.requests.length).toBeLessThanOrEqual(most);
+  },
+);

@@ -17,6 +17,8 @@ export interface GeminiSettings extends Efforts {
   readonly thinking: "level" | "budget" | "shown" | null;
   /** Whether the first call of each reply must be signed, as Gemini 3 and later require. */
   readonly signed: boolean;
+  /** Whether the server has refused the placeholder for a signature. @defaultValue false */
+  readonly unsignable?: boolean;
 }
 
 export const createGeminiModel = speaking<GeminiSettings>({
@@ -24,9 +26,10 @@ export const createGeminiModel = speaking<GeminiSettings>({
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
   refusesSeal: /(invalid|corrupted) thought.?signature/i,
   fallback(settings, said) {
-    const { thinking, signed } = settings;
-    if (!signed && /missing a thought.?signature/i.test(said)) return { ...settings, signed: true };
-    if (signed && /(invalid|corrupted) thought.?signature/i.test(said)) return { ...settings, signed: false };
+    const { thinking, signed, unsignable = false } = settings;
+    if (!signed && !unsignable && /missing a thought.?signature/i.test(said)) return { ...settings, signed: true };
+    if (signed && /(invalid|corrupted) thought.?signature/i.test(said))
+      return { ...settings, signed: false, unsignable: true };
     if (!thinking || !/thinking|thought/i.test(said)) return null;
     return { ...settings, thinking: thinking === "shown" ? null : "shown" };
   },
