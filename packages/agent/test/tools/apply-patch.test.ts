@@ -72,6 +72,20 @@ describe("apply_patch", () => {
     ["numbers of a unified diff", "a\nb\n", ["@@ -1,2 +1,2 @@", " a", "-b", "+c"], "a\nc\n"],
     ["and what follows those numbers", "f:\na\nb\n", ["@@ -2,2 +2,2 @@ g:", " a", "-b", "+c"], "f:\na\nc\n"],
     ["an anchor that the hunk repeats", "f\nx\ng\nx\n", ["@@ g", " g", "-x", "+y"], "f\nx\ng\ny\n"],
+    [
+      "an anchor that the hunk repeats, and not its twin below",
+      "class A:\n    def f():\n        x = 1\nclass B:\n    def f():\n        x = 1\n",
+      ["@@ class A:", "@@     def f():", "     def f():", "-        x = 1", "+        x = 2"],
+      "class A:\n    def f():\n        x = 2\nclass B:\n    def f():\n        x = 1\n",
+    ],
+    [
+      "the last of many alike, before blank lines",
+      `${"}\n".repeat(40)}\n \n`,
+      ["@@", "-}", "+};", "*** End of File"],
+      `${"}\n".repeat(39)}};\n\n \n`,
+    ],
+    ["the only place, although other lines follow it", "x\ny\n", ["@@", "-x", "+z", "*** End of File"], "z\ny\n"],
+    ["numbers of a diff to an empty file", "", ["@@ -0,0 +1 @@", "+a"], "a\n"],
     ["an anchor that is the start of one line", "f():\nx\ng():\nx\n", ["@@ g", "-x", "+y"], "f():\nx\ng():\ny\n"],
     ["the start of a line, up to a bracket", "f(a):\nx\ng(a):\nx\n", ["@@ g(", "-x", "+y"], "f(a):\nx\ng(a):\ny\n"],
     [
@@ -93,6 +107,12 @@ describe("apply_patch", () => {
 
   test.each([
     ["two places", ["*** Update File: f.txt", "@@", "-x", "+z"], /several times .*lines 1, 3/],
+    [
+      "two places that are both not at the end",
+      ["*** Update File: f.txt", "@@", "-x", "+z", "*** End of File"],
+      /several times .*lines 1, 3/,
+    ],
+    ["added lines with nothing but numbers", ["*** Update File: f.txt", "@@ -2,0 +3,1 @@", "+z"], /does not say where/],
     ["a line that is only a part", ["*** Update File: f.txt", "@@", "-long", "+z"], /do not occur/],
     ["an anchor that is not there", ["*** Update File: f.txt", "@@ nowhere", "-x", "+z"], /@@ nowhere does not occur/],
     ["the start of two lines as an anchor", ["*** Update File: f.txt", "@@ lon", "-x", "+z"], /@@ lon does not occur/],

@@ -21,6 +21,8 @@ interface Hunk {
   readonly now: readonly string[];
   /** Whether the hunk is for the last lines of the file. */
   readonly atEnd: boolean;
+  /** Whether it has the line numbers of a unified diff, which are ignored because models count badly. */
+  readonly isNumbered: boolean;
 }
 
 /** Parses a patch. Throws `bad_pattern`, which names the line that cannot be read. */
@@ -60,8 +62,7 @@ export async function applyHunks(
     for (const line of hunk.anchors) anchor = lineOfAnchor(text, line, anchor.end, name);
     // Some models repeat the line of the anchor in the hunk.
     const isRepeated = hunk.anchors.length > 0 && hunk.old[0]?.trim() === hunk.anchors.at(-1);
-    const starts = isRepeated ? [anchor.end, anchor.start] : [anchor.end];
-    const splice = await spliceOf(text, hunk, starts, name, signal);
+    const splice = await spliceOf(text, hunk, isRepeated ? anchor.start : anchor.end, name, signal);
     splices.push(splice);
     from = splice.end;
   }
@@ -82,7 +83,7 @@ interface OpenPatch {
   readonly path: string;
   to: string | null;
   readonly lines: string[];
-  readonly hunks: { anchors: string[]; old: string[]; now: string[]; atEnd: boolean }[];
+  readonly hunks: { anchors: string[]; old: string[]; now: string[]; atEnd: boolean; isNumbered: boolean }[];
 }
 
 /**
@@ -114,11 +115,12 @@ function takeLine(file: OpenPatch, line: string): boolean {
   if (anchor !== undefined || !hunk) {
     // Several anchors in a row belong to one hunk.
     if (!hunk || hunk.old.length + hunk.now.length > 0) {
-      hunk = { anchors: [], old: [], now: [], atEnd: false };
+      hunk = { anchors: [], old: [], now: [], atEnd: false, isNumbered: false };
       file.hunks.push(hunk);
     }
-    // Ignore the line numbers of a unified diff and what follows them, which need not be a line before the hunk.
-    if (anchor && !/^-\d+(,\d+)? \+\d+(,\d+)?(?: @@|$)/.test(anchor)) hunk.anchors.push(anchor);
+    // What follows the line numbers of a unified diff need not be a line before the hunk.
+    if (anchor && /^-\d+(,\d+)? \+\d+(,\d+)?(?: @@|$)/.test(anchor)) hunk.isNumbered = true;
+    else if (anchor) hunk.anchors.push(anchor);
     if (anchor !== undefined) return true;
   }
   if (line.trim() === END) {
@@ -133,10 +135,10 @@ function takeLine(file: OpenPatch, line: string): boolean {
 }
 
 /** Removes empty lines at the end of a hunk, which only separate it from the next header. */
-function trimmed({ anchors, old, now, atEnd }: Hunk): Hunk {
+function trimmed({ old, now, ...hunk }: Hunk): Hunk {
   let end = 0;
   while (old.length > end && now.length > end && old.at(-1 - end) === "" && now.at(-1 - end) === "") end += 1;
-  return { anchors, old: old.slice(0, old.length - end), now: now.slice(0, now.length - end), atEnd };
+  return { ...hunk, old: old.slice(0, old.length - end), now: now.slice(0, now.length - end) };
 }
 
 function unreadable(number: number, line: string): AgentError {
@@ -164,18 +166,14 @@ function lineOfAnchor(text: string, anchor: string, from: number, name: string):
 
 const INSIDE_WORD = /^[\p{L}\p{N}_]{2}/u;
 
-/** The change of a hunk. Looks for its lines after each of `starts` in turn. */
-async function spliceOf(
-  text: string,
-  hunk: Hunk,
-  starts: readonly number[],
-  name: string,
-  signal: AbortSignal,
-): Promise<Splice> {
-  const { anchors, old, now, atEnd } = hunk;
-  let from = starts[0] ?? 0;
+/** The change of a hunk, whose lines are at `after` or below. */
+async function spliceOf(text: string, hunk: Hunk, after: number, name: string, signal: AbortSignal): Promise<Splice> {
+  const { anchors, old, now, atEnd, isNumbered } = hunk;
+  let from = atEnd ? Math.max(after, lastLines(text, old.length)) : after;
   const lineOf = (at: number) => text.slice(0, at).split("\n").length;
   if (old.length === 0) {
+    if (isNumbered && anchors.length === 0 && !atEnd && text !== "")
+      throw refusal(`A hunk that only adds lines does not say where in ${name}: add lines of context or an @@ line.`);
     const at = anchors.length > 0 && !atEnd ? from : text.length;
     const isOpen = at > 0 && text[at - 1] !== "\n";
     const ending = text.includes("\r\n") ? "\r\n" : "\n";
@@ -186,9 +184,9 @@ async function spliceOf(
   const [was, becomes] = [old, now].map((lines) => lines.map((line) => `${line}\n`).join("")) as [string, string];
   const find = () => findPassage(text.slice(from), was, { most: MOST_PLACES, whole: true, signal });
   let found = await find();
-  for (const start of starts.slice(1)) {
-    if (found.places.length > 0) break;
-    from = start;
+  const isLast = atEnd && found.places.length > 0;
+  if (atEnd && !isLast) {
+    from = after;
     found = await find();
   }
   const [first] = found.places;
@@ -197,8 +195,8 @@ async function spliceOf(
     const near = found.near === "" ? "" : ` What stands there instead:\n${found.near}`;
     throw refusal(`The lines of a hunk do not occur in ${name}:\n${old.slice(0, 5).join("\n")}\n${near}`);
   }
-  // After an anchor the first place is right. Without one, the place must be unique.
-  if (found.places.length > 1 && anchors.length === 0 && !atEnd) {
+  // After an anchor the first place is right, and of the last lines the last. Otherwise the place must be unique.
+  if (found.places.length > 1 && (atEnd ? !isLast : anchors.length === 0)) {
     const lines = found.places.map(({ line }) => lineOf(from) + line - 1).join(", ");
     throw new AgentError(
       "edit_many_matches",
@@ -208,6 +206,12 @@ async function spliceOf(
   const { start, end, line } = atEnd ? last : first;
   const place = { start: start + from, end: end + from, line: lineOf(from) + line - 1 };
   return { ...place, rung: found.rung, text: await fitPassage(text, place, found, was, becomes) };
+}
+
+/** Where the last `count` lines begin, not counting blank lines at the end. */
+function lastLines(text: string, count: number): number {
+  const before = count === 0 ? [] : text.trimEnd().split("\n").slice(0, -count);
+  return before.reduce((length, line) => length + line.length + 1, 0);
 }
 
 const MOST_PLACES = 20;
