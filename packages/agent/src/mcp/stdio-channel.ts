@@ -41,7 +41,8 @@ export function openStdioChannel(
     events.onClose(complaint.trim() === "" ? reason : `${reason}: ${complaint.trim()}`);
   };
   const gone = new Promise<void>((resolve) => {
-    child.once("close", () => resolve());
+    // Its pipes may close much later, when a process that it started still holds one. That process is ended now.
+    child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });
   void gone.then(() => {
@@ -49,7 +50,10 @@ export function openStdioChannel(
     return group.reap();
   });
   child.once("error", (error) => close(`it could not be started: ${error.message}`));
-  child.once("close", (code, signal) => close(`it ended with ${signal ?? `exit code ${code}`}`));
+  child.once("exit", async (code, signal) => {
+    await group.drained();
+    close(`it ended with ${signal ?? `exit code ${code}`}`);
+  });
   child.stdin?.on("error", () => {});
   child.stderr?.on("data", (bytes: Buffer) => {
     complaint = (complaint + bytes.toString()).slice(-MAX_COMPLAINT);

@@ -29,8 +29,6 @@ const PATIENCE_MS = 60_000;
 /** How long to wait for a background command before the call returns: most failures happen at once. */
 const FIRST_LOOK_MS = 1_000;
 const MAX_TIMEOUT_S = 600;
-/** How long to wait for more output after the command has ended. */
-const DRAIN_MS = 200;
 
 const input = v.object({
   command: v.pipe(v.string(), v.nonEmpty(), v.description("The command line, as for bash -c.")),
@@ -121,7 +119,7 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
           group,
           redirect: output.redirect,
           async settle(failed) {
-            await drained(group);
+            await group.drained();
             await ended(output.errors(), failed);
             await over();
           },
@@ -204,7 +202,7 @@ async function conclude(
 ): Promise<ToolOutcome> {
   if (typeof ending === "string") await group.end();
   else await group.reap();
-  await drained(group);
+  await group.drained();
   if (ending instanceof Error) return failure(`The command could not be started: ${ending.message}`);
   const errors = output.errors();
   if (ending === "aborted") {
@@ -237,21 +235,6 @@ function waitFor({ child }: ProcessGroup, timeoutMs: number, signal: AbortSignal
     child.once("error", settle);
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });
-  });
-}
-
-/** Waits for the pipes to close, but not for long: a process that escaped may hold them open. */
-function drained({ child }: ProcessGroup): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      clearTimeout(timer);
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-      resolve();
-    };
-    const timer = setTimeout(stop, DRAIN_MS);
-    if (child.stdout?.closed !== false && child.stderr?.closed !== false) stop();
-    else child.once("close", stop);
   });
 }
 

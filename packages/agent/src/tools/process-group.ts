@@ -16,12 +16,16 @@ export interface ProcessGroup {
   sweep(): void;
   /** For a child that has ended: kills the processes that it left running, in its group or outside it. */
   reap(): Promise<void>;
+  /** For a child that has ended: waits for its pipes to close, but not for long, because a process that escaped may hold them open. */
+  drained(): Promise<void>;
   /** Asks the group to end, then kills it and the processes that left it. Resolves when the child has ended. */
   end(): Promise<void>;
 }
 
 /** How long a group may take to end on its own before it is killed. */
 const GRACE_MS = 500;
+/** How long to wait for more output after a child has ended. */
+const DRAIN_MS = 200;
 const MARK = "CHIMERA_GROUP";
 /** In this time the system does not use up its process numbers, so all processes that a command starts have later numbers than it. */
 const LAP_MS = 10_000;
@@ -70,6 +74,7 @@ export function spawnGroup(file: string, args: readonly string[], options: Group
     child,
     sweep: () => signal("SIGKILL"),
     reap,
+    drained: () => drained(child),
     end: async () => {
       signal("SIGTERM");
       await Promise.race([gone, pause(GRACE_MS, undefined, { ref: false })]);
@@ -90,6 +95,20 @@ interface GroupOptions {
   readonly input?: boolean;
   /** Whether the child ends even when this process is killed. Costs a shell; has no effect on Windows. */
   readonly lifeline?: boolean;
+}
+
+function drained(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      clearTimeout(timer);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      resolve();
+    };
+    const timer = setTimeout(stop, DRAIN_MS);
+    if (child.stdout?.closed !== false && child.stderr?.closed !== false) stop();
+    else child.once("close", stop);
+  });
 }
 
 /** Kills the processes with this text in their environment, and those that they start meanwhile. `first` limits it to younger ones. */

@@ -138,6 +138,19 @@ describe("an MCP server over stdio", () => {
     expect(await run(again, { text: "x" })).toMatchObject({ success: true });
   });
 
+  test.each(["in its group", "that escaped"])(
+    "a server that dies is gone at once, although a helper %s holds its stderr, and starts again",
+    async (helper) => {
+      const { run, named, list } = await opened(server());
+      const { error = "" } = await run(named("die"), { helper });
+      const pid = Number(/is gone: it ended with exit code 1: left (\d+)$/.exec(error)?.[1]);
+      onTestFinished(() => void (helper === "that escaped" && process.kill(pid)));
+      expect(await alive(pid)).toBe(helper === "that escaped");
+      const again = (await list()).find(({ name }) => name.endsWith("echo")) as Tool;
+      expect(await run(again, { text: "x" })).toMatchObject({ success: true });
+    },
+  );
+
   test("the client skips lines that are not messages", async () => {
     const { tools } = await opened(server("noisy"));
     expect(tools).toHaveLength(8);
