@@ -47,8 +47,13 @@ async function writtenOf(
   requireCurrent(file, before, workspace);
   const isCrlf = before.includes("\r\n") && !/(?<!\r)\n/.test(before) && !content.includes("\r\n");
   const lines = isCrlf ? content.replaceAll("\n", "\r\n") : content;
-  const isMarked = before.startsWith("\ufeff") && !content.startsWith("\ufeff");
-  return { before, after: isMarked ? `\ufeff${lines}` : lines };
+  return { before, after: markedAs(before, lines) };
+}
+
+const MARK = "\ufeff";
+
+function markedAs(before: string, text: string): string {
+  return before.startsWith(MARK) && !text.startsWith(MARK) ? MARK + text : text;
 }
 
 type PatternInput = { path: string; readonly pattern: string; readonly flags: string; readonly replacement: string };
@@ -59,7 +64,9 @@ async function replacementOf(
   { workspace, signal }: Whereabouts,
 ) {
   const before = await workspace.readText(file.path);
-  const { count, text } = await replaceEvery(before, pattern, flags, replacement, signal);
+  // The first line begins after the mark.
+  const searched = before.startsWith(MARK) ? before.slice(MARK.length) : before;
+  const { count, text } = await replaceEvery(searched, pattern, flags, replacement, signal);
   if (count === 0) throw refusal(`Nothing in ${file.shown} matches ${pattern}.`);
-  return { before, after: text, count };
+  return { before, after: markedAs(before, text), count };
 }

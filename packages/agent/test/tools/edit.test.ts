@@ -251,6 +251,23 @@ describe("encodings", () => {
 });
 
 describe("replace_in_file", () => {
+  test.each([
+    ["^", "// top\n", "", "// top\n  import a;\n  import b;\n"],
+    ["^\\s+", "", "m", "import a;\nimport b;\n"],
+    ["^ +import", "export", "m", "export a;\nexport b;\n"],
+    ["^", "\ufeff", "", "  import a;\n  import b;\n"],
+  ])("leaves the byte order mark in front of what %j matches", async (pattern, replacement, flags, after) => {
+    const { run, file } = await bench();
+    for (const encoding of ["utf8", "utf16le"] as const) {
+      const path = await file("f.txt", "");
+      await writeFile(path, "\ufeff  import a;\n  import b;\n", encoding);
+      expect(await run(replaceInFileTool, { path: "f.txt", pattern, replacement, flags })).toMatchObject({
+        success: true,
+      });
+      expect(await readFile(path, encoding)).toBe(`\ufeff${after}`);
+    }
+  });
+
   test("replaces every match with groups", async () => {
     const { run, file } = await bench();
     const path = await file("f.txt", "a1 b2\nc3\n");
