@@ -86,6 +86,7 @@ describe("anything else", () => {
     "mv build.tgz /opt",
     "mv -t ~ a",
     "mv a ~ -v",
+    "rsync --delay-updates a ~",
     "mv -vt /opt a",
     "mv --target-directory /opt a",
     "mv a .",

@@ -129,7 +129,7 @@ const removesFound: Judge = ({ args, vital, home }) => {
   return start && isRemoving ? `removes what is below ${start}` : undefined;
 };
 const removesOthers: Judge = ({ args, vital, home = vital }) =>
-  home && args.some((word) => word.startsWith("--delete")) ? `removes what is below ${home}` : undefined;
+  home && args.some((word) => /^--del(ete|$)/.test(word)) ? `removes what is below ${home}` : undefined;
 
 const CATASTROPHES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ["rm", removes],
@@ -157,7 +157,7 @@ function isVital(word: string, directories: readonly string[], among: ReadonlySe
   // `/*` and `/.*` mean everything below the root.
   const spelled = word.replace(/^\$\{HOME\b[^}]*\}|^\$HOME\b/, "~").replace(/(^|\/)\.?[*?{}[\]]+$/, "$1") || ".";
   return directories.some((directory) => {
-    const path = resolve(directory, /^~[^/]*\/?$/.test(spelled) ? homedir() : spelled);
+    const path = resolve(directory, /^~[^/]*(\/\.?)*$/.test(spelled) ? homedir() : spelled);
     return among.has(path) || (/[*?[]/.test(path) && [...among].some((vital) => globMatches(loosened(path), vital)));
   });
 }

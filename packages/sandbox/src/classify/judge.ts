@@ -65,7 +65,8 @@ export function classify(command: string, options: ClassifyOptions): Verdict {
   const directories = [resolve(options.workspace.cwd, options.cwd ?? ".")];
   for (const { argv } of invocations) {
     if (argv[0] !== "cd" && argv[0] !== "pushd") continue;
-    const target = (argv[1] ?? "~").replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, homedir());
+    const place = argv.slice(1).find((word) => !/^-./.test(word ?? "")) ?? "~";
+    const target = place.replace(/^(~[^/]*|\$HOME|\$\{HOME\})(?=\/|$)/, homedir());
     directories.push(resolve(directories[0]!, target));
   }
   let risk: CommandRisk = unclear ? "high" : "medium";

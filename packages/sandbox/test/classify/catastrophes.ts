@@ -106,6 +106,11 @@ export const CATASTROPHES: readonly string[] = [
   "mv -- ~ -x",
   "mv ~ -",
   "mv -- -t / x",
+  "cd -P ~; rm -rf *",
+  "cd -- / && rm -rf *",
+  "cd ~root; rm -rf *",
+  "rm -rf ~/.",
+  "rsync --del x/ ~",
   "find ~ -delete",
   "killall5 -9",
 ];
