@@ -120,10 +120,10 @@ const SCRIPTS = /^(?:npm|pnpm|yarn) run$/;
 const PACKAGES = "exec x dlx run explore config set create init node";
 /**
  * All subcommands of git that have a prefix. Of the others, too many run any program or write any file with an option: `fetch
- * --upload-pack`, `grep -O`, `log --output`, `cherry-pick --strategy`.
+ * --upload-pack`, `grep -O`, `log --output`, `merge --strategy`.
  */
 const ONLY: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ["git", new Set("add branch checkout clean commit merge mv reset restore rm switch tag".split(" "))],
+  ["git", new Set("add branch checkout clean commit mv reset restore rm switch tag".split(" "))],
 ]);
 /** Subcommands that run any program, or change what later commands do. */
 const RUNS_ANY: ReadonlySet<string> = new Set(
