@@ -252,7 +252,7 @@ export const disk = [
   injected("failing fdatasync", "fdatasync:error=EIO:when=3+4", "refusals"),
   injected("failing fdatasync, again and again", "fdatasync:error=EIO:when=1..5", "refusals"),
   injected("failing fdatasync, every other", "fdatasync:error=EIO:when=4+2", "refusals"),
-  injected("failing fsync of a directory", "fsync:error=EIO:when=6+5", "refusals"),
+  injected("failing fsync of a directory", "fsync:error=EIO:when=6+7", "refusals"),
   injected("failing write", "pwrite64:error=EIO:when=5+6", "refusals"),
   injected("read-only at a write", "pwrite64:error=EROFS:when=5+6", "refusals"),
   injected("full disk at a write", "pwrite64:error=ENOSPC:when=5+6", "refusals"),
