@@ -386,6 +386,50 @@ test("a slow peer of a stream of many sessions gets every record, and a row that
   slow.destroy();
 });
 
+test.each([
+  ["cannot be read", () => Promise.reject(new Error("the disk is gone"))],
+  ["has lost its last records", async () => ({ done: true as const, value: undefined })],
+])("a log that %s ends the stream of a slow peer with its rows, and the process lives", async (_, next) => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  const served = await serve();
+  const { sessions } = served;
+  const [large, lost, named] = await Promise.all([1, 2, 3].map(async () => (await newSession(served)).id));
+  let isLost = false;
+  let nameLast = async () => {};
+  const failing = async () => {
+    await nameLast();
+    return next();
+  };
+  const read: typeof sessions.logs.read = (id, range) =>
+    isLost && id === lost ? { [Symbol.asyncIterator]: () => ({ next: failing }) } : sessions.logs.read(id, range);
+  const broken = await serve({ sessions: { ...sessions, logs: { ...sessions.logs, read } } });
+  const path = `/events?list=true&session=${large}&session=${lost}`;
+  const headers = { authorization: `Bearer ${MASTER}`, host: "localhost" };
+  // Nobody reads this answer yet.
+  const slow = await broken.app.request(`http://localhost${path}`, { headers });
+  const quick = await openStream(broken, path);
+  const said = (id: string) =>
+    quick.frames.some(({ data }) => data.session_id === id && data.record?.type === "agent_result");
+  await runTurn(served, large!, `say ${"x".repeat(200_000)}`);
+  await quick.until(() => said(large!));
+  await runTurn(served, lost!, "say hello");
+  await quick.until(() => said(lost!));
+  // The row waits behind the records that are lost, and nothing waits behind the row.
+  nameLast = async () => {
+    await sessions.find(named!)!.setTitle("last");
+    await quick.until((frames) => frames.some(({ data }) => data.row?.title === "last"));
+  };
+  isLost = true;
+  expect(await slow.text()).toContain("x".repeat(1000));
+  expect((await broken.call("GET", "/health")).status).toBe(200);
+  expect(broken.logged.filter((line) => line.includes("stream failed"))).toHaveLength(1);
+  expect(broken.logged.join()).toMatch(/the disk is gone|has lost the records after \d/);
+  expect(unhandled).toEqual([]);
+});
+
 test("a mounted app streams without a Node response", async () => {
   const { served, id, count } = await finished();
   const response = await served.app.request(`http://localhost/sessions/${id}/events`, {

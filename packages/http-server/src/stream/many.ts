@@ -40,8 +40,14 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
   const writes = createWriteQueue();
   const reached = new Map(cursors);
   const fail = (error: unknown) => {
+    // A failed write also fails those that wait behind it. The log names the first failure.
+    if (signal.aborted) return;
     log?.("stream failed", { error: String(error) });
     stop.abort();
+  };
+  /** Writes what no subscription waits for. */
+  const writeNext = (work: () => void | Promise<void>): void => {
+    writes.run(work)?.catch(fail);
   };
   const write = (text: string) => sink.write(Buffer.from(text));
   /** Only the last record of a batch has an id, which names the cursor of every session. A reader skips records that it has already. */
@@ -58,6 +64,7 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
     const batch: LogEntry<SessionEvent>[] = [];
     try {
       for await (const entry of sessions.logs.read(id, { from, to })) batch.push(entry);
+      if (batch.length === 0) throw new Error(`the log of session ${id} has lost the records after ${from}`);
     } catch (error) {
       // The session was deleted meanwhile.
       if (!(await sessions.logs.has(id))) return;
@@ -85,7 +92,7 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
   const unwatch = rows?.((id, row) => {
     const isDue = due.has(id);
     due.set(id, row);
-    if (!isDue) void writes.run(() => writeRow(id));
+    if (!isDue) writeNext(() => writeRow(id));
   });
   const end = () => {
     for (const subscription of followed) subscription.close();
@@ -96,7 +103,7 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
   signal.addEventListener("abort", end);
   if (signal.aborted) end();
   // This shows the reader at once that it is connected.
-  else void writes.run(() => write(": connected\n\n"));
+  else writeNext(() => write(": connected\n\n"));
 }
 
 // --- internal ---
