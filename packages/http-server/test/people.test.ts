@@ -116,6 +116,21 @@ test("it is in no list, search, report or stream of another user", async () => {
   expect(watching.raw()).not.toContain(theirs.id);
 });
 
+test("a session that is deleted while somebody searches is left out, and the others are found", async () => {
+  const { people, token } = peopleOf(ANN);
+  const made = await serve({ people });
+  const { sessions } = made;
+  const [gone, kept] = [await sessionOf(made, token("ann")), await sessionOf(made, token("ann"))];
+  const list: typeof sessions.list = async (options) => {
+    const page = await sessions.list(options);
+    await sessions.delete(gone.id);
+    return page;
+  };
+  const served = await serve({ people, sessions: { ...sessions, list } });
+  const answer = await served.call("GET", "/search?q=of-the-owner", { token: token("ann") });
+  expect(answer.body).toMatchObject({ searched: 2, hits: [{ session_id: kept.id }] });
+});
+
 test("the owner is in the list, the name is in the log, and the same key of two people makes two sessions", async () => {
   const { served, token } = await serveAll();
   const { id } = await sessionOf(served, token("ann"));

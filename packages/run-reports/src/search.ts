@@ -13,7 +13,7 @@ export interface SearchHit {
 
 /**
  * Reads the sessions one by one in the given order, and yields the first place of the text, in any case, in each; null for a session
- * without it.
+ * without it, and for one that cannot be read: it may be deleted or damaged meanwhile, and the others are searched all the same.
  *
  * @example
  * for await (const hit of searchSessions(store, sessions, "undo")) if (hit) console.log(hit.session_id);
@@ -25,7 +25,10 @@ export async function* searchSessions(
 ): AsyncGenerator<SearchHit | null> {
   const needle = text.trim().toLowerCase();
   for (const { id, summary } of sessions) {
-    const found = await findIn(logs.read(id), needle);
+    const found = await findIn(logs.read(id), needle).catch((error: { readonly code?: unknown } | null) => {
+      if (OF_ONE_SESSION.has(error?.code)) return null;
+      throw error;
+    });
     yield found && { session_id: id, title: summary.title ?? "", ...found };
   }
 }
@@ -34,6 +37,16 @@ export async function* searchSessions(
 
 /** Characters to show before and after a match. */
 const AROUND = 50;
+
+/** The codes of errors that say something of one session only. `session_not_found` is that of logs which are limited to a person. */
+const OF_ONE_SESSION: ReadonlySet<unknown> = new Set([
+  "not_found",
+  "session_not_found",
+  "damaged",
+  "unsupported_format",
+  "io",
+  "read_only",
+]);
 
 type Found = Pick<SearchHit, "turn" | "type" | "excerpt">;
 
