@@ -350,6 +350,53 @@ describe("event streams", () => {
     expectError(await served.call("GET", "/events?session=nobody"), 404, "session_not_found");
   });
 
+  test.each([
+    ["blank", () => " ", 0],
+    ["a word", () => "null", 0],
+    ["only commas", () => ",,", 0],
+    ["negative", (id: string) => `${id}:-1`, 0],
+    ["a fraction", (id: string) => `${id}:3.5`, 0],
+    ["of a session that was not asked for", () => "otter-other:3", 0],
+    ["a number between words", (id: string) => `x:y, ${id}:3 ,:`, 3],
+    ["past the end", (id: string) => `${id}:99999999999999999999`, 8],
+  ])("a last event id of many sessions that is %s is read as that of one session", async (_, lastId, from) => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    await runTurn(served, id, "say hello");
+    expect(served.sessions.find(id)!.lastSeq).toBe(8);
+    const stream = await openStream(served, `/events?session=${id}`, { "last-event-id": lastId(id) });
+    expect(stream.response.status).toBe(200);
+    await runTurn(served, id, "say more");
+    const seqs = () => stream.frames.map(({ data }) => data.record.seq);
+    await stream.until(() => seqs().at(-1) === served.sessions.find(id)!.lastSeq);
+    expect(seqs()[0]).toBe(from + 1);
+  });
+
+  test("a slow peer that begins past the end of a log gets every later record", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    const { id: other } = await newSession(served);
+    const headers = { authorization: `Bearer ${MASTER}`, host: "localhost" };
+    const path = `http://localhost/events?session=${other}&session=${id}:999999`;
+    // Nobody reads this answer yet.
+    const slow = await served.app.request(path, { headers });
+    const quick = await openStream(served, `/events?session=${other}&session=${id}:999999`);
+    const said = (one: string) =>
+      quick.until((frames) =>
+        frames.some(({ data }) => data.session_id === one && data.record.type === "agent_result"),
+      );
+    await runTurn(served, other, `say ${"x".repeat(100_000)}`);
+    await said(other);
+    await runTurn(served, id, "say hello");
+    await said(id);
+    let text = "";
+    for await (const chunk of slow.body!) {
+      text += Buffer.from(chunk).toString();
+      if (text.includes('"output":"hello"')) break;
+    }
+    expect(text).toContain(`"session_id":"${id}"`);
+  });
+
   test("a stream of many sessions does not add a listener for each to one signal", async () => {
     const warnings: string[] = [];
     const note = ({ message }: Error) => warnings.push(message);

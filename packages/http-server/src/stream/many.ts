@@ -1,7 +1,7 @@
 /** One stream for several sessions and for changes of the list, because a browser opens few connections and a page shows many sessions. */
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { SessionRow } from "@chimera/acp-schema/http";
-import type { LogEntry } from "@chimera/event-store";
+import { type LogEntry, parseCursor } from "@chimera/event-store";
 import type { Sessions } from "@chimera/session";
 import type { AppDeps } from "../deps.js";
 import { HttpError } from "../http-error.js";
@@ -14,13 +14,16 @@ import type { Sink } from "./sink.js";
 /** Session id -> the number of the last record that the reader has. */
 export type Cursors = ReadonlyMap<string, number>;
 
-/** `asked` are ids, or `id:seq`. The numbers in `resumed`, the last event id of this stream, override theirs. Throws `invalid_query`. */
+/**
+ * `asked` are ids, or `id:seq`. The numbers in `resumed`, the last event id of this stream, override theirs. It is read as that of a stream of
+ * one session, which refuses nothing. Throws `invalid_query`.
+ */
 export function parseCursors(asked: readonly string[], resumed: string | undefined): Cursors {
   const cursors = new Map<string, number>();
-  for (const one of asked) cursors.set(...parseCursor(one));
+  for (const one of asked) cursors.set(...parseAsked(one));
   for (const one of resumed?.split(",") ?? []) {
-    const [id, seq] = parseCursor(one);
-    if (cursors.has(id)) cursors.set(id, seq);
+    const [id = "", ...seq] = one.trim().split(":");
+    if (cursors.has(id)) cursors.set(id, parseCursor(seq.join(":")));
   }
   if (cursors.size <= LIMITS.streamedSessions) return cursors;
   throw new HttpError(400, "invalid_query", `session: one stream has at most ${LIMITS.streamedSessions} sessions`);
@@ -58,9 +61,8 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
     return write(texts.map((data, at) => frame(at === texts.length - 1 ? place : null, "record", data)).join(""));
   };
   /** While a slow peer reads, no further batch is kept in memory. It is read from the log again when the peer is ready. */
-  const writeAgain = async (id: string, to: number): Promise<void> => {
-    const from = reached.get(id) ?? 0;
-    if (signal.aborted || from >= to) return;
+  const writeAgain = async (id: string, from: number, to: number): Promise<void> => {
+    if (signal.aborted) return;
     const batch: LogEntry<SessionEvent>[] = [];
     try {
       for await (const entry of sessions.logs.read(id, { from, to })) batch.push(entry);
@@ -74,8 +76,8 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, row
   };
   const deliver = (id: string, batch: Batch): void | Promise<void> => {
     if (!writes.isBusy()) return writes.run(() => writeRecords(id, batch));
-    const to = endOf(batch);
-    return writes.run(() => writeAgain(id, to));
+    const [from, to] = [batch[0]!.seq - 1, endOf(batch)];
+    return writes.run(() => writeAgain(id, from, to));
   };
   const followed = [...cursors].map(([id, from]) => {
     const subscription = sessions.logs.follow(id, { from }, (batch) => deliver(id, batch));
@@ -130,7 +132,7 @@ function createWriteQueue() {
   };
 }
 
-function parseCursor(text: string): [string, number] {
+function parseAsked(text: string): [string, number] {
   const [, id = "", seq = "0"] = /^([^:,]+)(?::(\d{1,15}))?$/.exec(text.trim()) ?? [];
   if (id === "") throw new HttpError(400, "invalid_query", "session: an id, or an id and a number as id:42");
   return [id, Number(seq)];
