@@ -27,7 +27,9 @@ export async function pageOfSessions(
 ): Promise<{ sessions: SessionRow[]; next: string | null }> {
   const start = after === undefined ? null : parsePageEnd(after);
   const live = state === "persisted" ? [] : sessions.live();
-  const found = live
+  // Without a limit the first page has every live session, so the others have none.
+  const shownNow = limit === undefined && start !== null ? [] : live;
+  const found = shownNow
     .filter((session) => isAsked(session, { since, model }))
     .map((session) => ({ place: [session.touchedAt, session.id] as const, row: liveRow(session) }))
     .filter(({ place }) => start === null || comparePlaces(start, place) < 0);

@@ -166,6 +166,32 @@ describe("an unknown name in a request", () => {
   });
 });
 
+test("pages without a limit lead through every session once, and the live ones are all on the first", async () => {
+  let now = Date.parse("2026-11-19T12:00:00Z");
+  const clock = () => now;
+  const root = scratch();
+  const live = await serve({ root, clock });
+  const here = [await newSession(live), await newSession(live)].map(({ id }) => id);
+  for (const id of here) await runTurn(live, id, "say hi");
+  const stored = await serve({ root, clock });
+  for (let i = 0; i < 2 * LIMITS.listedSessions + 1; i++) {
+    now += 1000;
+    const { id } = await newSession(stored);
+    await runTurn(stored, id, `say ${i}`);
+  }
+  await stored.stop();
+  const pages: string[][] = [];
+  for (let after: string | null = ""; after !== null; ) {
+    const answer = await live.call("GET", `/sessions?after=${after}`);
+    pages.push(answer.body.sessions.map(idOf));
+    after = answer.body.next;
+  }
+  expect(pages.map((page) => page.length)).toEqual([LIMITS.listedSessions + here.length, LIMITS.listedSessions, 1]);
+  expect(pages[0]).toEqual(expect.arrayContaining(here));
+  const all = (await live.call("GET", "/sessions?limit=0")).body.sessions.map(idOf);
+  expect(pages.flat().toSorted()).toEqual(all.toSorted());
+});
+
 test("pages lead through every session once, live and stored alike", async () => {
   const root = scratch();
   const before = await serve({ root });
