@@ -58,7 +58,7 @@ export interface App extends Hono<AppEnv> {
  */
 export function createApp(deps: AppDeps): App {
   const { sessions } = deps;
-  const tokens = createSessionTokens(deps.peers?.tokens, deps.people?.lifeOf);
+  const tokens = createSessionTokens(sessions, deps.peers?.tokens, deps.people?.lifeOf);
   const openSession = createOpenSession(sessions, deps);
   const createIn =
     (open: OpenSession): CreateSession =>

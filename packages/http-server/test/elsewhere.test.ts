@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { eventually, newSession, openStream, runTurn, scratch, serve } from "./fixture.js";
 import { expectError, expectReply } from "./shape.js";
 
-async function twoServers() {
+async function twoServers(options: Parameters<typeof serve>[0] = {}) {
   const root = scratch();
-  const there = await serve({ root });
-  const here = await serve({ root, defaultCwd: there.cwd });
+  const there = await serve({ root, ...options });
+  const here = await serve({ root, ...options, defaultCwd: there.cwd });
   return { there, here };
 }
 
@@ -60,4 +60,39 @@ test("the list shows the questions of another process's session, and a stream of
   expect(rowsOf(older)).toEqual([]);
   stream.leave();
   await eventually(async () => (await here.connections()) === 0);
+});
+
+test("a session's token and its streams outlive that another process went on with the session, and end with it later", async () => {
+  const { there, here } = await twoServers({ hold: 0.1 });
+  const { id, token } = await newSession(here);
+  await runTurn(here, id, "say one");
+  const bearer = { authorization: `Bearer ${token}` };
+  const stream = await openStream(here, `/sessions/${id}/events?until=never`, bearer);
+  for (const [one, text] of [
+    [there, "two"],
+    [here, "three"],
+  ] as const) {
+    // The other one lets the session go when it has been idle.
+    const body = { prompt: `say ${text}` };
+    await eventually(async () => (await one.call("POST", `/sessions/${id}/turns`, { body })).status === 202);
+    await stream.until((frames) => frames.some(({ data }) => data.metadata?.output === text));
+  }
+  expect((await here.call("GET", `/sessions/${id}`, { token })).status).toBe(200);
+  await here.sessions.close(id);
+  await stream.ended;
+  expect((await here.call("GET", `/sessions/${id}`, { token })).status).toBe(401);
+});
+
+test("the token of a session that was let go ends when the session is evicted and nobody went on with it", async () => {
+  let now = 0;
+  const { here } = await twoServers({ hold: 0.1, ttl: 60, monotonic: () => now });
+  const { id, token } = await newSession(here);
+  await runTurn(here, id, "say one");
+  now += 1000;
+  await eventually(() => here.sessions.find(id) === undefined);
+  expect((await here.call("GET", `/sessions/${id}/events`, { token })).status).toBe(200);
+  now += 61_000;
+  here.sessions.evictIdle();
+  await eventually(() => here.sessions.live().length === 0);
+  await eventually(async () => (await here.call("GET", `/sessions/${id}`, { token })).status === 401);
 });

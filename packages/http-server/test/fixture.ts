@@ -59,6 +59,7 @@ export async function serve(
   options: Partial<AppDeps> & {
     root?: string;
     ttl?: number | null;
+    hold?: number;
     monotonic?: () => number;
     clock?: () => number;
     quotas?: Quotas;
@@ -73,6 +74,7 @@ export async function serve(
   const {
     root = scratch(),
     ttl = null,
+    hold = 0,
     monotonic,
     clock,
     files,
@@ -98,6 +100,7 @@ export async function serve(
     prefix: "otter",
     defaults: { model: "test-model", ...(startOptions && { options: startOptions }) },
     ttl,
+    hold,
     coalesce: false,
     quotas,
     commands: palette,

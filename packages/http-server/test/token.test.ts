@@ -12,9 +12,10 @@ test("only a limited number of unused shared tokens stay in memory, and all of t
     onVoid() {},
   };
   const ann = createLife();
-  const tokens = createSessionTokens(hashes, async () => ann.signal);
-  const issue = async (id: string) =>
-    digest(await tokens.issue({ id, persistent: true, ended: new Promise(() => {}) }, { life: ann.signal, by: "ann" }));
+  const sessions = { onLoad: () => () => {}, logs: { lastSeq: async () => 0 } };
+  const session = { persistent: true, ended: new Promise<void>(() => {}), isLetGo: false, lastSeq: 0 };
+  const tokens = createSessionTokens(sessions, hashes, async () => ann.signal);
+  const issue = async (id: string) => digest(await tokens.issue({ id, ...session }, { life: ann.signal, by: "ann" }));
   const first = await issue("first");
   const used = await issue("used");
   let isCut = false;

@@ -5,7 +5,7 @@
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { getEventListeners, setMaxListeners } from "node:events";
-import type { OwnedSession } from "@chimera/session";
+import type { OwnedSession, SessionLogs, Sessions } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 
 /** The token of an Authorization header. Null without one, for another scheme, and for two headers (which arrive joined by a comma). */
@@ -73,11 +73,18 @@ interface Issued {
   untie(): void;
 }
 
+/** The part of the sessions that tells when a token ends. */
+interface Lasting extends Pick<Sessions, "onLoad"> {
+  readonly logs: Pick<SessionLogs, "lastSeq">;
+}
+
+type Lived = Pick<OwnedSession, "id" | "ended" | "isLetGo" | "lastSeq">;
+
 /**
  * @param hashes the store of digests that all nodes share; without it, digests are kept in memory only
  * @param lifeOf finds the life of an entry in the list of people; without it, this process has no list
  */
-export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
+export function createSessionTokens(sessions: Lasting, hashes?: TokenHashes, lifeOf?: LifeOf) {
   /** By session, in order of last use, the oldest first. */
   const issued = new Map<string, Issued>();
   const forget = (id: string) => {
@@ -104,7 +111,6 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
     dropUnused();
     return entry;
   };
-  const isInUse = ({ life }: Issued) => getEventListeners(life.signal, "abort").length > 0;
   /** Forgets unused tokens of the shared store, where the next check finds them again. */
   const dropUnused = (): void => {
     for (const [id, entry] of issued) {
@@ -116,6 +122,7 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
   const inUse = () =>
     new Map([...issued].filter(([, one]) => one.isShared && isInUse(one)).map(([id, entry]) => [id, entry.digest]));
   hashes?.onVoid(inUse, forget);
+  const tie = tieToSessions(sessions, issued, forget);
   const revoke = async (id: string, hash?: Buffer) => {
     forget(id);
     await hashes?.remove(id, hash);
@@ -147,22 +154,20 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
   return {
     revoke: (id: string) => revoke(id),
     /**
-     * Makes a new token for the session. Ends the old one, and closes what was opened with it.
-     *
-     * @param giver the caller for whom the token is made. The token ends with the giver's own token.
+     * Makes a new token for the session, which ends with its giver's own token. Ends the old one, and closes what was opened with it.
      */
-    async issue({ id, ended, persistent }: Pick<OwnedSession, "id" | "ended" | "persistent">, giver?: Giver) {
+    async issue(session: Lived & Pick<OwnedSession, "persistent">, { life, by }: Partial<Giver> = {}) {
+      const { id, persistent } = session;
       forget(id);
       const token = randomBytes(BYTES).toString("base64url");
       const hash = digest(token);
       const isShared = hashes !== undefined && persistent;
-      const { life, by } = giver ?? {};
       const onList = by === undefined || !lifeOf ? undefined : ((await lifeOf(by)) ?? AbortSignal.abort());
       // Write it to the shared store first: until then, a check would still find the old token there.
       if (isShared) await hashes.write(id, { hash, by: by ?? null });
       const lives = [life, onList].flatMap((one) => one ?? []);
-      const entry = add(id, hash, isShared, lives);
-      if (!isShared) void ended.then(() => issued.get(id) === entry && forget(id));
+      add(id, hash, isShared, lives);
+      tie(session);
       return token;
     },
     /** The life of a session's token if `presented` is its digest, else null. */
@@ -174,4 +179,26 @@ export function createSessionTokens(hashes?: TokenHashes, lifeOf?: LifeOf) {
       return life && id !== undefined ? { id, life } : null;
     },
   };
+}
+
+// --- internal ---
+
+function isInUse({ life }: Issued): boolean {
+  return getEventListeners(life.signal, "abort").length > 0;
+}
+
+/** Ends each token in memory with its session, also with one that is loaded again. The returned function ties a new token. */
+function tieToSessions({ onLoad, logs }: Lasting, issued: ReadonlyMap<string, Issued>, forget: (id: string) => void) {
+  const tie = (session: Lived): void => {
+    const { id } = session;
+    const entry = issued.get(id);
+    if (entry?.isShared !== false) return;
+    void session.ended.then(async () => {
+      // Another process went on with the session, which is loaded again. Its streams go on too.
+      if (session.isLetGo && (await logs.lastSeq(id).catch(() => 0)) > session.lastSeq) return;
+      if (issued.get(id) === entry) forget(id);
+    });
+  };
+  onLoad(tie);
+  return tie;
 }
