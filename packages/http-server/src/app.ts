@@ -57,7 +57,7 @@ export interface App extends Hono<AppEnv> {
  * await listen(async () => app, { host: "127.0.0.1", port: 5173 });
  */
 export function createApp(deps: AppDeps): App {
-  const { sessions } = deps;
+  const { sessions, authToken, isOwnUser, people } = deps;
   const tokens = createSessionTokens(sessions, deps.peers?.tokens, deps.people?.lifeOf);
   const openSession = createOpenSession(sessions, deps);
   const createIn =
@@ -81,6 +81,7 @@ export function createApp(deps: AppDeps): App {
   const metrics = createMetrics(sessions, { name: deps.name, version: deps.version, streams: streams.count });
   const shared: RouteDeps = {
     deps,
+    everybody: sessions,
     metrics,
     onClose: (close) => void closing.push(close),
     creations: createCreations(sessions, { isShared: deps.peers !== undefined, clock }),
@@ -92,7 +93,6 @@ export function createApp(deps: AppDeps): App {
     streams,
     clock,
   };
-  const { authToken, isOwnUser, people } = deps;
   const gate = createGate({ authToken, isOwnUser, tokens, pageTokens, people, refuse });
   const own = handlersOf(shared);
   /** The handlers of each person, by role and name. They reach only the sessions that this person may see. */

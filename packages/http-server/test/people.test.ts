@@ -189,6 +189,32 @@ test("a shared session can be read by others and changed only by its owner; unsh
   expect((await served.call("GET", `/sessions/${id}`, { token: token("bob") })).status).toBe(404);
 });
 
+test("a stream of the list shows a loaded session when it is shared with its reader, and takes it away when it no longer is", async () => {
+  const { served, token } = await serveAll();
+  const [one, other] = [await sessionOf(served, token("ann")), await sessionOf(served, token("ann"))];
+  const change = (id: string, body: object) => served.call("PATCH", `/sessions/${id}`, { token: token("ann"), body });
+  await change(other.id, { shared: true });
+  const watching = await openStream(served, "/events?list=true", { authorization: `Bearer ${token("bob")}` });
+  const rowsOf = (id: string) =>
+    watching.frames.filter(({ data }) => data.session_id === id).map(({ data }) => data.row);
+  await change(one.id, { shared: true });
+  await watching.until(() => rowsOf(one.id).at(-1)?.shared === true);
+  expect(rowsOf(one.id).at(-1)).toMatchObject({ owner: "ann", state: "live" });
+  await change(one.id, { title: "seen" });
+  await watching.until(() => rowsOf(one.id).at(-1)?.title === "seen");
+  for (const { id } of [one, other]) {
+    await change(id, { shared: false });
+    await watching.until(() => rowsOf(id).at(-1) === null);
+    await change(id, { title: "unseen" });
+    await served.sessions.close(id);
+  }
+  // What is sent after it.
+  const mine = await sessionOf(served, token("bob"));
+  await watching.until(() => rowsOf(mine.id).length > 0);
+  expect(watching.raw()).not.toContain("unseen");
+  expect([one, other].map(({ id }) => rowsOf(id).at(-1))).toEqual([null, null]);
+});
+
 test("a viewer reads every session and changes none; an admin has the rights of the master", async () => {
   const { served, token } = await serveAll();
   const { id } = await sessionOf(served, token("ann"));

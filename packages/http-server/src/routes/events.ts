@@ -16,9 +16,9 @@ const READ_ANYWAY: ReadonlySet<string> = new Set(["session_claimed", "session_el
 /** Records at the end of a log that are searched for a turn without an end. Settings and waiting prompts may come after that turn. */
 const TAIL = 256;
 
-export function eventRoutes({ deps, openSession, streams }: RouteDeps) {
+export function eventRoutes({ deps, everybody, openSession, streams }: RouteDeps) {
   const { sessions } = deps;
-  const watchRows = createRowWatch(sessions, deps.peers?.held);
+  const watchRows = createRowWatch(sessions, everybody, deps.peers?.held);
 
   const stream = async (
     c: Context<AppEnv>,

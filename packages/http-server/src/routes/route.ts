@@ -8,6 +8,7 @@ import type { Creations } from "../creations.js";
 import type { AppDeps, AppEnv } from "../deps.js";
 import type { Metrics } from "../metrics.js";
 import type { CreateSession, OpenSession } from "../open-session.js";
+import type { Everybody } from "../stream/rows.js";
 import type { Streams } from "../stream/streams.js";
 
 export type Handler = (c: Context<AppEnv>) => Response | Promise<Response>;
@@ -18,6 +19,8 @@ export type Handlers = { readonly [K in RouteName]?: Handler };
 /** The state that the routes of an app share. */
 export interface RouteDeps {
   readonly deps: AppDeps;
+  /** Also the sessions that the person of `deps.sessions` may not see. */
+  readonly everybody: Everybody;
   readonly openSession: OpenSession;
   readonly createSession: CreateSession;
   readonly creations: Creations;

@@ -10,48 +10,55 @@ export type OnRow = (id: string, row: () => SessionRow | null) => void;
 
 export type RowWatch = ReturnType<typeof createRowWatch>;
 
+/** The loaded sessions of everybody. They are watched also while a person may not see them: each may be shared with the person. */
+export type Everybody = Pick<Sessions, "find" | "live" | "onLoad" | "logs">;
+
 /**
  * Reports a change by this process at once, and a change by another process within seconds. The latter are found by comparing the first rows
  * of the list, because a session that changes moves to its beginning.
  *
+ * @param sessions those that the readers may see
  * @param held the sessions that any node of a shared store holds
  */
-export function createRowWatch(sessions: Sessions, held?: () => Promise<ReadonlySet<string>>) {
+export function createRowWatch(sessions: Sessions, everybody: Everybody, held?: () => Promise<ReadonlySet<string>>) {
   const listeners = new Set<OnRow>();
-  let end: (() => void) | null = null;
+  let ends: (() => void)[] = [];
   const report: OnRow = (id, row) => {
     for (const listener of listeners) listener(id, row);
   };
+  const begin = () => [
+    watchLoaded(sessions, everybody, report),
+    watchOthers(sessions, report, held),
+    sessions.onRemove((id) => report(id, () => null)),
+  ];
   return (listener: OnRow): (() => void) => {
     listeners.add(listener);
-    end ??= begin(sessions, report, held);
+    if (ends.length === 0) ends = begin();
     return () => {
       listeners.delete(listener);
       if (listeners.size > 0) return;
-      end?.();
-      end = null;
+      for (const end of ends.splice(0)) end();
     };
   };
 }
 
 // --- internal ---
 
-function begin(sessions: Sessions, report: OnRow, held?: () => Promise<ReadonlySet<string>>): () => void {
-  const ends = new Set([watchLoaded(sessions, report), watchOthers(sessions, report, held)]);
-  ends.add(sessions.onRemove((id) => report(id, () => null)));
-  return () => {
-    for (const end of ends) end();
-  };
-}
-
-/** Reports the row of a loaded session when a record changes it, and when the session is loaded or unloaded. */
-function watchLoaded(sessions: Sessions, report: OnRow): () => void {
+/** Reports the row of a loaded session when a record changes it, and when the session is loaded or unloaded; null once it is hidden. */
+function watchLoaded(sessions: Sessions, everybody: Everybody, report: OnRow): () => void {
   const ends = new Set<() => void>();
   let isOver = false;
-  const watch = (session: OwnedSession) => {
+  const watch = (session: OwnedSession, wasShown: boolean) => {
     const { id, lastSeq } = session;
-    const changed = () => report(id, () => liveRow(session));
-    const { ended, close } = sessions.logs.follow(id, { from: lastSeq, sleeps: "let go" }, (batch) => {
+    let isShown = wasShown;
+    // A session that nobody finds rests, or is unloaded: nothing changes it here.
+    const mayShow = () => (everybody.find(id) ? sessions.find(id) !== undefined : isShown);
+    const changed = () => {
+      const isKnown = isShown;
+      isShown = mayShow();
+      if (isKnown || isShown) report(id, () => (mayShow() ? liveRow(session) : null));
+    };
+    const { ended, close } = everybody.logs.follow(id, { from: lastSeq, sleeps: "let go" }, (batch) => {
       if (batch.some((entry) => isLost(entry) || changesSummary(entry.event))) changed();
     });
     ends.add(close);
@@ -60,15 +67,16 @@ function watchLoaded(sessions: Sessions, report: OnRow): () => void {
     void session.ended.then(async () => {
       ends.delete(close);
       close();
-      const summary = await sessions.logs.readSummary(id).catch(() => null);
-      if (!summary || summary.closed) return;
-      const row = await storedRow(sessions, { id, summary, touched: session.touchedAt }, false);
+      const summary = isShown ? await sessions.logs.readSummary(id).catch(() => undefined) : undefined;
+      if (summary === undefined || summary?.closed) return;
+      const row = summary && (await storedRow(sessions, { id, summary, touched: session.touchedAt }, false));
       if (!isOver && !sessions.find(id)) report(id, () => row);
     });
     return changed;
   };
-  for (const session of sessions.live()) watch(session);
-  ends.add(sessions.onLoad((session) => watch(session)()));
+  const shown = new Set(sessions.live().map(({ id }) => id));
+  for (const session of everybody.live()) watch(session, shown.has(session.id));
+  ends.add(everybody.onLoad((session) => watch(session, false)()));
   return () => {
     isOver = true;
     for (const end of ends) end();
