@@ -74,9 +74,7 @@ interface Issued {
 }
 
 /** The part of the sessions that tells when a token ends. */
-interface Lasting extends Pick<Sessions, "onLoad"> {
-  readonly logs: Pick<SessionLogs, "lastSeq">;
-}
+type Lasting = Pick<Sessions, "onLoad"> & { readonly logs: Pick<SessionLogs, "lastSeq"> };
 
 type Lived = Pick<OwnedSession, "id" | "ended" | "isLetGo" | "lastSeq">;
 
