@@ -5,7 +5,7 @@ import type { SessionEvent, SessionRecord } from "../src/events/index.js";
 const stamps = { seq: 1, id: "evt-00000000", ts: "2026-01-01T00:00:00.000Z" };
 
 test.each([{}, 5, [null], "x", [{ path: 7 }]])(
-  "locations of an edit that are no list of paths are passed over: %j",
+  "locations of an edit without paths are passed over: %j",
   (locations) => {
     const conversation = foldConversation();
     const call = { call_id: "c", tool: "Edit", args: {}, kind: "edit", title: "Edit", locations };
