@@ -59,7 +59,7 @@ export interface PromptDeps {
 /** Writes a prompt to the log and queues its turn. Throws `queue_full`, or the error of the log if it cannot be written. */
 export function acceptPrompt(deps: PromptDeps, given: PromptInput): Accepted {
   const { queue, journal } = deps;
-  // After a failed write the conversation may hold a prompt that the log does not: its sender may be trying it again.
+  // After a failed write the conversation may hold a prompt that the log does not, and a second try with its key would be acknowledged.
   journal.requireSound();
   const input = wellFormed(given);
   const { text, content, key, origin } = input;
