@@ -46,9 +46,12 @@ export function judge({ rests, nodes, window, seen, lived, ledger, programs, mar
 
 // --- internal ---
 
+/** Node opens one of these for all watched directories, with the first one, and keeps it for its life. */
+const OF_EVERY_WATCH = "anon_inode:inotify";
+
 /** What descriptors lead to, without the numbers that are others each time. */
 function added(before, after) {
-  const known = before.map(kindOf);
+  const known = [...before.map(kindOf), OF_EVERY_WATCH];
   return after.map(kindOf).filter((kind) => {
     const at = known.indexOf(kind);
     if (at >= 0) known.splice(at, 1);
