@@ -1,4 +1,5 @@
 // `--listen`: one program serves every address with the same sessions, also the addresses of the short flags.
+import { once } from "node:events";
 import { existsSync, lstatSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { connect, createServer } from "node:net";
@@ -115,6 +116,21 @@ describe("a Unix socket", { timeout: 60_000 }, () => {
       onTestFinished(() => void socket.destroy());
     });
     expect(await slow).toContain('"id":1,"result"');
+  });
+
+  it("ends `acp --connect` whose client leaves without a word, and nobody who says nothing holds up a stop", async () => {
+    const home = await makeHome();
+    const path = join(home, "o.sock");
+    const server = start(home, ["serve", "--listen", `unix:${path}`]);
+    await urlsOf(server, 1);
+    expect(await run(home, ["acp", "--connect", `unix:${path}`])).toMatchObject({ code: 0, stdout: "" });
+    const quiet = connect(path);
+    onTestFinished(() => void quiet.destroy());
+    await once(quiet, "connect");
+    const began = performance.now();
+    server.child.kill("SIGTERM");
+    expect(await server.ended).toMatchObject({ code: 0 });
+    expect(performance.now() - began).toBeLessThan(4000);
   });
 
   it("left by a killed server is replaced; one that answers, or any other file, is not", async () => {

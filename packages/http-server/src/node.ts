@@ -88,6 +88,16 @@ export async function listen(
       () => outgoing.destroy(),
     );
   });
+  const { path, onLines } = options;
+  const atPath = path === undefined ? null : await import("./socket-path.js");
+  const endQuiet =
+    onLines &&
+    atPath?.splitLines(server, (socket) => {
+      keep(socket);
+      onTaken(socket);
+      onLines(socket);
+    });
+  // What follows counts connections from their beginning, also those that are not split yet.
   const silent = silentOn(server, options.tls !== undefined, unanswered);
   const upgraded = new Set<Duplex>();
   const onTaken = (socket: Duplex) => {
@@ -114,22 +124,13 @@ export async function listen(
     );
   });
   const keep = boundConnections(server, LIMITS.connections);
-  const { path, onLines } = options;
-  if (onLines) {
-    const { splitLines } = await import("./socket-path.js");
-    splitLines(server, (socket) => {
-      onTaken(socket);
-      onLines(socket);
-    });
-  }
-  const bind = path === undefined ? null : (await import("./socket-path.js")).bindPath;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.once("listening", () => {
       server.off("error", reject);
       resolve();
     });
-    if (bind && path !== undefined) void bind(server, path).catch(reject);
+    if (atPath && path !== undefined) void atPath.bindPath(server, path).catch(reject);
     else server.listen(options.fd === undefined ? { port: options.port ?? 0, host: options.host } : { fd: options.fd });
   });
   const bound = server.address();
@@ -155,7 +156,10 @@ export async function listen(
         server.closeAllConnections();
         for (const socket of upgraded) socket.destroy();
       }, LIMITS.stopMs);
-      const sweep = setInterval(() => server.closeIdleConnections(), 50);
+      const sweep = setInterval(() => {
+        server.closeIdleConnections();
+        endQuiet?.();
+      }, 50);
       await stopAccepting();
       clearTimeout(cut);
       clearInterval(sweep);

@@ -17,15 +17,23 @@ export async function bindPath(server: Server, path: string): Promise<void> {
   }
 }
 
-/** Calls `onLines` with connections whose first byte is a brace: a message of JSON-RPC begins with one, an HTTP request with a letter. */
-export function splitLines(server: Server, onLines: (socket: Socket) => void): void {
+/**
+ * Calls `onLines` with connections whose first byte is a brace: a message of JSON-RPC begins with one, an HTTP request with a letter.
+ * Returns a function that ends the connections that have sent nothing yet. They have no time limit: an editor may start its agent early.
+ */
+export function splitLines(server: Server, onLines: (socket: Socket) => void): () => void {
   const serveHttp = server.listeners("connection") as ((socket: Socket) => void)[];
+  const quiet = new Set<Socket>();
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => {
+    quiet.add(socket);
+    socket.once("close", () => quiet.delete(socket));
     socket.on("error", () => {});
     socket.once("readable", () => {
+      quiet.delete(socket);
       const first: Buffer | null = socket.read(1);
-      if (first === null) return;
+      // The peer has ended its half and said nothing. The server's half stays open until somebody ends it.
+      if (first === null) return void socket.destroy();
       socket.unshift(first);
       if (first[0] === BRACE) return onLines(socket);
       for (const serve of serveHttp) serve.call(server, socket);
@@ -33,6 +41,9 @@ export function splitLines(server: Server, onLines: (socket: Socket) => void): v
       socket.emit("readable");
     });
   });
+  return () => {
+    for (const socket of quiet) socket.destroy();
+  };
 }
 
 // --- internal ---
