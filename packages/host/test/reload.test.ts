@@ -2,11 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import { freePort, makeHome, start, startServer } from "./program.js";
+import { freePort, makeHome, run, start, startServer } from "./program.js";
 
 const OTTER = fileURLToPath(new URL("../../../apps/otter/dist/cli.js", import.meta.url));
 
@@ -65,6 +66,21 @@ it("serves metrics on their own port without a token", async () => {
   const response = await fetch(`http://127.0.0.1:${metrics}/metrics`);
   expect(await response.text()).toMatch(/^otter_build_info\{version="/m);
   expect((await fetch(`http://127.0.0.1:${metrics}/sessions`)).status).toBe(404);
+});
+
+it("says which flag chooses another port when another program has the port for metrics", async () => {
+  const home = await makeHome();
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const { code, stderr } = await run(home, ["serve", "--port", "0", "--metrics-port", String(port)]);
+  expect(code).toBe(1);
+  expect(stderr.trim().split("\n").at(-1)).toBe(
+    `otter serve: cannot listen on 127.0.0.1:${port}: another program has port ${port}; choose another with --metrics-port <port>`,
+  );
+  expect(stderr).not.toContain("EADDRINUSE");
+  expect((await run(home, ["serve", "status"])).stdout).toBe("");
 });
 
 it("answers probes under any host name, and no other requests", async () => {

@@ -13,13 +13,11 @@ import { resolvePaths } from "../paths.js";
 import { type Pidfile, refuseSecond, takePort } from "../pidfile.js";
 import { envName, type StartedExtension } from "../profile.js";
 import { type HttpAccess, isLoopback, makeToken, readToken } from "./http-access.js";
-import { nameOf, type PortAddress, type SocketAddress, urlOf } from "./listen-addresses.js";
+import { type HttpAddress, nameOf, urlOf } from "./listen-addresses.js";
 import type { HttpOptions, HttpParts } from "./load-app.js";
 import type { Renewal } from "./renew-tls.js";
 
 export { makeToken, readHttpAccess } from "./http-access.js";
-
-type HttpAddress = PortAddress | SocketAddress;
 
 type HttpServing = ReturnType<typeof openHttp>;
 
@@ -39,6 +37,14 @@ export async function startHttp(
     for (const pidfile of pidfiles) pidfile?.remove();
     await serving.close();
   };
+  /** Closes what is bound, and prints why it is not served. Returns the exit code, or throws a UsageError. */
+  const failed = async (error: unknown, address: HttpAddress, flag: string) => {
+    await close();
+    if (isUsageError(error)) throw error;
+    const { whyNot } = await import("./why-not.js");
+    process.stderr.write(`${whyNot(profile.name, where, address, flag, error)}\n`);
+    return isHostError(error) ? 2 : 1;
+  };
   for (const address of settings.http) {
     try {
       const { url, server, pidfile } = await open(invocation, parts, address, serving);
@@ -51,10 +57,16 @@ export async function startHttp(
         await showPage({ url, code: pageCode, opens: settings.open, program: profile.name, process });
       }
     } catch (error) {
-      await close();
-      if (isUsageError(error)) throw error;
-      process.stderr.write(`${whyNot(profile.name, where, address, error)}\n`);
-      return isHostError(error) ? 2 : 1;
+      return failed(error, address, "--port");
+    }
+  }
+  const { metricsPort } = settings;
+  if (metricsPort !== null) {
+    const address = { kind: "port", scheme: "http", host: "127.0.0.1", port: metricsPort } as const;
+    try {
+      await serving.listenMetrics(metricsPort);
+    } catch (error) {
+      return failed(error, address, "--metrics-port");
     }
   }
   serving.begin();
@@ -114,15 +126,9 @@ function openHttp(options: HttpOptions) {
   begun.catch(() => {});
   const app = lazily(async () => {
     await begun;
-    const { metricsPort } = settings;
     const onPort = bound.find(({ port }) => port > 0) ?? bound[0];
     const { loadApp } = await import("./load-app.js");
-    const loaded = await loadApp(options, startedAt, onPort!.server);
-    if (metricsPort !== null) {
-      const { listenMetrics } = await import("./metrics-port.js");
-      stopMetrics = await listenMetrics(metricsPort, loaded.metrics);
-    }
-    return loaded;
+    return loadApp(options, startedAt, onPort!.server);
   });
   const onLines = async (socket: Socket) => {
     const { streamChannel } = await import("@chimera/ndjson-rpc");
@@ -156,6 +162,11 @@ function openHttp(options: HttpOptions) {
         certificates.push(renewTls(listening.server, access.tls!.files, log));
       }
       return { ...listening, url: urlWhere(address, listening, access) };
+    },
+    /** Throws the socket's error. */
+    async listenMetrics(port: number) {
+      const { listenMetrics } = await import("./metrics-port.js");
+      stopMetrics = await listenMetrics(port, async () => (await app.get()).metrics());
     },
     /** Reads the certificate, the token and the list of people again. */
     async reload() {
@@ -228,16 +239,3 @@ function logRequests(server: Server, log: Log, write: "debug" | "info"): void {
 // --- internal ---
 
 const PROBES = /^\/(health|healthz|ping|readyz|metrics)$/;
-
-function whyNot(program: string, where: string, address: HttpAddress, error: unknown): string {
-  const isPort = address.kind === "port";
-  if (isHostError(error)) {
-    return `ERROR: ${program} serve ${error.message}. Stop it first or use a different ${isPort ? "--port" : "path"}.`;
-  }
-  const { code, message } = error as NodeJS.ErrnoException;
-  const reason =
-    isPort && code === "EADDRINUSE"
-      ? `another program has port ${address.port}; choose another with --port <port>`
-      : message;
-  return `${where}: cannot listen on ${isPort ? `${address.host}:${address.port}` : nameOf(address)}: ${reason}`;
-}

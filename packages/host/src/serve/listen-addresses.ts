@@ -24,6 +24,8 @@ export interface SocketAddress {
   readonly path: string;
 }
 
+export type HttpAddress = PortAddress | SocketAddress;
+
 /** The addresses of the short flags, then those of `--listen`. Throws a UsageError for an address that cannot be listened on, or is given twice. */
 export function readListenAddresses(
   short: readonly ListenAddress[],

@@ -3,7 +3,7 @@ import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
 import type { Config } from "../config/read-config.js";
 import type { Profile } from "../profile.js";
-import type { ListenAddress, PortAddress, SocketAddress } from "./listen-addresses.js";
+import type { HttpAddress, ListenAddress, PortAddress } from "./listen-addresses.js";
 
 export type ServeSettings = Readonly<Awaited<ReturnType<typeof readServeSettings>>>;
 
@@ -13,7 +13,7 @@ export async function readServeSettings(profile: Profile, flags: FlagValues, con
   const page = values.page ? profile.page : undefined;
   if (flags["open"] === true && !page) throw new UsageError("--open shows the page, and this server has none");
   const addresses = await addressesOf(profile, flags, config, fd);
-  const http = addresses.filter((address): address is PortAddress | SocketAddress => address.kind !== "stdio");
+  const http = addresses.filter((address): address is HttpAddress => address.kind !== "stdio");
   if (flags["open"] === true && http.length > 0 && !http.some(({ kind }) => kind === "port"))
     throw new UsageError("--open shows the page in a browser, which needs a port: add --listen http://127.0.0.1:5173");
   return {
