@@ -8,7 +8,7 @@ import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events"
 import { createLanes, withResolvers } from "@chimera/acp-schema/promises";
 import type { LogEntry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
-import type { Accepted, McpServer, PromptInput, Session } from "@chimera/session";
+import { type Accepted, type McpServer, type PromptInput, type Session, SessionError } from "@chimera/session";
 import type { Core } from "./core.js";
 import type { ConnectionContext } from "./dialect.js";
 import { createOwnPrompts, type OwnPrompts } from "./input.js";
@@ -58,7 +58,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
   let stopListening: (() => void) | null = null;
   let isGone = false;
 
-  const hide = (id: string): void => {
+  const hide = (id: string, failureOf: (one: Shown, turn: number) => unknown = unfinished): void => {
     const one = shown.get(id);
     if (!one) return;
     shown.delete(id);
@@ -67,13 +67,11 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
     subscription?.close();
     one.detach();
     one.view.close?.();
-    for (const turn of [...one.pending.keys()]) settle(one, turn);
+    for (const turn of [...one.pending.keys()]) settle(one, turn, failureOf(one, turn));
   };
   /** For a log that was deleted or cannot be read: answers the waiting prompts. The client may load the session again. */
   const lose = (one: Shown, subscription: Subscription, failure: unknown = null): void => {
-    if (one.subscription !== subscription) return;
-    for (const turn of [...one.pending.keys()]) settle(one, turn, failure);
-    hide(one.id);
+    if (one.subscription === subscription) hide(one.id, () => failure);
   };
   const follow = ({ sessions }: Core, one: Shown, from: number): void => {
     // This must come before `follow`, because a store in memory delivers the first batch at once.
@@ -148,6 +146,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps) {
         await (isDeleted ? sessions.delete(id) : sessions.close(id));
         const answers = [...(shown.get(id)?.pending.values() ?? [])].flat().map(({ done }) => done);
         await Promise.race([Promise.all(answers), new Promise((resolve) => setTimeout(resolve, FAREWELL_MS).unref())]);
+        hide(id, () => null);
       } finally {
         hide(id);
         lentServers.delete(id);
@@ -292,7 +291,13 @@ function settle({ id, pending, answered, view }: Shown, turn: number, failure: u
   if (answered.size > REPEATED) answered.delete(answered.keys().next().value!);
 }
 
-/** A prompt is answered before its turn ended only when its session or its connection was closed. */
+/** Null for a turn that has ended. Another may go on: `cancelled` would be untrue, and an error that invites a repeat could begin it twice. */
+function unfinished({ id, pending }: Shown, turn: number): Error | null {
+  if (pending.get(turn)?.every(({ session }) => session.conversation.turns[turn]?.ended)) return null;
+  return new SessionError("outcome_unknown", `lost sight of ${id} before the turn ended: look before you ask again`);
+}
+
+/** A turn that has not ended is one that the close or the deletion of its session cancels. */
 function stopReasonOf(turn: TurnView | undefined): string {
   return turn?.ended && !turn.result?.cancelled ? (turn.stopReason ?? "end_turn") : "cancelled";
 }
@@ -327,7 +332,7 @@ function submit(
     one.pending.set(turn, [...waiting, { session, request, updates: send, endedBy, answered, done }]);
     if (endedBy !== null && one.reached >= endedBy) settle(one, turn, null, endedBy);
     // The session may have been hidden while the other node took the prompt. Then no reader would reach the end of the turn.
-    if (one.subscription === null) settle(one, turn);
+    if (one.subscription === null) settle(one, turn, unfinished(one, turn));
     return deferred;
   };
   const isAway = one.core.sessions.isAway?.(session.id) === true;

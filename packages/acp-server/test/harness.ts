@@ -102,6 +102,8 @@ export interface Client {
   /** The violations of the schema that were found, for a client with `judged`. */
   problems(): string[];
   end(): void;
+  /** Closes the connection on the server's side, as when the client's token ends. */
+  close(): Promise<void>;
   readonly closed: Promise<unknown>;
 }
 
@@ -184,6 +186,7 @@ export function connect(core: Core, options: Partial<AcpServerOptions> & { reado
       }),
     problems: () => problems,
     end: () => void input.end(),
+    close: () => running.close(),
     closed: running.closed,
   };
 }

@@ -599,6 +599,38 @@ describe("the life of a session", () => {
     expect((await client.call("session/close", { sessionId })).result).toEqual({});
   });
 
+  test.each(["close", "end"] as const)(
+    "when the connection ends by %s, a prompt whose turn goes on fails, and is not said to be cancelled",
+    async (how) => {
+      const core = makeEngine(waiting);
+      const client = await standardClient(core);
+      const prompt = client.prompt("hi");
+      await client.until((frame) => frame.params?.update?.sessionUpdate === "agent_message_chunk");
+      void client[how]();
+      const { error } = await prompt;
+      expect(error).toMatchObject({ code: -32603, data: { code: "outcome_unknown" } });
+      // It began a turn, so it must not look like one that may be sent again.
+      expect(error?.data).not.toHaveProperty("retryable");
+      const session = core.sessions.find(client.sessionId)!;
+      expect(session.state).not.toBe("idle");
+      const other = connect(core);
+      await other.call("initialize", { protocolVersion: 1 });
+      await other.call("session/load", { sessionId: client.sessionId, cwd: "/", mcpServers: [] });
+      await other.call("session/cancel", { sessionId: client.sessionId });
+      await session.idle();
+    },
+  );
+
+  test("when the connection ends after the turn was cancelled, its prompt is answered as cancelled", async () => {
+    const core = makeEngine(waiting);
+    const client = await standardClient(core);
+    const prompt = client.prompt("hi");
+    await client.until((frame) => frame.params?.update?.sessionUpdate === "agent_message_chunk");
+    await core.sessions.close(client.sessionId);
+    void client.close();
+    expect((await prompt).result).toMatchObject({ stopReason: "cancelled" });
+  });
+
   test("delete during a turn does so too, and deleting a missing session succeeds", async () => {
     const client = await standardClient(makeEngine(waiting));
     const { sessionId } = client;

@@ -133,6 +133,36 @@ describe("a Unix socket", { timeout: 60_000 }, () => {
     expect(performance.now() - began).toBeLessThan(4000);
   });
 
+  it("answers the prompts of its clients as cancelled when a stop cancels their turns", async () => {
+    const home = await makeHome();
+    const path = join(home, "o.sock");
+    const server = start(home, ["serve", "--listen", `unix:${path}`, "--model", "offline", "--mode", "auto"]);
+    await urlsOf(server, 1);
+    const socket = connect(path);
+    onTestFinished(() => void socket.destroy());
+    let text = "";
+    socket.setEncoding("utf8").on("data", (piece) => {
+      text += piece;
+    });
+    const send = (id: number, method: string, params: object) =>
+      socket.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    socket.write(`${JSON.stringify(hello)}\n`);
+    send(2, "session/new", { cwd: home, mcpServers: [] });
+    await expect.poll(() => text, { timeout: 20_000 }).toContain('"id":2,"result"');
+    const { sessionId } = JSON.parse(/^.*"id":2,"result".*$/m.exec(text)![0]).result;
+    const command = join(home, "command");
+    send(3, "session/prompt", {
+      sessionId,
+      prompt: [{ type: "text", text: `run \`: > ${command}; exec sleep 600\`` }],
+    });
+    await expect.poll(() => existsSync(command), { timeout: 20_000 }).toBe(true);
+    const closed = once(socket, "close");
+    server.child.kill("SIGTERM");
+    expect(await server.ended).toMatchObject({ code: 0 });
+    await closed;
+    expect(JSON.parse(/^.*"id":3,.*$/m.exec(text)![0])).toMatchObject({ result: { stopReason: "cancelled" } });
+  });
+
   it("left by a killed server is replaced; one that answers, or any other file, is not", async () => {
     const home = await makeHome();
     const path = join(home, "o.sock");

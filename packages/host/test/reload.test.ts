@@ -43,6 +43,35 @@ it("reads its token again on a hang-up, opens a new log file, and does not end",
   expect(server.child.exitCode).toBeNull();
 });
 
+it("tells an editor behind acp --connect whose token has ended that its turn may go on", async () => {
+  const home = await makeHome();
+  const port = await freePort();
+  const file = join(home, "token");
+  writeFileSync(file, "the-first-token", { mode: 0o600 });
+  const flags = ["--auth-token-file", file, "--model", "offline", "--mode", "auto"];
+  const server = await startServer(home, port, ...flags);
+  const env = { OTTER_SERVER_TOKEN: "the-first-token" };
+  const relay = start(home, ["acp", "--connect", `http://127.0.0.1:${port}`], { env });
+  const answerTo = async (id: number, method: string, params: object) => {
+    relay.child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    const line = () => relay.said().stdout.match(new RegExp(`^.*"id":${id},"(result|error)".*$`, "m"))?.[0];
+    await expect.poll(line, { timeout: 20_000 }).toBeDefined();
+    return JSON.parse(line()!);
+  };
+  await answerTo(1, "initialize", { protocolVersion: 1 });
+  const { sessionId } = (await answerTo(2, "session/new", { cwd: home, mcpServers: [] })).result;
+  const [command, done] = [join(home, "command"), join(home, "done")];
+  const text = `run \`: > ${command}; while [ -e ${command} ]; do sleep 0.1; done; : > ${done}\``;
+  const answer = answerTo(3, "session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+  await expect.poll(() => existsSync(command), { timeout: 20_000 }).toBe(true);
+  writeFileSync(file, "the-second-token");
+  server.child.kill("SIGHUP");
+  expect((await answer).error).toMatchObject({ code: -32603, data: { code: "outcome_unknown" } });
+  expect(existsSync(done)).toBe(false);
+  renameSync(command, `${command}.ended`);
+  await expect.poll(() => existsSync(done), { timeout: 20_000 }).toBe(true);
+});
+
 it("keeps a token from the environment, whatever the configured token file contains", async () => {
   const home = await makeHome();
   const port = await freePort();

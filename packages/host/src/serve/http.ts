@@ -200,11 +200,9 @@ function openHttp(options: HttpOptions) {
       for (const { stop } of certificates) stop();
       stopMetrics();
       const closed = bound.map((listening) => listening.close());
-      await Promise.all([
-        app.opened().then((loaded) => loaded?.close()),
-        ...[...lines].map((one) => one.close()),
-        ...closed,
-      ]);
+      // This waits for the sessions to end. Only then is it known how the turns of `lines` ended, to answer their prompts.
+      await app.opened().then((loaded) => loaded?.close());
+      await Promise.all([...[...lines].map((one) => one.close()), ...closed]);
     },
   };
 }

@@ -44,7 +44,8 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   let reload: (() => Promise<void>) | null = null;
   const stopped = untilEnd(process, log, owners, () => reload);
   const ends = [stopped];
-  const transports: Close[] = [];
+  let closeCore: Close = core.close;
+  let closeHttp: Close | undefined;
   let drain: () => Promise<void> = async () => {};
 
   if (http && asked) {
@@ -52,7 +53,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
     const parts = { settings, access, core: core.get, acpServer, extensions, log };
     const serving = await Promise.race([http.startHttp(invocation, parts), stopped]);
     if (typeof serving === "number") return ended(invocation, core.close, serving, log);
-    transports.push(serving.close);
+    closeHttp = serving.close;
     const reread = async () => {
       log.reopen();
       await serving.reload();
@@ -65,13 +66,14 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
     const { cwd, dialect, historyLimit } = settings;
     const acp = startAcp({ profile, core: core.get, extensions, cwd, dialect, historyLimit, log });
     ends.push(acp.closed.then(() => 0));
-    transports.push(() => acp.close());
+    // The turns end first, so that the client's prompts are answered with how they ended.
+    closeCore = () => core.close().finally(acp.close);
   }
   const code = await Promise.race(ends);
   // After a fault, the process does not wait for turns.
   if (code === 0) await drain();
   // From here on nothing is accepted: turns are cancelled and their ends recorded, and streams deliver those and end.
-  return ended(invocation, () => Promise.all([...transports, core.close].map((close) => close())), code, log);
+  return ended(invocation, () => Promise.all([closeHttp?.(), closeCore()]), code, log);
 }
 
 // --- internal ---
