@@ -210,7 +210,7 @@ waits for a record that is lost, it ends as if the record had come.
   It stays open until the session is torn down, evicted, or its token is rotated.
 - \`/events?session=a&session=b:42\`: up to ${LIMITS.streamedSessions} sessions in one stream, each from the number after its colon. \`event: record\` with \`{session_id, record}\`; the id, with the
   last record of a batch, has the cursor of every session (\`a:17,b:44\`), and as \`Last-Event-ID\` resumes them all: skip records that you have already. With \`list=true\` also
-  \`event: row\` with \`{session_id, row}\` for each change of the list: \`row\` is one of \`GET /sessions\`, or null if the session is gone, or no longer shown to you. Changes by another process come within about ${LIMITS.listLookMs / 1000} s. A slow peer gets a row that changed often once, in its newest form.
+  \`event: row\` with \`{session_id, row}\` for each change of the list: \`row\` is one of \`GET /sessions\`, or null if the session is gone, or you may not see it any more. Changes by another process come within about ${LIMITS.listLookMs / 1000} s. A slow peer gets a row that changed often once, in its newest form.
 - \`?until=turn\` ends a session's stream after the last record of a turn, \`?until=never\` keeps it open when no turn runs, \`?until=end\` is the default of \`/sessions/{id}/events\`.
 - \`POST /runs\` with \`mode: "stream"\`: lines of \`data\` only, each a [RunEvent](#runevent).
 

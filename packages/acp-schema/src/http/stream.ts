@@ -38,7 +38,7 @@ export const manyStream = {
    * A row has changed.
    *
    * @property session_id The id of the session.
-   * @property row The row as it is now; null if the session was deleted, or is no longer shown to the caller.
+   * @property row The row as it is now; null if the session was deleted, or if the caller may not see it any more.
    */
   row: plain(() => ({ session_id: text, row: v.nullable(SessionRow) })),
 };
