@@ -42,6 +42,7 @@ export interface AcpServerOptions {
   readonly log?: AcpLog;
 }
 
+/** Its functions are called as methods, because the loggers of many libraries need their `this`. */
 export type AcpLog = Readonly<Record<"debug" | "warn", (message: string, fields?: Record<string, unknown>) => void>>;
 
 export interface AcpServer {
@@ -67,7 +68,7 @@ const HISTORY_SIZE = 1024;
  */
 export function serveAcp(options: AcpServerOptions): AcpServer {
   const { dialects = [standardDialect], native, sessions, forced = null } = options;
-  const log = options.log?.warn ?? (() => {});
+  const log: AcpLog["warn"] = (message, fields) => options.log?.warn(message, fields);
   const leaving: (() => void)[] = [];
   let isGone = false;
   const connection: Connection = createConnection({
