@@ -1,11 +1,12 @@
 /** The state that an engine keeps in a session, and the events that it sends between turns, also while the session's log is let go. */
 import type { EngineMemory } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import { isStoreError } from "@chimera/event-store";
 import { SessionError } from "./errors.js";
 import { limits } from "./limits.js";
 import type { Parts } from "./session-parts.js";
 
-export function createEngineMemory({ journal, queue, end, writer, wake }: Parts): EngineMemory {
+export function createEngineMemory({ journal, queue, end, writer, wake, onError }: Parts): EngineMemory {
   /** Events since the log was let go. They are recorded when it is taken up again. */
   let unwritten: AgentEvent[] = [];
   const takeUp = async (): Promise<void> => {
@@ -16,8 +17,9 @@ export function createEngineMemory({ journal, queue, end, writer, wake }: Parts)
   const write = (event: AgentEvent): void => {
     try {
       journal.recorder.add(event, { turn: queue.current?.turn ?? null });
-    } catch {
-      // The log cannot be written, which is reported already. Engines send events from timers and sockets, where nobody catches an error.
+    } catch (error) {
+      // Engines send events from timers and sockets, where nobody catches an error. A log that cannot be written is reported already.
+      if (!isStoreError(error) || MALFORMED.has(error.code)) onError(error, writer.id);
       return;
     }
     // Text is written at the end of the tick. No turn waits for it, so this hears of a failed write.
@@ -49,3 +51,8 @@ export function createEngineMemory({ journal, queue, end, writer, wake }: Parts)
     },
   };
 }
+
+// --- internal ---
+
+/** The codes of errors that are about the event, and not about the log. */
+const MALFORMED: ReadonlySet<string> = new Set(["invalid_event", "too_large"]);

@@ -495,3 +495,21 @@ test.each(["the turn waits for room", "a client waits for its record"])(
     expect(records.find(({ type }) => type === "agent_result")?.metadata).toMatchObject({ success: false });
   },
 );
+
+test("an event of an engine that cannot be encoded is reported, and the log goes on", async () => {
+  let emit: AgentContext["session"]["emit"] = () => {};
+  const errors: unknown[] = [];
+  const sessions = makeSessions(
+    async function* (turn, context) {
+      emit = context.session.emit;
+      yield* speaking("well")(turn, context);
+    },
+    { onError: (error) => void errors.push(error) },
+  );
+  const session = await sessions.create({ cwd: "/" });
+  session.prompt({ text: "one" });
+  await session.idle();
+  emit({ type: "notice", metadata: { level: "info", text: 1n as never } });
+  expect(errors).toMatchObject([{ code: "invalid_event" }]);
+  await session.setTitle("the log is sound");
+});
