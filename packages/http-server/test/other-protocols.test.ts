@@ -166,7 +166,8 @@ test("bytes that come while an upgrade waits are read after it was accepted", as
   const body = JSON.stringify({ agent_name: "otter", mode: "sync", input });
   const run = `POST /runs HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   socket.write(`${run}POST /session HTTP/1.1\r\n${AUTH}${H2C}${JSON_BODY}\r\n`);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  // The run is in progress, so that the upgrade waits for it.
+  await expect.poll(() => served.sessions.live().map(({ state }) => state)).toEqual(["running"]);
   socket.write("{");
   await new Promise((resolve) => setTimeout(resolve, 20));
   socket.write("}");
